@@ -1,5 +1,5 @@
 /**
- * Where a server keeps what it has sent, so that a client whose stream broke off can take it up again (SHS-17 to SHS-20).
+ * The store of the events of SSE streams. With it, a client whose stream broke off can resume it (SHS-17 to SHS-20).
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -14,7 +14,8 @@ import { EventLog } from "./internal/stores/EventLog.ts"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
- * Names one stream of one session. Another session may have one of the same name. A name is printable, and not empty.
+ * The name of a stream, and the session that it belongs to. Streams of different sessions can have the same name. A
+ * name is printable and not empty.
  *
  * @category models
  */
@@ -29,35 +30,35 @@ export interface StreamKey {
  * @category models
  */
 export interface StoredEvent {
-  /** Names its stream (SHS-18), and is unique in its session (SHS-17). Printable ASCII without a space. */
+  /** Identifies the stream (SHS-18), and is unique in the session (SHS-17). Printable ASCII without a space. */
   readonly id: string
-  /** The message as JSON; `""` for an event that only gives the client an id to come back with (SHS-03). */
+  /** The message as JSON; `""` for a priming event, which gives the client an id to resume with (SHS-03). */
   readonly data: string
 }
 
 /**
- * What came behind an event.
+ * The events of a stream after one of its events.
  *
  * @category models
  */
 export interface Replay {
-  /** The stream of that event. */
+  /** The stream of the event. */
   readonly stream: string
-  /** What was appended to that stream behind it, in order; nothing of any other stream (SHS-20). */
+  /** The later events of this stream in order, and of no other stream (SHS-20). */
   readonly events: ReadonlyArray<StoredEvent>
-  /** Nothing more will be appended. */
+  /** Whether the stream has ended, so that no more events are appended. */
   readonly ended: boolean
 }
 
 /**
- * The store failed; what it was about to remember is not remembered.
+ * The error of a store whose operation failed. An event whose `append` failed is not stored.
  *
  * @example
  * ```ts
  * import { EventStore } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * // What every operation of a store over a database goes through.
+ * // Runs an operation of a store over a database.
  * export const query = <A>(run: () => Promise<A>) =>
  *   Effect.tryPromise({ try: run, catch: (cause) => new EventStore.EventStoreError({ cause }) })
  * ```
@@ -69,8 +70,9 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
 }> {}
 
 /**
- * The port. An operation that can be done at once may be an `Exit`, which costs no fiber; it has been done when it is returned, so an
- * operation is run where it is called, and once. `EventStoreLaws` of `@effect-mcp/testing` judge an implementation.
+ * The store of a server's events. An implementation can complete an operation synchronously and return an `Exit`, which
+ * needs no fiber. A caller therefore runs each operation once, where it calls it. `EventStoreLaws` of
+ * `@effect-mcp/testing` test an implementation.
  *
  * @example
  * ```ts
@@ -78,12 +80,12 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * // Says what clients come back for, whatever the store.
+ * // Logs how many events each resuming client has missed.
  * const observed = Effect.map(EventStore.EventStore, (store) => ({
  *   ...store,
  *   replay: (session: string, after: string) =>
  *     Effect.tap(store.replay(session, after), (replay) =>
- *       Effect.logDebug("came back", { session, after, missed: replay?.events.length }))
+ *       Effect.logDebug("stream resumed", { session, after, missed: replay?.events.length }))
  * }))
  *
  * export const layer = Layer.provide(Layer.effect(EventStore.EventStore, observed), EventStore.layerMemory())
@@ -92,37 +94,41 @@ export class EventStoreError extends Data.TaggedError("EventStoreError")<{
  * @category services
  */
 export class EventStore extends Context.Service<EventStore, {
-  /** Remembers one more event of a stream, and gives it an id. The oldest of that stream make room where there is none. */
+  /** Stores an event at the end of a stream, and returns its id. The oldest events of a full stream make room. */
   readonly append: (key: StreamKey, data: string) => Effect.Effect<string, EventStoreError>
   /**
-   * What came behind an event; `undefined` where this session has no such event, or has it no more, or where something between was
-   * dropped.
+   * Returns the events after an event. `undefined` if the session has no such event, or if that event or a later one
+   * was dropped.
    */
   readonly replay: (session: string, after: string) => Effect.Effect<Replay | undefined, EventStoreError>
-  /** Nothing more will be appended to this stream. It is kept a while for a client that has not got all of it. */
+  /**
+   * Ends a stream: no more events are appended. The store keeps it for a while, for a client that has missed events.
+   */
   readonly end: (key: StreamKey) => Effect.Effect<void, EventStoreError>
-  /** Forgets all streams of a session. Their ids are not given again, should there be a session of this name once more. */
+  /**
+   * Deletes all streams of a session. Their event ids are not used again, even for a later session with the same id.
+   */
   readonly drop: (session: string) => Effect.Effect<void, EventStoreError>
 }>()("@effect-mcp/session/EventStore") {}
 
 /**
- * How much is kept in memory, and how long.
+ * Options for a store in memory.
  *
- * Bytes are counted as two for each UTF-16 code unit of an event's data, which is the most that it takes, and 64 for each event
- * and 512 for each stream besides.
+ * Each UTF-16 code unit of an event's data counts as two bytes, which is the most that it takes. Each event counts 64
+ * bytes more, and each stream 512.
  *
  * @category models
  */
 export interface MemoryOptions {
-  /** How many events are kept of one stream. Default 1,000. */
+  /** The number of events of one stream. Default 1,000. */
   readonly maxEventsPerStream?: number
-  /** How many bytes are kept of one stream; its newest event is kept also where it has more by itself. Default 4 MiB. */
+  /** The bytes of one stream. Its newest event is stored even if it is larger. Default 4 MiB. */
   readonly maxBytesPerStream?: number
-  /** How many bytes are kept of one session. Default 8 MiB. */
+  /** The bytes of one session. Default 8 MiB. */
   readonly maxBytesPerSession?: number
-  /** How many bytes are kept of all sessions. Default 512 MiB. */
+  /** The bytes of all sessions. Default 512 MiB. */
   readonly maxBytes?: number
-  /** How long a stream is kept that has ended. Default 60 seconds. */
+  /** The time for which a stream is stored after it has ended. Default 60 seconds. */
   readonly endedStreamTimeout?: Duration.Input
 }
 
@@ -135,16 +141,16 @@ const rules: NumericOption.Rules<MemoryOptions> = {
 }
 
 /**
- * A store in memory: what it remembers is gone with the process, and nobody else sees it.
+ * Makes a store in memory, which ends with its process.
  *
- * - When a stream is full, its oldest events make room. When a session is full, the oldest events of that of its streams make room
- *   which was not used for longest; when the store is full, those of the stream which was not used for longest of all. To append to
- *   a stream is to use it, and so is to replay it.
- * - A stream of which nothing is left is forgotten, and a session without streams takes nothing.
- * - Streams that have ended are forgotten when their time is over. One timer for all of them runs on the `Clock`, in a fiber that is
- *   there only while there is something to forget.
- * - All operations are `Exit`s. To append takes no longer the more is kept: whatever makes room was appended once itself. To replay
- *   takes as long as its stream, and to drop a session as it has streams.
+ * - If a stream is full, its oldest events make room. If a session is full, the oldest events of its least recently
+ *   used stream make room. If the store is full, those of the least recently used stream of all make room. Appending to
+ *   a stream and replaying it both count as use.
+ * - A stream without events is deleted. A session without streams takes no memory.
+ * - Ended streams are deleted after `endedStreamTimeout`. One timer for all of them runs on the `Clock`, in a fiber
+ *   that exists only while a stream waits to be deleted.
+ * - All operations are `Exit`s. `append` takes amortized constant time, because each event that makes room was appended
+ *   once. `replay` takes time in proportion to its stream, and `drop` in proportion to the streams of its session.
  *
  * @example
  * ```ts
@@ -205,7 +211,7 @@ export const makeMemory = (
   })
 
 /**
- * A store in memory as a Layer; see {@link makeMemory}. Without any such Layer, streams cannot be taken up again.
+ * Provides a store in memory; see {@link makeMemory}. Without an `EventStore`, streams cannot be resumed.
  *
  * @example
  * ```ts

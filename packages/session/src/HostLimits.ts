@@ -1,71 +1,70 @@
 /**
- * The limits of a host: how many sessions it keeps, how long they live, and which of them makes room when it is full.
+ * The limits of a host: the number of its sessions, their lifetimes, and the eviction of sessions when it is full.
  */
 import * as Duration from "effect/Duration"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
- * Bounds of the number of sessions that a host keeps, and of their lifetimes. Every member has a default.
+ * Limits of the number of sessions of a host, and of their lifetimes. Every member has a default.
  *
- * **A full host makes room.** Most clients never end their sessions, so ordinary use fills a host. A newcomer that
- * finds no free place takes the place of another session, the first of these that there is:
+ * **A full host evicts.** Most clients never end their sessions, so ordinary use fills a host. A new session that finds
+ * no free slot, the newcomer, takes the slot of another session, the victim. The victim is the first of these sessions
+ * that exists:
  *
- * 1. The oldest session whose handshake is not finished. Nothing was done in it, so it may be any client's. It is safe
- *    for 3 seconds, so that the next newcomer does not evict a client in the middle of its handshake. The exception is
- *    an anonymous client with many more unfinished handshakes (16) than the newcomer: it could otherwise keep all
- *    others out by opening sessions quickly. Anonymous clients are distinguished by `OpenOptions.client`.
- * 2. The session of the newcomer's own principal that is unused for longest, and for 3 seconds at least.
- * 3. A session of the anonymous client that has more than half of all places, if there is one and the newcomer is
- *    another client: the one that is unused for longest, and for 3 seconds at least, or else the one that is held for
- *    longest, even with requests in flight. Otherwise one client could keep all others out by using or holding each of
- *    its sessions.
- * 4. The anonymous session that is unused for longest. For an anonymous newcomer it must be unused for
- *    `anonymousEvictionTimeout`. For a newcomer with a principal 3 seconds are enough.
+ * 1. The oldest session whose handshake is not finished. Its opening and the response to `initialize` protect it for 3
+ *    seconds each, so that a client can finish its handshake. They do not protect an anonymous client that has over 16
+ *    unfinished handshakes more than the newcomer: it could otherwise keep all others out by opening sessions quickly.
+ *    `OpenOptions.client` distinguishes anonymous clients.
+ * 2. The least recently used session of the newcomer's own principal, if it is unused for 3 seconds.
+ * 3. A session of the anonymous client that has more than half of all slots, if the newcomer is another client. This is
+ *    its least recently used session, if that is unused for 3 seconds, or else the one that is held for longest, even
+ *    with requests in flight. Otherwise one client could keep all others out by using or holding each of its sessions.
+ * 4. The least recently used anonymous session. For an anonymous newcomer it must be unused for
+ *    `anonymousEvictionTimeout`, for a newcomer with a principal for 3 seconds.
  *
- * For anonymous newcomers, the last two happen `maxAnonymousEvictionsPerSecond` times a second at most. A principal
- * that has `maxPerPrincipal` makes room among its own sessions, by the first two rules. A session that was used by one
- * principal never ends for another, and only the third rule ends a session that a connection holds or that has requests
- * in flight.
+ * For anonymous newcomers, rules 3 and 4 apply at most `maxAnonymousEvictionsPerSecond` times per second. If a
+ * principal has `maxPerPrincipal` sessions, only rules 1 and 2 apply, to its own sessions. A session that a principal
+ * has used never closes for another principal. Only rule 3 closes a session that a connection holds or that has
+ * requests in flight.
  *
- * The victim closes as `Evicted`. Over Streamable HTTP its client receives status 404 with its next request, and begins
- * a new session (SHS-27). With a `SessionStore`, a session whose handshake is finished is only unloaded: the store
- * keeps it, and it is restored when its client comes back. If there is no victim, the newcomer is refused with
+ * The victim closes as `Evicted`. Over Streamable HTTP the next request of its client is answered with 404, and the
+ * client initializes again (SHS-27). With a `SessionStore`, a victim whose handshake is finished stays in the store,
+ * and is restored at the next request of its client. If there is no victim, opening the new session fails with
  * `HostFull`.
  *
  * @category options
  */
 export interface Options {
-  /** The number of sessions at a time. Default 10,000. */
+  /** The number of sessions of the host. Default 10,000. */
   readonly max?: number
   /**
-   * The number of sessions of one principal. Default 1,000, but no more than `max`. Anonymous sessions are not
-   * counted.
+   * The number of sessions of one principal. Default 1,000, but at most `max`. Does not apply to anonymous sessions.
    */
   readonly maxPerPrincipal?: number
   /**
-   * The time that a client may take to finish its handshake: from the answer to `initialize` until
-   * `notifications/initialized` or a first request other than `ping`. Then the session is closed as `HandshakeTimeout`,
-   * whatever else is done with it. Default 60 seconds.
+   * The time that a client has to finish its handshake: from the response to `initialize` until
+   * `notifications/initialized` or the first request other than `ping`. After it the session closes as
+   * `HandshakeTimeout`, even if it is held. Default 60 seconds.
    */
   readonly handshakeTimeout?: Duration.Input
   /**
-   * How long a session may be left alone, that is neither touched nor held nor with a request in flight; then it is
-   * closed as `Expired`. Default 30 minutes.
+   * The time for which a session can be idle, that is neither used nor held nor with a request in flight. After it the
+   * session closes as `Expired`. Default 30 minutes.
    */
   readonly idle?: Duration.Input
   /**
-   * The time that an anonymous session must be left alone before another anonymous client may have its place on a full
-   * host. Default 5 minutes.
+   * The time for which an anonymous session must be unused before a full host can evict it for another anonymous
+   * client. Default 5 minutes.
    */
   readonly anonymousEvictionTimeout?: Duration.Input
-  /** The number of anonymous sessions that are evicted for anonymous clients in a second. Default 10. */
+  /** The number of anonymous sessions that are evicted for anonymous clients per second. Default 10. */
   readonly maxAnonymousEvictionsPerSecond?: number
-  /** How old a session may become, whatever is done with it; then it is closed as `Expired`. Default: any age. */
+  /** The age at which a session closes as `Expired`, even if it is in use. Default: no limit. */
   readonly maxAge?: Duration.Input
 }
 
 /**
- * Every limit, with durations in milliseconds; `Infinity` where there is none.
+ * All limits, with durations in milliseconds. `Infinity` means no limit.
  *
  * @category models
  */
@@ -92,7 +91,7 @@ const rules: NumericOption.Rules<Options> = {
 }
 
 /**
- * Fills in the defaults. Throws an `InvalidOption` for a number that makes no sense.
+ * Returns all limits, with the defaults. Throws an `InvalidOption` if a number is out of its range.
  *
  * @example
  * ```ts

@@ -1,11 +1,11 @@
 /**
- * The memory that the sessions of one process hold for their peers, all of them together.
+ * The budget of the memory that all sessions of a process hold for their peers.
  *
- * Each session has limits of its own, but a process may have thousands of sessions. The memory that peers can fill
- * quickly is charged to the budget of the process as well: the requests that a session serves, the notifications and
- * steps of progress that wait for a slow consumer, and the messages that wait to be sent. It is released when it is no
- * longer kept, at the latest with the session. A client's profile is not charged: its size (`Limits.maxProfileBytes`)
- * and the number of sessions are limits of their own.
+ * Each session has its own limits, but a process may have thousands of sessions. Therefore the memory that peers can
+ * fill quickly is also charged to the budget of the process: the requests that a session serves, the notifications and
+ * progress that wait for a slow consumer, and the messages that wait to be sent. The bytes are released when the memory
+ * is no longer used, at the latest with the session. A client's profile is not charged, because its size
+ * (`Limits.maxProfileBytes`) and the number of sessions are limited separately.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,53 +13,54 @@ import * as Layer from "effect/Layer"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
- * A number of bytes that many share. Sessions, sessionless servers and transports charge what they keep for their
- * peers.
+ * A number of bytes that sessions, sessionless servers and transports share. They charge the memory that they hold for
+ * their peers.
  *
- * If the budget has no room, the largest holder yields: the budget asks the account that holds most, unless that is the
- * account that needs the room. A session with large requests in flight then answers its largest request with −32010
- * `Overloaded`, a session whose peer does not read its messages closes with `RepliesOverflow`, and notifications that
- * wait for a slow consumer are dropped. A holder of less than 1/4096 of the budget (64 KiB by default) is never asked.
+ * If the budget has no room, the largest holder yields: the budget calls `yields` of the account that holds most,
+ * unless that account itself needs the room. A session with large requests in flight then answers its largest request
+ * with −32010 `Overloaded`. A session whose peer does not read its messages closes with `RepliesOverflow`.
+ * Notifications that wait for a slow consumer are dropped. A holder of less than 1/4096 of the budget (64 KiB by
+ * default) never yields.
  *
  * @category models
  */
 export interface MemoryBudget {
-  /** The most that may be charged at the same time, in bytes. */
+  /** The bytes that can be charged at the same time. */
   readonly maxBytes: number
   /** The bytes that are charged now. */
   readonly usedBytes: () => number
   /**
-   * Charges so many bytes without an account, after larger holders have yielded if that is necessary. Returns `false`
-   * and charges nothing if the bytes would exceed the limit all the same.
+   * Charges bytes without an account. If necessary, larger holders yield first. Returns `false` and charges nothing if
+   * the bytes still exceed the limit.
    */
   readonly take: (bytes: number) => boolean
-  /** Releases so many of the bytes that were charged. */
+  /** Releases bytes that `take` charged. */
   readonly release: (bytes: number) => void
-  /** Opens an account for one holder. An account that holds nothing needs no closing. */
+  /** Opens an account for one holder. An account does not need to be closed once all its bytes are released. */
   readonly open: (options?: AccountOptions) => Account
 }
 
 /**
- * Options of an {@link Account}.
+ * Options for an {@link Account}.
  *
  * @category options
  */
 export interface AccountOptions {
   /**
-   * Releases what the account holds, or a part of it, because a smaller holder needs the room. Called while that holder
-   * is charged; must not throw. Default: the account is never asked.
+   * Releases all or some bytes of the account, because a smaller holder needs the room. The budget calls it while that
+   * holder is charged. Must not throw. Default: the account never yields.
    */
   readonly yields?: () => void
   /**
-   * The account is for what waits for a peer that does not read. Such accounts may take half of the budget together, so
-   * that the other half stays for requests. Beyond it, only the first bytes of an account, and accounts that stay
-   * small, have room. Default `false`.
+   * Whether the account is for messages that wait for a peer that does not read. Such accounts together can take half
+   * of the budget, so that the other half stays for requests. When they have half, only the first bytes of an account,
+   * and accounts that stay small, have room. Default `false`.
    */
   readonly isUnread?: boolean
 }
 
 /**
- * The charges of one holder: the requests of a session, its messages that wait to be sent, the notifications of one
+ * The bytes of one holder: the requests of a session, its messages that wait to be sent, or the notifications of one
  * consumer.
  *
  * @category models
@@ -68,37 +69,37 @@ export interface Account {
   /** The bytes that are charged to this account now. */
   readonly heldBytes: number
   /**
-   * Charges so many bytes, after larger holders have yielded if that is necessary. Returns `false` and charges nothing
-   * if the bytes would exceed the limit of the budget all the same.
+   * Charges bytes to this account. If necessary, larger holders yield first. Returns `false` and charges nothing if the
+   * bytes still exceed the limit of the budget.
    */
   take(bytes: number): boolean
-  /** Releases so many of the bytes that were charged to this account. */
+  /** Releases bytes that were charged to this account. */
   release(bytes: number): void
 }
 
 /**
- * Options of {@link make} and {@link layer}.
+ * Options for {@link make} and {@link layer}.
  *
  * @category options
  */
 export interface Options {
-  /** The most that may be charged at the same time, in bytes. Default 256 MiB: a quarter of a heap of 1 GiB. */
+  /** The bytes that can be charged at the same time. Default 256 MiB, a quarter of a heap of 1 GiB. */
   readonly maxBytes?: number
 }
 
-/** A holder of a smaller share of the budget never yields, so that only so many are compared. */
+/** A holder of a smaller share of the budget never yields. At most 4096 holders are therefore compared. */
 const smallShare = 1 / 4096
 
-/** The number of holders that may yield in vain for one charge: those whose memory is released later. */
-const mostInVain = 8
+/** The number of holders that can yield for one charge without releasing bytes at once. */
+const maxDelayedYields = 8
 
 class Accounts implements MemoryBudget {
   readonly maxBytes: number
   readonly #smallBytes: number
   #used = 0
-  /** Those of the used bytes that wait for peers that do not read, as far as they are in accounts. */
+  /** The bytes of accounts for messages that wait for peers that do not read. */
   #unread = 0
-  /** The holders that can yield, and are not small. */
+  /** The holders that can yield and are not small. */
   readonly #large = new Set<Holder>()
 
   constructor(maxBytes: number) {
@@ -129,7 +130,7 @@ class Accounts implements MemoryBudget {
     return true
   }
 
-  /** Counts bytes that a holder has taken, or has released. */
+  /** Counts bytes that a holder takes; a negative number for bytes that it releases. */
   move(holder: Holder, bytes: number): void {
     this.#used += bytes
     if (holder.isUnread) this.#unread += bytes
@@ -149,27 +150,27 @@ class Accounts implements MemoryBudget {
 
   #hasRoomUnread(heldBytes: number, bytes: number): boolean {
     if (this.#unread < this.maxBytes / 2) return true
-    // The memory of a larger holder that was asked may be released a moment later.
+    // A larger holder that yields may release its bytes a moment later, so its yielding counts as room.
     return this.#makeRoom(heldBytes + bytes, true, () => this.#unread < this.maxBytes / 2) ||
       heldBytes === 0 || heldBytes + bytes <= this.#smallBytes
   }
 
   /**
-   * Lets the holders of more than so many bytes yield until there is room, the largest first. Returns whether there is
-   * one.
+   * Makes the holders of more than `bytes` yield until there is room, the largest first. Returns whether a holder has
+   * yielded.
    */
   #makeRoom(bytes: number, isUnread: boolean, hasRoom: () => boolean): boolean {
-    const inVain = new Set<Holder>()
-    let isAsked = false
-    while (!hasRoom() && inVain.size < mostInVain) {
-      const holder = this.#largest(bytes, isUnread, inVain)
+    const delayed = new Set<Holder>()
+    let hasYielded = false
+    while (!hasRoom() && delayed.size < maxDelayedYields) {
+      const holder = this.#largest(bytes, isUnread, delayed)
       if (holder === undefined) break
-      isAsked = true
+      hasYielded = true
       const before = this.#used
       holder.yields?.()
-      if (this.#used >= before) inVain.add(holder)
+      if (this.#used >= before) delayed.add(holder)
     }
-    return isAsked
+    return hasYielded
   }
 
   #largest(bytes: number, isUnread: boolean, except: ReadonlySet<Holder>): Holder | undefined {
@@ -207,7 +208,7 @@ class Holder implements Account {
 }
 
 /**
- * Creates a budget of its own, of which nothing is charged yet.
+ * Makes a budget with no charges.
  *
  * @example
  * ```ts
@@ -227,8 +228,8 @@ export const make = (options: Options = {}): MemoryBudget => {
 }
 
 /**
- * Returns whether half of a budget is charged. Then no more messages should wait for peers that do not read: the other
- * half stays for the requests of those that do.
+ * Returns whether half of a budget is charged. If it is, no more messages should wait for peers that do not read,
+ * because the other half is for the requests of peers that do.
  *
  * @example
  * ```ts
@@ -245,8 +246,8 @@ export const make = (options: Options = {}): MemoryBudget => {
 export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.maxBytes / 2
 
 /**
- * The budget that sessions and servers charge. It is read where a session, a `SessionHost` or a sessionless server is
- * made. The default is one budget of 256 MiB for the whole process.
+ * The budget that sessions and servers charge. A session, a `SessionHost` or a sessionless server reads this reference
+ * when it is made. The default is one budget of 256 MiB for the whole process.
  *
  * @example
  * ```ts
@@ -266,8 +267,8 @@ export const MemoryBudget: Context.Reference<MemoryBudget> = Context.Reference("
 })
 
 /**
- * A budget of its own for the sessions and servers below it. Set it to about a quarter of the heap of the process, and
- * provide one constant of it to everything in the process that has sessions.
+ * Provides a separate budget for the sessions and servers that use this Layer. Set it to about a quarter of the heap of
+ * the process, and provide one constant of this Layer to all sessions and servers of the process.
  *
  * @example
  * ```ts

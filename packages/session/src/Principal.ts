@@ -1,21 +1,22 @@
 /**
- * Who is on the other side, as whoever let them in has found out.
+ * The authenticated identity of a client.
  */
 
 /**
- * An identity. Two messages come from the same principal if their `id`s are equal; a session belongs to the one that opened it.
+ * An authenticated identity. Two messages come from the same principal if the `id`s are equal. A session belongs to the
+ * principal that opened it.
  *
  * @category models
  */
 export interface Principal {
-  /** What distinguishes it from every other, such as the issuer and subject of a token. */
+  /** Distinguishes the principal from all others. For a token, for example, its issuer and subject. */
   readonly id: string
-  /** What else is known of it, for handlers to look at: scopes, a tenant, a name. */
+  /** Further attributes for handlers, such as scopes, a tenant or a name. */
   readonly claims?: { readonly [name: string]: unknown } | undefined
 }
 
 /**
- * Are both the same identity, or both none?
+ * Returns whether both are the same principal, or both are anonymous.
  *
  * @example
  * ```ts

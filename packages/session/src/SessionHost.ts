@@ -193,9 +193,9 @@ export const layer = <const H extends Handlers.Handlers<"client", unknown>, R = 
   Layer.effect(SessionHost, make<H, R>(handlers, options))
 
 /**
- * Drains the host when this Layer is closed. Provide the server of the host's sessions to this Layer, so that this Layer
- * closes first: the server then still receives requests while the sessions close. Each use of this Layer drains the
- * host that is provided there.
+ * Drains the host when this Layer is closed. Provide the server of the host's sessions to this Layer, so that this
+ * Layer closes first: the server then still receives requests while the sessions close. Each use of this Layer drains
+ * the host that is provided there.
  *
  * @example
  * ```ts

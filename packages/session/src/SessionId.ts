@@ -2,7 +2,7 @@
  * Ids of sessions, for transports that need the id before the host opens the session.
  */
 
-/** Web Crypto, which every platform has. No library of types covers all of them. */
+/** Web Crypto, which every platform has. No library of types covers all platforms. */
 declare const crypto: { readonly randomUUID: () => string }
 
 /**

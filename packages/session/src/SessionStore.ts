@@ -1,5 +1,5 @@
 /**
- * Where a host keeps what another host, or the same after a restart, needs to know to go on with a session.
+ * The store of hosted sessions. With it another host, or the same host after a restart, can restore a session.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -13,31 +13,31 @@ import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
- * A session as it is remembered: nothing but JSON.
+ * A stored session, which consists of JSON values.
  *
  * @category models
  */
 export interface StoredSession {
   readonly id: string
-  /** The `id` of the principal it belongs to. */
+  /** The `id` of the principal that the session belongs to. */
   readonly principal: string | undefined
-  /** What the client opened it with: `initialize`, and `notifications/initialized` once it has said so. */
+  /** The handshake messages of the client: `initialize`, and `notifications/initialized` if the client has sent it. */
   readonly handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification>
   /** Milliseconds since the epoch. */
   readonly openedAt: number
-  /** When it was last used, in milliseconds since the epoch; it may lag behind by a minute. */
+  /** The last use, in milliseconds since the epoch. It may be up to a minute too early. */
   readonly usedAt: number
 }
 
 /**
- * The store failed.
+ * The error of a store whose operation failed.
  *
  * @example
  * ```ts
  * import { SessionStore } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * // What every operation of a store over a database goes through.
+ * // Runs an operation of a store over a database.
  * export const query = <A>(run: () => Promise<A>) =>
  *   Effect.tryPromise({ try: run, catch: (cause) => new SessionStore.SessionStoreError({ cause }) })
  * ```
@@ -49,8 +49,9 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
 }> {}
 
 /**
- * The port. An operation that can be done at once may be an `Exit`, which costs no fiber; it has been done when it is returned, so an
- * operation is run where it is called, and once. `SessionStoreLaws` of `@effect-mcp/testing` judge an implementation.
+ * The store of a host's sessions. An implementation can complete an operation synchronously and return an `Exit`, which
+ * needs no fiber. A caller therefore runs each operation once, where it calls it. `SessionStoreLaws` of
+ * `@effect-mcp/testing` test an implementation.
  *
  * @example
  * ```ts
@@ -58,7 +59,7 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *
- * // Remembers nobody who has not said who they are, whatever the store.
+ * // Stores no anonymous sessions.
  * const named = Effect.map(SessionStore.SessionStore, (store) => ({
  *   ...store,
  *   save: (session: SessionStore.StoredSession) => session.principal === undefined ? Effect.void : store.save(session)
@@ -70,30 +71,30 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
  * @category services
  */
 export class SessionStore extends Context.Service<SessionStore, {
-  /** Remembers a session, in place of what was remembered under its id. */
+  /** Stores a session, and replaces the one that was stored with this id. */
   readonly save: (session: StoredSession) => Effect.Effect<void, SessionStoreError>
-  /** What was saved last under this id and not removed. */
+  /** Returns the session that was last saved with this id, unless it was removed. */
   readonly load: (id: string) => Effect.Effect<StoredSession | undefined, SessionStoreError>
-  /** It is in use. Nothing happens where it is not known, or where a later use is. */
+  /** Sets the last use of a session. Does nothing for an unknown session, or if a later use is stored. */
   readonly touch: (id: string, usedAt: number) => Effect.Effect<void, SessionStoreError>
-  /** Forgets it; nothing happens where it is not known. */
+  /** Deletes a session. Does nothing for an unknown session. */
   readonly remove: (id: string) => Effect.Effect<void, SessionStoreError>
 }>()("@effect-mcp/session/SessionStore") {}
 
 /**
- * How much is kept in memory, and how long.
+ * Options for a store in memory.
  *
  * @category models
  */
 export interface MemoryOptions {
-  /** How many sessions are remembered; the one that was not used for longest makes room. Default 10,000. */
+  /** The number of sessions. The least recently used one makes room. Default 10,000. */
   readonly maxSessions?: number
   /**
-   * How many bytes the messages may have that they were opened with, as two for each UTF-16 code unit of their JSON; likewise. Default
-   * 64 MiB.
+   * The bytes of all handshake messages: two for each UTF-16 code unit of their JSON. The least recently used session
+   * makes room. Default 64 MiB.
    */
   readonly maxBytes?: number
-  /** How long a session is remembered that is not used. Default: for ever. */
+  /** The time after its last use for which a session is stored. Default: no limit. */
   readonly idle?: Duration.Input
 }
 
@@ -103,22 +104,22 @@ const rules: NumericOption.Rules<MemoryOptions> = {
   idle: NumericOption.duration
 }
 
-/** A session that is remembered, and what becomes of it. */
-interface Kept {
+/** A session in the store. */
+interface Entry {
   readonly session: Omit<StoredSession, "handshakeMessages">
-  /** As JSON, which takes less memory than what it is parsed to. */
+  /** As JSON, which takes less memory than the parsed messages. */
   readonly handshakeMessages: string
   usedAt: number
-  /** The time of the store's own clock at which it is forgotten. */
-  until: number
+  /** The time at which the session expires, of a clock that never jumps. */
+  expiresAt: number
 }
 
 /**
- * A store in memory: what it remembers is gone with the process, and no other process sees it. With it, a host goes on with the
- * sessions of one that was drained before, in the same process. A session that expires is forgotten here, too.
+ * Makes a store in memory, which ends with its process. With it, a host can restore the sessions of another host that
+ * was drained in the same process. A host also deletes its expired sessions from the store.
  *
- * To save a session, to load it or to touch it is to use it. One whose time is over is not found any more; it makes room when it is
- * asked for, or as the one that was not used for longest. There is no timer. All operations are `Exit`s.
+ * Saving, loading and touching a session all count as use. An expired session is not found. It is deleted when it is
+ * looked up, or as the least recently used one. The store has no timer. All operations are `Exit`s.
  *
  * @example
  * ```ts
@@ -140,40 +141,41 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
     const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
     NumericOption.check(options, rules)
     const idleMillis = Duration.toMillis(options.idle ?? Duration.infinity)
-    const sessions = LeastRecentlyUsed.make<Kept>({
+    const sessions = LeastRecentlyUsed.make<Entry>({
       size: options.maxSessions ?? 10_000,
       weight: options.maxBytes ?? 64 * 1024 * 1024
     })
 
-    const used = (id: string): Kept | undefined => {
-      const kept = sessions.get(id)
-      if (kept === undefined) return undefined
+    const use = (id: string): Entry | undefined => {
+      const entry = sessions.get(id)
+      if (entry === undefined) return undefined
       const time = now()
-      if (kept.until <= time) {
+      if (entry.expiresAt <= time) {
         sessions.delete(id)
         return undefined
       }
-      kept.until = time + idleMillis
-      return kept
+      entry.expiresAt = time + idleMillis
+      return entry
     }
 
     return {
       save: (session) => {
         const { handshakeMessages, ...rest } = session
         const text = JSON.stringify(handshakeMessages)
-        const kept = { session: rest, handshakeMessages: text, usedAt: session.usedAt, until: now() + idleMillis }
-        sessions.set(session.id, kept, 2 * text.length)
+        const expiresAt = now() + idleMillis
+        const entry = { session: rest, handshakeMessages: text, usedAt: session.usedAt, expiresAt }
+        sessions.set(session.id, entry, 2 * text.length)
         return Exit.void
       },
       load: (id) => {
-        const kept = used(id)
+        const entry = use(id)
         return Exit.succeed(
-          kept && { ...kept.session, handshakeMessages: JSON.parse(kept.handshakeMessages), usedAt: kept.usedAt }
+          entry && { ...entry.session, handshakeMessages: JSON.parse(entry.handshakeMessages), usedAt: entry.usedAt }
         )
       },
       touch: (id, usedAt) => {
-        const kept = used(id)
-        if (kept !== undefined) kept.usedAt = Math.max(kept.usedAt, usedAt)
+        const entry = use(id)
+        if (entry !== undefined) entry.usedAt = Math.max(entry.usedAt, usedAt)
         return Exit.void
       },
       remove: (id) => {
@@ -184,7 +186,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
   })
 
 /**
- * A store in memory as a Layer; see {@link makeMemory}.
+ * Provides a store in memory; see {@link makeMemory}.
  *
  * @example
  * ```ts

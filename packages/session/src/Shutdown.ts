@@ -1,14 +1,14 @@
 /**
- * The end of a process that has sessions.
+ * The shutdown of a process that has sessions.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
 /**
  * An effect that completes when the process can no longer wait for handlers. A session that is closing then interrupts
- * its handlers at once, even before `Limits.gracefulCloseTimeout` has passed. A session takes it from the context in
- * which it is made. Default: never. `StdioServer.runMain` provides one that completes shortly after the first signal,
- * or at the second one.
+ * its handlers at once, even before `Limits.gracefulCloseTimeout` has passed. A session reads this reference from the
+ * context of the program that makes the session. By default the effect never completes. `StdioServer.runMain` provides
+ * an effect that completes shortly after the first signal, or at the second one.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import { MemoryTransport } from "@effect-mcp/session"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
-import { HostedSession, type Keeper } from "../../src/internal/host/HostedSession.ts"
+import { HostedSession, type HostedSessionDependencies } from "../../src/internal/host/HostedSession.ts"
 import { SessionCloser } from "../../src/internal/host/SessionCloser.ts"
 import { SessionTable } from "../../src/internal/host/SessionTable.ts"
 import * as ServerSessionImplementation from "../../src/internal/server/ServerSessionImplementation.ts"
@@ -29,9 +29,9 @@ export const makeParts = Effect.gen(function*() {
     now,
     fork
   })
-  const keeper: Keeper = {
+  const sessionDependencies: HostedSessionDependencies = {
     now,
-    places: { enter: ignored, finish: ignored, use: ignored, hold: ignored, release: ignored, leave: ignored },
+    slots: { enter: ignored, finish: ignored, use: ignored, hold: ignored, release: ignored, leave: ignored },
     close: (hosted, reason) => closer.close(hosted, reason)
   }
 
@@ -40,7 +40,7 @@ export const makeParts = Effect.gen(function*() {
     const { server: transport } = yield* MemoryTransport.make()
     const sessionScope = yield* Scope.fork(scope)
     const identity = { id, kind: "memory", principal: { id: "ada" }, client: undefined, transport, openedAt: now() }
-    const hosted = new HostedSession(keeper, identity)
+    const hosted = new HostedSession(sessionDependencies, identity)
     const session = yield* server.open({
       transport,
       context,
@@ -53,5 +53,5 @@ export const makeParts = Effect.gen(function*() {
     return hosted
   })
 
-  return { calls, table, closer, keeper, open, context, clock, scope }
+  return { calls, table, closer, sessionDependencies, open, context, clock, scope }
 })

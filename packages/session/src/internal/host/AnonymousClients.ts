@@ -1,15 +1,18 @@
+/** The anonymous clients of a host, and the sessions of each. */
+
 import { LinkedList } from "../collections/LinkedList.ts"
 import type { HostedSession } from "./HostedSession.ts"
 
 /** The sessions of one anonymous client. */
 export class AnonymousClient {
   readonly name: string
-  /** The number of its sessions, and of those whose handshake is not finished. */
+  /** The number of its sessions. */
   sessions = 0
+  /** The number of its sessions whose handshake is not finished. */
   handshakes = 0
-  /** The sessions that operate and are not held, the one that is unused for longest first. */
+  /** The sessions that operate and are not held, the least recently used one first. */
   readonly unused = new LinkedList<HostedSession>()
-  /** The sessions that connections or requests hold, the one that is held for longest first. */
+  /** The sessions that are held, the one that is held for longest first. */
   readonly held = new LinkedList<HostedSession>()
 
   constructor(name: string) {
@@ -17,16 +20,16 @@ export class AnonymousClient {
   }
 }
 
-/** The anonymous clients of a host that are distinguished, each with its sessions. */
+/** The anonymous clients of a host that are distinguished. A client without sessions is not stored. */
 export class AnonymousClients {
   readonly #clients = new Map<string, AnonymousClient>()
 
-  /** The client of a session, if it is anonymous and distinguished; nothing is known of one without sessions. */
+  /** Returns the client of a session; `undefined` if it has a principal or is not distinguished. */
   of({ client, principal }: HostedSession): AnonymousClient | undefined {
     return principal !== undefined || client === undefined ? undefined : this.#clients.get(client)
   }
 
-  /** The number of unfinished handshakes of a client. */
+  /** Returns the number of unfinished handshakes of a client. */
   handshakesOf(name: string): number {
     return this.#clients.get(name)?.handshakes ?? 0
   }
@@ -40,7 +43,7 @@ export class AnonymousClients {
     return known
   }
 
-  /** Counts a session no more. It is in no list then. */
+  /** Stops counting a session, which must be in no list. */
   leave(hosted: HostedSession): void {
     const client = this.of(hosted)
     if (client !== undefined && --client.sessions === 0) this.#clients.delete(client.name)

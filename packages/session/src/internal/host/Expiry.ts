@@ -1,20 +1,23 @@
+/** The expiry of a host's sessions: the check of all sessions, and the shift after a jump of the wall clock. */
+
 import type * as Clock from "effect/Clock"
 import type * as Effect from "effect/Effect"
 import type { HostedSession } from "./HostedSession.ts"
 import * as HostMetrics from "./HostMetrics.ts"
 
-/** How long sessions may last, in milliseconds. */
+/** The lifetimes of sessions, in milliseconds. */
 export interface Lifetimes {
-  /** Until the client has said `initialize`. */
+  /** From the opening until the client has sent `initialize`. */
   readonly initialize: number
-  /** From the answer to `initialize` until the handshake is finished. */
+  /** From the response to `initialize` until the handshake is finished. */
   readonly handshake: number
-  /** Without being used, held, or busy. */
+  /** From the last use, while the session is not held and has no request in flight. */
   readonly idle: number
+  /** From the first opening, used or not. */
   readonly age: number
 }
 
-/** What it needs of its host. */
+/** The parts of a host that expiry needs. */
 export interface Options {
   readonly clock: Clock.Clock
   readonly sessions: ReadonlyMap<string, HostedSession>
@@ -22,47 +25,50 @@ export interface Options {
   fork<A, E>(effect: Effect.Effect<A, E>): void
 }
 
-/** How much later than asked for a host may look at its sessions, so that it need not look at them all the time: in milliseconds. */
+/** The least time between two checks of all sessions, in milliseconds. A session may expire so much later. */
 export const coarseness = 1000
 
-/** When the sessions of a host are at their end, and that they end then. */
+/** Closes the sessions of a host whose lifetime is over. */
 export class Expiry {
   readonly #options: Options
-  #lookedAt: { readonly wall: number; readonly steady: number }
+  /** Both clocks when they were last read. */
+  #clocks: { readonly wall: number; readonly steady: number }
 
   constructor(options: Options) {
     this.#options = options
-    this.#lookedAt = {
+    this.#clocks = {
       wall: options.clock.currentTimeMillisUnsafe(),
       steady: Number(options.clock.monotonicTimeNanosUnsafe()) / 1_000_000
     }
   }
 
   /**
-   * The time on the wall, at this time of a clock that never jumps, once what the wall clock has gained was made good.
+   * Returns the wall-clock time, in which the fields of a `HostedSession` are, after shifting them by a jump of that
+   * clock. `steady` is the time of a clock that never jumps.
    */
-  now(time: number): number {
-    const at = this.#options.clock.currentTimeMillisUnsafe()
-    this.#makeGood(at, time)
-    return at
+  now(steady: number): number {
+    const wall = this.#options.clock.currentTimeMillisUnsafe()
+    this.#shift(wall, steady)
+    return wall
   }
 
   /**
-   * Ends what is due at this time, of a clock that never jumps. Returns when something else will be, at the earliest.
+   * Closes the sessions whose lifetime is over at this time of a clock that never jumps. Returns the time at which the
+   * next session is due at the earliest.
    */
-  endDue(time: number): number {
-    const at = this.now(time)
+  endDue(steady: number): number {
+    const wall = this.now(steady)
     let next = Number.POSITIVE_INFINITY
     for (const hosted of this.#options.sessions.values()) {
-      if (hosted.phase === "Live") next = Math.min(next, this.#look(hosted, at))
+      if (hosted.phase === "Live") next = Math.min(next, this.#check(hosted, wall))
     }
-    return time + next
+    return steady + next
   }
 
-  /** The clock on the wall may be set; nobody has been idle for longer because of that. */
-  #makeGood(wall: number, steady: number): void {
-    const gained = wall - this.#lookedAt.wall - (steady - this.#lookedAt.steady)
-    this.#lookedAt = { wall, steady }
+  /** Shifts all times by a jump of the wall clock. Without this, sessions would expire early when the clock is set. */
+  #shift(wall: number, steady: number): void {
+    const gained = wall - this.#clocks.wall - (steady - this.#clocks.steady)
+    this.#clocks = { wall, steady }
     if (Math.abs(gained) <= coarseness) return
     for (const hosted of this.#options.sessions.values()) {
       hosted.usedAt = Math.min(hosted.usedAt + Math.max(gained, 0), wall)
@@ -70,29 +76,29 @@ export class Expiry {
     }
   }
 
-  /** Ends a session that is due, or says how long it has at least. */
-  #look(hosted: HostedSession, at: number): number {
+  /** Closes a session that is due, or returns the milliseconds for which it lasts at least. */
+  #check(hosted: HostedSession, at: number): number {
     const { age, idle } = this.#options.lifetimes
     const step = hosted.operates
       ? undefined
       : hosted.session.runtime.state()._tag === "AwaitingInitialize"
       ? "initialize"
       : "handshake"
-    const opensFor = step === undefined
+    const handshakeLeft = step === undefined
       ? Number.POSITIVE_INFINITY
       : hosted.handshakeAt + this.#options.lifetimes[step] - at
-    if (step !== undefined && opensFor <= 0) return this.#end(hosted, step)
-    const ages = hosted.openedAt + age - at
-    if (ages <= 0) return this.#end(hosted, "age")
-    // What is held is idle at the earliest when it has been let go for so long.
-    let idles = hosted.held > 0 ? idle : hosted.usedAt + idle - at
-    if (hosted.busy || (idles <= 0 && hosted.inFlight > 0)) {
+    if (step !== undefined && handshakeLeft <= 0) return this.#end(hosted, step)
+    const ageLeft = hosted.openedAt + age - at
+    if (ageLeft <= 0) return this.#end(hosted, "age")
+    // The idle time of a held session starts when it is released.
+    let idleLeft = hosted.held > 0 ? idle : hosted.usedAt + idle - at
+    if (hosted.busy || (idleLeft <= 0 && hosted.inFlight > 0)) {
       hosted.touch()
       hosted.busy = hosted.inFlight > 0
-      idles = hosted.busy ? coarseness : idle
+      idleLeft = hosted.busy ? coarseness : idle
     }
-    if (idles <= 0) return this.#end(hosted, "idle")
-    return Math.min(opensFor, ages, idles)
+    if (idleLeft <= 0) return this.#end(hosted, "idle")
+    return Math.min(handshakeLeft, ageLeft, idleLeft)
   }
 
   #end(hosted: HostedSession, by: keyof Lifetimes): number {

@@ -1,31 +1,35 @@
+/** The transport of a restored session, which replays the handshake messages of the client. */
+
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Connection, StreamOrigin, Transport } from "../../Transport.ts"
 
 /**
- * A transport whose session is told first what its client said long ago, and perhaps to somebody else. The replies have been given
- * then, so they go nowhere now.
+ * Returns a transport that delivers the handshake messages before any message of the transport below. The client
+ * received the replies to them long ago, perhaps from another host, so the replies are discarded.
  */
 export const over = (
   transport: Transport["Service"],
-  opening: ReadonlyArray<JsonRpc.Message>,
+  handshakeMessages: ReadonlyArray<JsonRpc.Message>,
   onDelivered: () => void
-): Transport["Service"] => ({ connect: Effect.map(transport.connect, (below) => wrap(below, opening, onDelivered)) })
+): Transport["Service"] => ({
+  connect: Effect.map(transport.connect, (below) => wrap(below, handshakeMessages, onDelivered))
+})
 
 const wrap = (
   below: Connection,
-  opening: ReadonlyArray<JsonRpc.Message>,
+  handshakeMessages: ReadonlyArray<JsonRpc.Message>,
   onDelivered: () => void
 ): Connection => {
   const origin: StreamOrigin = {}
-  // The connection lives as long as its session, and what it holds does.
-  const untold = Array.from(opening)
+  // The connection lives as long as its session, so it must not keep the messages after they are delivered.
+  const undelivered = Array.from(handshakeMessages)
   return {
     ...below,
     run: (deliver, hooks) =>
       Effect.suspend(() => {
-        for (const message of untold.splice(0)) deliver({ frame: Result.succeed(message), origin })
+        for (const message of undelivered.splice(0)) deliver({ frame: Result.succeed(message), origin })
         onDelivered()
         return below.run(deliver, hooks)
       }),

@@ -1,3 +1,5 @@
+/** The `SessionStore` as a host calls it: with deadlines, limits, retries, warnings and events. */
+
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,50 +14,51 @@ import type { HostedSession } from "./HostedSession.ts"
 /** The deadline of each call. */
 const deadlineMillis = 5000
 
-/** The number of sessions that the store is told of at a time. */
+/** The number of concurrent `touch` calls, and of concurrent retries of `remove`. */
 const concurrency = 16
 
-/** The time between two tellings that sessions are in use. */
-export const tellingMillis = 60_000
+/** The time between two rounds of `touch` calls. The store may know the last use of a session so much later. */
+export const touchIntervalMillis = 60_000
 
-/** The sessions that have ended and may still be in the store. The one that ended first makes room. */
-const undeletedSessions = 10_000
+/** The number of closed sessions that may still be in the store. The one that closed first makes room. */
+const maxUndeleted = 10_000
 
-/** The time between two tries to remove them. */
+/** The time between two attempts to remove them. */
 const retryMillis = 30_000
 
 /**
- * The calls that cannot be interrupted, and were given up: at the deadline, or by the callers. With so many of them the
- * store is not called any more.
+ * The number of uninterruptible calls that run on after their deadline, or after their caller was interrupted. With so
+ * many of them the store is not called until one ends.
  */
-const givenUpCalls = 256
+const maxAbandonedCalls = 256
 
-/** The operations that fail without failing a request. */
+/** The operations whose failure does not fail a request. */
 export type Operation = Extract<SessionEvent, { readonly _tag: "SessionStoreFailed" }>["operation"]
 
-/** The needs of a host's store. */
+/** The parts of a host that its store needs. */
 export interface Options {
   readonly sessions: ReadonlyMap<string, HostedSession>
+  /** The time of a clock that never jumps, in milliseconds. */
   readonly now: () => number
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
-  /** An operation on a session has failed. */
+  /** Called when an operation on a session has failed. */
   failed(hosted: HostedSession, operation: Operation, cause: Cause.Cause<unknown>): void
 }
 
 /**
- * A store as its host calls it: each call has a deadline, and its failures are failures, exceptions and defects alike.
- * A failure costs what the call was for: a session that cannot be saved lives on, but cannot be restored.
+ * The store of a host. Each call has a deadline, and errors, exceptions and defects of the store are handled alike. A
+ * failure affects only its operation: a session that cannot be saved continues, but cannot be restored.
  */
 export class HostStore {
   readonly #store: SessionStore["Service"]
   readonly #options: Options
   readonly #warnings = new RateLimit(1)
-  /** Ended sessions that the store may still have: the host does not restore them, and tries to remove them again. */
-  readonly #undeleted = LeastRecentlyUsed.make<true>({ size: undeletedSessions, weight: Number.POSITIVE_INFINITY })
+  /** Closed sessions that may still be in the store. The host does not restore them, and removes them again later. */
+  readonly #undeleted = LeastRecentlyUsed.make<true>({ size: maxUndeleted, weight: Number.POSITIVE_INFINITY })
   #warningsLeftOut = 0
-  #givenUp = 0
-  #tellAt = Number.NEGATIVE_INFINITY
-  #telling: Fiber.Fiber<void> | undefined
+  #abandonedCalls = 0
+  #touchAt = Number.NEGATIVE_INFINITY
+  #touching: Fiber.Fiber<void> | undefined
   #removing: Fiber.Fiber<void> | undefined
 
   constructor(store: SessionStore["Service"], options: Options) {
@@ -63,6 +66,7 @@ export class HostStore {
     this.#options = options
   }
 
+  /** Loads a session; `undefined` if the store does not have it, or if it was to be removed. */
   load(id: string): Effect.Effect<StoredSession | undefined, SessionStoreError> {
     return Effect.suspend(() => {
       if (this.#undeleted.get(id) !== undefined) return Effect.undefined
@@ -74,65 +78,66 @@ export class HostStore {
     })
   }
 
+  /** Saves a session. A failure is reported, and does not fail. */
   save(hosted: HostedSession, handshakeMessages: StoredSession["handshakeMessages"]): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { id, openedAt, principal, usedAt } = hosted
-      const again = hosted.stored === "Yes"
-      hosted.toldAt = usedAt
+      const wasStored = hosted.stored === "Yes"
+      hosted.storedUsedAt = usedAt
       hosted.stored = "Perhaps"
       this.#undeleted.delete(id)
       return Effect.map(
-        this.#told(
+        this.#attempt(
           hosted,
           "save",
           () => this.#store.save({ id, principal: principal?.id, handshakeMessages, openedAt, usedAt })
         ),
         (saved) => {
-          if (saved || again) hosted.stored = "Yes"
+          if (saved || wasStored) hosted.stored = "Yes"
         }
       )
     })
   }
 
-  /** Removes a session that has ended, if the store has it. */
+  /** Removes a session that has closed, if the store may have it. */
   remove(hosted: HostedSession): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { id, stored } = hosted
       if (stored === "No") return Effect.void
-      return Effect.map(this.#told(hosted, "remove", () => this.#store.remove(id)), (removed) => {
-        // What was to be saved and did not say so may be saved later than it is removed.
+      return Effect.map(this.#attempt(hosted, "remove", () => this.#store.remove(id)), (removed) => {
+        // A `save` that did not succeed may still take effect after this `remove`.
         if (!removed || stored === "Perhaps") this.#removeLater(id)
       })
     })
   }
 
-  /** Removes a session that is not here and has expired. */
-  forget(id: string): Effect.Effect<void> {
+  /** Removes a stored session that has expired and is not open here. */
+  removeExpired(id: string): Effect.Effect<void> {
     return Effect.catchCause(
       this.#call("remove", () => this.#store.remove(id)),
       (cause) => Effect.sync(() => this.#warn("remove", cause))
     )
   }
 
-  /** Tells which sessions are in use, if it is time to. Returns when it will be again. */
-  tellWhenDue(time: number): number {
-    if (time >= this.#tellAt && (this.#telling === undefined || this.#telling.pollUnsafe() !== undefined)) {
-      this.#tellAt = time + tellingMillis
-      this.#telling = this.#options.fork(this.#tell())
+  /** Touches the sessions that were used, if it is time for that. Returns the time of the next round. */
+  touchWhenDue(time: number): number {
+    if (time >= this.#touchAt && (this.#touching === undefined || this.#touching.pollUnsafe() !== undefined)) {
+      this.#touchAt = time + touchIntervalMillis
+      this.#touching = this.#options.fork(this.#touchUsed())
     }
-    return this.#tellAt
+    return this.#touchAt
   }
 
-  /** Tells it once more, after all else. */
-  finish(): Effect.Effect<void> {
-    const before = Effect.suspend(() => this.#telling === undefined ? Effect.void : Fiber.await(this.#telling))
-    return Effect.asVoid(Effect.timeoutOption(Effect.andThen(before, this.#tell()), deadlineMillis))
+  /** Touches the sessions that were used, after the round that is running. */
+  flush(): Effect.Effect<void> {
+    const running = Effect.suspend(() => this.#touching === undefined ? Effect.void : Fiber.await(this.#touching))
+    return Effect.asVoid(Effect.timeoutOption(Effect.andThen(running, this.#touchUsed()), deadlineMillis))
   }
 
-  /** Calls it no more, whatever was to be called. */
-  abandon(): Effect.Effect<void> {
+  /** Interrupts the touching and the retries. */
+  stop(): Effect.Effect<void> {
     return Effect.suspend(() =>
-      Fiber.interruptAll([this.#telling, this.#removing].filter((fiber) => fiber !== undefined))
+      Fiber.interruptAll([this.#touching, this.#removing].filter((fiber) => fiber !== undefined))
     )
   }
 
@@ -141,28 +146,32 @@ export class HostStore {
     call: () => Effect.Effect<A, SessionStoreError>
   ): Effect.Effect<A, SessionStoreError | ForeignCall.TimedOut> {
     return Effect.suspend(() => {
-      if (this.#givenUp >= givenUpCalls) {
-        return Effect.fail(new SessionStoreError({ cause: new Error(`${givenUpCalls} calls have not ended`) }))
+      if (this.#abandonedCalls >= maxAbandonedCalls) {
+        return Effect.fail(
+          new SessionStoreError({
+            cause: new Error(`SessionStore.${name}: not called, because ${maxAbandonedCalls} calls have not ended`)
+          })
+        )
       }
-      let state: "running" | "given up" | "ended" = "running"
+      let state: "running" | "abandoned" | "ended" = "running"
       const ended = Effect.sync(() => {
-        if (state === "given up") this.#givenUp--
+        if (state === "abandoned") this.#abandonedCalls--
         state = "ended"
       })
-      const giveUp = Effect.sync(() => {
+      const abandon = Effect.sync(() => {
         if (state !== "running") return
-        state = "given up"
-        this.#givenUp++
+        state = "abandoned"
+        this.#abandonedCalls++
       })
       return Effect.ensuring(
         ForeignCall.within(`SessionStore.${name}`, deadlineMillis, () => Effect.ensuring(Effect.suspend(call), ended)),
-        giveUp
+        abandon
       )
     })
   }
 
-  /** Says whether it went well. */
-  #told(
+  /** Runs an operation, and returns whether it succeeded. Reports a failure. */
+  #attempt(
     hosted: HostedSession,
     operation: Operation,
     call: () => Effect.Effect<void, SessionStoreError>
@@ -188,16 +197,16 @@ export class HostStore {
     this.#options.fork(Effect.logWarning(`the session store failed to ${operation} a session${more}`, cause))
   }
 
-  /** Tells which sessions have been used since it was told last. */
-  #tell(): Effect.Effect<void> {
+  /** Touches the stored sessions that were used since the store last learned of their use. */
+  #touchUsed(): Effect.Effect<void> {
     return Effect.suspend(() =>
       Effect.forEach(
-        Array.from(this.#options.sessions.values()).filter(({ phase, stored, toldAt, usedAt }) =>
-          phase === "Live" && stored === "Yes" && usedAt > toldAt
+        Array.from(this.#options.sessions.values()).filter(({ phase, stored, storedUsedAt, usedAt }) =>
+          phase === "Live" && stored === "Yes" && usedAt > storedUsedAt
         ),
         (hosted) => {
-          hosted.toldAt = hosted.usedAt
-          return this.#told(hosted, "touch", () => this.#store.touch(hosted.id, hosted.usedAt))
+          hosted.storedUsedAt = hosted.usedAt
+          return this.#attempt(hosted, "touch", () => this.#store.touch(hosted.id, hosted.usedAt))
         },
         { concurrency, discard: true }
       )
@@ -218,7 +227,7 @@ export class HostStore {
     })
   }
 
-  /** Removes what is left, until the store fails again. */
+  /** Removes the closed sessions that may still be in the store, until the store fails. */
   #removeAgain(): Effect.Effect<void> {
     return Effect.suspend(() =>
       Effect.forEach(

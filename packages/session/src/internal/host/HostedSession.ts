@@ -1,3 +1,5 @@
+/** One session of a host: its identity, its use, and its links in the lists of the host. */
+
 import type { CloseReason } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -6,32 +8,32 @@ import type { Transport } from "../../Transport.ts"
 import { Link } from "../collections/LinkedList.ts"
 import type { ServerSessionImplementation } from "../server/ServerSessionImplementation.ts"
 
-/** The changes of its sessions that a host's places follow. */
-interface Seating {
+/** The slots of a host, which follow the changes of its sessions. */
+interface SlotUpdates {
   /** A session is open. */
   enter(hosted: HostedSession): void
   /** A session has finished its handshake. */
   finish(hosted: HostedSession): void
-  /** A session was used now. */
+  /** A session is used now. */
   use(hosted: HostedSession): void
-  /** A connection holds a session. */
+  /** A session has its first hold. */
   hold(hosted: HostedSession): void
-  /** No connection holds a session any more. */
+  /** The last hold of a session was released. */
   release(hosted: HostedSession): void
-  /** A session begins to end. Its place is taken until it is given back. */
+  /** A session begins to close. Its slot stays occupied until it is freed. */
   leave(hosted: HostedSession): void
 }
 
-/** What a host makes of the sessions it keeps. */
-export interface Keeper {
+/** The parts of a host that its sessions need. */
+export interface HostedSessionDependencies {
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  readonly places: Seating
-  /** Ends a session for good, and waits until nothing of it is left. */
+  readonly slots: SlotUpdates
+  /** Closes a session permanently, and waits until nothing of it is left. */
   readonly close: (hosted: HostedSession, reason: CloseReason.CloseReason) => Effect.Effect<void>
 }
 
-/** What distinguishes one session of a host from the others. */
+/** The identity of a session in its host. */
 export interface Identity {
   readonly id: string
   readonly kind: string
@@ -42,9 +44,7 @@ export interface Identity {
   readonly openedAt: number
 }
 
-/**
- * One session of a host, as `SessionHost.Hosted` describes it, with what the host has to know besides.
- */
+/** One session of a host: `SessionHost.Hosted`, and the data that only the host uses. */
 export class HostedSession {
   readonly id: string
   readonly kind: string
@@ -52,44 +52,44 @@ export class HostedSession {
   readonly client: string | undefined
   readonly transport: Transport["Service"]
   readonly openedAt: number
-  readonly #keeper: Keeper
+  readonly #dependencies: HostedSessionDependencies
   #session: ServerSessionImplementation | undefined
   usedAt: number
-  /** When the current step of its handshake began, here: its opening, or the answer to `initialize`. */
+  /** The time at which the current step of the handshake began here: the opening, or the response to `initialize`. */
   handshakeAt: number
-  /** Its handshake is finished. */
+  /** Whether the handshake is finished. */
   operates = false
-  /** Its place among the sessions of its owner that may be evicted. */
+  /** The link among the sessions of the same owner that can be evicted. */
   readonly byOwner = new Link<HostedSession>(this)
-  /** Its place among the sessions of its anonymous client, those that are held or those that are unused. */
+  /** The link among the sessions of the same anonymous client: the held ones, or the unused ones. */
   readonly byClient = new Link<HostedSession>(this)
-  /** Its place among the sessions of all owners whose handshake is not finished. */
+  /** The link among the sessions of all owners whose handshake is not finished. */
   readonly byAge = new Link<HostedSession>(this)
-  /** The session ends to make room; its place is a newcomer's. */
+  /** Whether the session closes to make room. Its slot belongs to a newcomer then. */
   evicted = false
-  /** How many hold it. */
+  /** The number of holds. */
   held = 0
-  /** It would be idle, but for its requests in flight: it is in use until the host sees that they have ended. */
+  /** Whether the session is in use only because of requests in flight, when the host checked it last. */
   busy = false
   phase: "Opening" | "Live" | "Ending" = "Opening"
-  /** The store keeps it when it ends, since it goes on elsewhere or later. */
-  kept = false
-  /** Whether the store has it: perhaps, while it is being saved, or if that failed. */
+  /** Whether the session stays in the store after it has closed, to be restored later or by another host. */
+  keptInStore = false
+  /** Whether the store has the session. `Perhaps`: it is being saved, or saving it has failed. */
   stored: "No" | "Perhaps" | "Yes" = "No"
-  /** When the store believes it was used, if it has it. */
-  toldAt = 0
+  /** The last use that the store knows, if the store has the session. */
+  storedUsedAt = 0
   /** Removes the session from the host after it has closed. */
   removal: Fiber.Fiber<void> | undefined
 
-  constructor(keeper: Keeper, identity: Identity) {
-    this.#keeper = keeper
+  constructor(dependencies: HostedSessionDependencies, identity: Identity) {
+    this.#dependencies = dependencies
     this.id = identity.id
     this.kind = identity.kind
     this.principal = identity.principal
     this.client = identity.client
     this.transport = identity.transport
     this.openedAt = identity.openedAt
-    this.usedAt = keeper.now()
+    this.usedAt = dependencies.now()
     this.handshakeAt = this.usedAt
   }
 
@@ -98,64 +98,65 @@ export class HostedSession {
     return this.#session
   }
 
-  /** How many requests are in flight, of both sides together. */
+  /** The number of requests in flight, in both directions together. */
   get inFlight(): number {
     const { runtime } = this.session
     return runtime.inflight.size + runtime.exchanges.size
   }
 
-  /** Since when it could be evicted: its last use, or the last step of a handshake that is not finished. */
-  get aloneSince(): number {
+  /** The start of the time for which it is unused: its last use, or the last step of an unfinished handshake. */
+  get unusedSince(): number {
     return this.operates ? this.usedAt : this.handshakeAt
   }
 
-  /** The host keeps it, or has kept it. */
-  get hasBegun(): boolean {
+  /** Whether the session was opened. It may have closed since. */
+  get wasOpened(): boolean {
     return this.#session !== undefined
   }
 
+  /** The session is open. */
   begin(session: ServerSessionImplementation): void {
     this.#session = session
     this.phase = "Live"
-    this.#keeper.places.enter(this)
+    this.#dependencies.slots.enter(this)
   }
 
-  /** The client has been told what was agreed on. */
+  /** The response to `initialize` is sent. */
   negotiated(): void {
-    this.handshakeAt = this.#keeper.now()
+    this.handshakeAt = this.#dependencies.now()
   }
 
   /** The handshake is finished. */
   operating(): void {
-    if (this.phase === "Live") this.#keeper.places.finish(this)
+    if (this.phase === "Live") this.#dependencies.slots.finish(this)
     else this.operates = true
   }
 
-  /** The session begins to end: it cannot be found any more. */
+  /** The session begins to close. The host no longer finds it. */
   beginToEnd(): void {
     const { phase } = this
     this.phase = "Ending"
-    if (phase === "Live") this.#keeper.places.leave(this)
+    if (phase === "Live") this.#dependencies.slots.leave(this)
   }
 
   touch(): void {
-    this.usedAt = this.#keeper.now()
-    if (this.phase === "Live") this.#keeper.places.use(this)
+    this.usedAt = this.#dependencies.now()
+    if (this.phase === "Live") this.#dependencies.slots.use(this)
   }
 
   hold(): () => void {
-    this.usedAt = this.#keeper.now()
-    if (this.held++ === 0 && this.phase === "Live") this.#keeper.places.hold(this)
+    this.usedAt = this.#dependencies.now()
+    if (this.held++ === 0 && this.phase === "Live") this.#dependencies.slots.hold(this)
     let released = false
     return () => {
       if (released) return
       released = true
-      this.usedAt = this.#keeper.now()
-      if (--this.held === 0 && this.phase === "Live") this.#keeper.places.release(this)
+      this.usedAt = this.#dependencies.now()
+      if (--this.held === 0 && this.phase === "Live") this.#dependencies.slots.release(this)
     }
   }
 
   close(reason: CloseReason.CloseReason): Effect.Effect<void> {
-    return this.#keeper.close(this, reason)
+    return this.#dependencies.close(this, reason)
   }
 }

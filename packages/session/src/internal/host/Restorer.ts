@@ -81,7 +81,7 @@ export class Restorer<E> {
     const { awaitRemoval, fork, isDraining, table } = this.#options
     const hosted = table.all.get(id)
     // A session that is being unloaded is restored as soon as nothing of it is left here.
-    const unloading = hosted?.phase === "Ending" && hosted.kept && !isDraining() ? hosted : undefined
+    const unloading = hosted?.phase === "Ending" && hosted.keptInStore && !isDraining() ? hosted : undefined
     if (hosted !== undefined && unloading === undefined) return Effect.succeed(present(hosted, options.principal))
     const key = JSON.stringify([id, options.principal?.id])
     const running = this.#restoring.get(key)
@@ -106,12 +106,14 @@ export class Restorer<E> {
     const { store } = this.#options
     return store.save(hosted, negotiated(handshakeMessages, hosted.session.client)).pipe(
       // The session may have closed meanwhile, and have been deleted before it was saved.
-      Effect.andThen(Effect.suspend(() => hosted.phase === "Live" || hosted.kept ? Effect.void : store.remove(hosted)))
+      Effect.andThen(
+        Effect.suspend(() => hosted.phase === "Live" || hosted.keptInStore ? Effect.void : store.remove(hosted))
+      )
     )
   }
 
   /** Interrupts the restoring of every session. */
-  abandon(): Effect.Effect<void> {
+  stop(): Effect.Effect<void> {
     return Effect.suspend(() => Fiber.interruptAll(this.#restoring.values()))
   }
 
@@ -125,13 +127,16 @@ export class Restorer<E> {
     const stored = yield* store.load(id)
     if (stored === undefined || stored.principal !== options.principal?.id) return notFound
     // The store may learn of the last use a little late.
-    if (stored.usedAt + lifetimes.idle + HostStore.tellingMillis <= now() || stored.openedAt + lifetimes.age <= now()) {
-      yield* store.forget(id)
+    if (
+      stored.usedAt + lifetimes.idle + HostStore.touchIntervalMillis <= now() ||
+      stored.openedAt + lifetimes.age <= now()
+    ) {
+      yield* store.removeExpired(id)
       return notFound
     }
     const { handshakeMessages } = stored
     const hosted = yield* open(transport, { ...options, id, handshakeMessages }, stored.openedAt)
-    hosted.toldAt = stored.usedAt
+    hosted.storedUsedAt = stored.usedAt
     hosted.stored = "Yes"
     const { client } = hosted.session
     if (client !== undefined && client.revision === revisionIn(handshakeMessages)) return { _tag: "Restored", hosted }

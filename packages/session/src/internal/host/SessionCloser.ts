@@ -32,7 +32,7 @@ export class SessionCloser {
   /** Closes a session permanently, and waits until nothing of it is left. The store deletes it. */
   close(hosted: HostedSession, reason: CloseReason.CloseReason): Effect.Effect<void> {
     return Effect.suspend(() => {
-      hosted.kept = false
+      hosted.keptInStore = false
       hosted.session.runtime.end({ _tag: "Close", reason })
       return this.awaitRemoval(hosted)
     })
@@ -46,8 +46,8 @@ export class SessionCloser {
   evict(hosted: HostedSession): Effect.Effect<void> {
     const { held, kind, operates } = hosted
     const of = operates ? held > 0 ? "held" : "idle" : "handshake"
-    hosted.kept = operates && hosted.stored === "Yes"
-    const since = of === "held" ? hosted.openedAt : hosted.aloneSince
+    hosted.keptInStore = operates && hosted.stored === "Yes"
+    const since = of === "held" ? hosted.openedAt : hosted.unusedSince
     const afterMillis = Math.max(this.#options.now() - since, 0)
     hosted.session.runtime.end({ _tag: "Close", reason: { _tag: "Evicted", afterMillis, of } })
     return Effect.andThen(HostMetrics.evicted(kind, of), this.awaitRemoval(hosted))
@@ -56,7 +56,7 @@ export class SessionCloser {
   /** Begins to close every live session. The store keeps them. */
   unloadAll(): void {
     for (const hosted of this.#options.table.live()) {
-      hosted.kept = true
+      hosted.keptInStore = true
       hosted.session.runtime.end({ _tag: "Close", reason: CloseReason.requested })
     }
   }
@@ -68,7 +68,7 @@ export class SessionCloser {
   remove(hosted: HostedSession, scope: Scope.Closeable): void {
     const { fork, store, table } = this.#options
     if (!table.has(hosted)) return
-    const deleted = store === undefined || hosted.kept ? Effect.void : store.remove(hosted)
+    const deleted = store === undefined || hosted.keptInStore ? Effect.void : store.remove(hosted)
     hosted.removal = fork(
       deleted.pipe(
         Effect.andThen(Effect.sync(() => this.#free(hosted))),

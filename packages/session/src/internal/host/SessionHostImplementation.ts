@@ -17,7 +17,7 @@ import type { TransportError } from "../../TransportError.ts"
 import { Timer } from "../engine/Timer.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
 import * as Expiry from "./Expiry.ts"
-import type { HostedSession, Keeper } from "./HostedSession.ts"
+import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostStore from "./HostStore.ts"
 import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
@@ -112,9 +112,9 @@ export class SessionHostImplementation implements SessionHostShape {
         })
     ))
     this.#closer = new SessionCloser({ table, slots: this.#slots, store: this.#store, now, fork })
-    const keeper: Keeper = {
+    const sessionDependencies: HostedSessionDependencies = {
       now,
-      places: this.#slots,
+      slots: this.#slots,
       close: (hosted, reason) => this.#closer.close(hosted, reason)
     }
     this.#opener = new SessionOpener({
@@ -126,7 +126,7 @@ export class SessionHostImplementation implements SessionHostShape {
       table,
       slots: this.#slots,
       closer: this.#closer,
-      keeper,
+      sessionDependencies,
       context,
       clock,
       scope,
@@ -188,7 +188,7 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly drain: SessionHostShape["drain"] = Effect.suspend(() => {
     this.#draining = true
     return Effect.andThen(
-      this.#store === undefined ? Effect.void : this.#store.finish(),
+      this.#store === undefined ? Effect.void : this.#store.flush(),
       Effect.suspend(() => {
         this.#closer.unloadAll()
         return this.#table.awaitEmpty()
@@ -203,8 +203,8 @@ export class SessionHostImplementation implements SessionHostShape {
   /** Drains the host, and stops everything that it runs. */
   shutDown(): Effect.Effect<void> {
     return this.drain.pipe(
-      Effect.andThen(this.#store === undefined ? Effect.void : this.#store.abandon()),
-      Effect.andThen(this.#restorer === undefined ? Effect.void : this.#restorer.abandon()),
+      Effect.andThen(this.#store === undefined ? Effect.void : this.#store.stop()),
+      Effect.andThen(this.#restorer === undefined ? Effect.void : this.#restorer.stop()),
       Effect.andThen(Scope.close(this.#scope, Exit.void))
     )
   }
@@ -223,7 +223,7 @@ export class SessionHostImplementation implements SessionHostShape {
   #firstCheckMillis(): number {
     return Math.min(
       ...Object.values(this.#lifetimes),
-      this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.tellingMillis
+      this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.touchIntervalMillis
     )
   }
 
@@ -231,7 +231,7 @@ export class SessionHostImplementation implements SessionHostShape {
   #expire(time: number): number {
     const nextEnd = this.#expiry.endDue(time)
     if (this.#table.all.size === 0) return Number.POSITIVE_INFINITY
-    const nextTouch = this.#store === undefined ? Number.POSITIVE_INFINITY : this.#store.tellWhenDue(time)
+    const nextTouch = this.#store === undefined ? Number.POSITIVE_INFINITY : this.#store.touchWhenDue(time)
     return Math.max(Math.min(nextEnd, nextTouch), time + Expiry.coarseness)
   }
 

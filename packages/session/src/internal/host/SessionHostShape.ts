@@ -71,8 +71,8 @@ export interface OpenOptions {
   /** The principal that the session belongs to. */
   readonly principal?: Principal | undefined
   /**
-   * Distinguishes anonymous clients, for example by their addresses, so that no client can keep the others out of a full
-   * host. Default: anonymous clients are not distinguished.
+   * Distinguishes anonymous clients, for example by their addresses, so that no client can keep the others out of a
+   * full host. Default: anonymous clients are not distinguished.
    */
   readonly client?: string | undefined
   /**

@@ -13,7 +13,7 @@ import type { Transport } from "../../Transport.ts"
 import * as TransportError from "../../TransportError.ts"
 import type { PreparedServer } from "../server/ServerSessionImplementation.ts"
 import * as HandshakeReplay from "./HandshakeReplay.ts"
-import { HostedSession, type Keeper } from "./HostedSession.ts"
+import { HostedSession, type HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostMetrics from "./HostMetrics.ts"
 import type { SessionCloser } from "./SessionCloser.ts"
 import { HostFull, type OpenOptions } from "./SessionHostShape.ts"
@@ -26,7 +26,7 @@ export interface Options {
   readonly table: SessionTable
   readonly slots: Pick<SessionSlots, "take" | "free">
   readonly closer: Pick<SessionCloser, "evict" | "remove">
-  readonly keeper: Keeper
+  readonly sessionDependencies: HostedSessionDependencies
   /** The services of the host, with which its sessions run. */
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
@@ -58,7 +58,7 @@ export class SessionOpener {
     { client, handshakeMessages, id = SessionId.make(), kind, principal }: OpenOptions,
     openedAt: number
   ): Effect.Effect<HostedSession, HostFull | TransportError.TransportError> {
-    const { closer, keeper, slots, table } = this.#options
+    const { closer, sessionDependencies, slots, table } = this.#options
     // Uninterruptible, because an interruption between two steps would lose the slot and the id.
     return Effect.uninterruptibleMask((restore) => {
       if (!table.reserve(id)) return Effect.die(new Error(`there is a session with the id ${id} already`))
@@ -67,14 +67,14 @@ export class SessionOpener {
         table.release(id)
         return Effect.andThen(HostMetrics.refused(kind, taken.scope), Effect.fail(taken))
       }
-      const hosted = new HostedSession(keeper, { id, kind, principal, client, transport, openedAt })
+      const hosted = new HostedSession(sessionDependencies, { id, kind, principal, client, transport, openedAt })
       // The newcomer waits until nothing of the victim is left, so that the host never exceeds its limit.
       const evicted = taken.victim === undefined ? Effect.void : closer.evict(taken.victim)
       return restore(Effect.andThen(evicted, this.#connect(hosted, handshakeMessages))).pipe(
         Effect.ensuring(Effect.sync(() => {
           table.release(id)
           // A session that has begun frees its slot when it has closed, even if the caller is interrupted now.
-          if (!hosted.hasBegun) slots.free(principal)
+          if (!hosted.wasOpened) slots.free(principal)
         }))
       )
     })

@@ -1,3 +1,5 @@
+/** The slots of a host: who occupies them, and which session loses its slot to a newcomer. */
+
 import type { HostLimits } from "../../HostLimits.ts"
 import type { Principal } from "../../Principal.ts"
 import { LinkedList } from "../collections/LinkedList.ts"
@@ -5,18 +7,18 @@ import { RateLimit } from "../engine/RateLimit.ts"
 import { type AnonymousClient, AnonymousClients } from "./AnonymousClients.ts"
 import type { HostedSession } from "./HostedSession.ts"
 
-/** The time after its opening, and after each use, in which a session cannot be evicted, in milliseconds. */
+/** The time in milliseconds for which a session cannot be evicted after its opening, and after each use. */
 export const graceMillis = 3000
 
-/** The number of unfinished handshakes more than the newcomer's that lose a client its grace. */
+/** A client that has so many more unfinished handshakes than the newcomer has no grace. */
 const crowd = 16
 
-/** The sessions that are looked at for one newcomer, so that choosing a victim costs little however many there are. */
-const looks = 64
+/** The number of sessions that are checked for one newcomer, so that its cost does not depend on their number. */
+const maxChecked = 64
 
-/** The bounds of what a refused client is told to wait, in milliseconds. */
-const leastWait = 1000
-const longestWait = 300_000
+/** The bounds of `retryAfterMillis`. */
+const minRetryMillis = 1000
+const maxRetryMillis = 300_000
 
 /** The client of a session that is to be opened. */
 export interface Newcomer {
@@ -25,39 +27,39 @@ export interface Newcomer {
   readonly client: string | undefined
 }
 
-/** A newcomer has a place. */
+/** The newcomer has a slot. */
 export interface Taken {
   readonly _tag: "Taken"
-  /** The session that had this place, and has to end. */
+  /** The session that had this slot. The caller has to close it. */
   readonly victim: HostedSession | undefined
 }
 
-/** A newcomer has no place. */
-export interface Refused {
-  readonly _tag: "Refused"
+/** The newcomer has no slot. */
+export interface Full {
+  readonly _tag: "Full"
   readonly scope: "host" | "principal"
   readonly limit: number
-  /** The time until there is room, if it is known. */
+  /** The time until a slot may be free, if it is known. */
   readonly retryAfterMillis: number | undefined
 }
 
-/** The needs of a host's places. */
+/** The parts of a host that its slots need. */
 export interface Options {
   readonly limits: HostLimits
-  /** The time that the fields of a `HostedSession` are in. */
+  /** The wall-clock time, in which the fields of a `HostedSession` are, in milliseconds. */
   readonly now: () => number
-  /** The time of a clock that never jumps. */
+  /** The time of a clock that never jumps, in milliseconds. */
   readonly steady: () => number
 }
 
-/** The sessions of one principal, or those of all anonymous clients. */
+/** The sessions of one principal, or of all anonymous clients. */
 class Owner {
   readonly id: string | undefined
-  /** The places of sessions, and of those that are being opened. */
-  places = 0
-  /** The sessions whose handshake is not finished, the oldest first. */
+  /** The number of its slots, including those of sessions that are being opened. */
+  slots = 0
+  /** The sessions whose handshake is not finished, the oldest one first. */
   readonly handshaking = new LinkedList<HostedSession>()
-  /** The sessions that operate, the one that is unused for longest first. */
+  /** The sessions that operate and are not held, the least recently used one first. */
   readonly unused = new LinkedList<HostedSession>()
 
   constructor(id: string | undefined) {
@@ -66,18 +68,18 @@ class Owner {
 }
 
 /**
- * The places of a host: their owners, and the session that loses its place when a newcomer finds all of them taken.
- * `HostLimits.Options` describes the policy. Sessions that are held are in no list but that of their client, so that a
- * victim is found at the front of a list, in a time that does not depend on the number of sessions.
+ * The slots of a host. If all are taken, a newcomer gets the slot of a victim, which `HostLimits.Options` describes.
+ * Held sessions are only in the list of their anonymous client. A victim is therefore at the front of a list, and
+ * finding it takes a time that does not depend on the number of sessions.
  */
 export class SessionSlots {
   readonly #options: Options
   readonly #owners = new Map<string, Owner>()
   readonly #anonymous = new Owner(undefined)
-  /** The sessions of all owners whose handshake is not finished, the oldest first. */
+  /** The sessions of all owners whose handshake is not finished, the oldest one first. */
   readonly #handshaking = new LinkedList<HostedSession>()
   readonly #clients = new AnonymousClients()
-  /** The anonymous client that has more than half of all places, if there is one. No two clients can. */
+  /** The anonymous client that has more than half of all slots, if there is one. */
   #largest: AnonymousClient | undefined
   readonly #anonymousRate: RateLimit
   #taken = 0
@@ -88,7 +90,7 @@ export class SessionSlots {
     this.#anonymousRate = new RateLimit(options.limits.maxAnonymousEvictionsPerSecond)
   }
 
-  /** The number of places that are taken. */
+  /** The number of slots that are taken. */
   get taken(): number {
     return this.#taken
   }
@@ -98,20 +100,20 @@ export class SessionSlots {
     return this.#unfinished
   }
 
-  /** Returns the reason why a newcomer would not get a place now, if there is one. */
-  look(newcomer: Newcomer): Refused | undefined {
+  /** Returns why a newcomer would not get a slot now; `undefined` if it would. */
+  look(newcomer: Newcomer): Full | undefined {
     const scope = this.#scope(newcomer)
-    return scope === undefined || this.#victim(newcomer) !== undefined ? undefined : this.#refuse(newcomer, scope)
+    return scope === undefined || this.#victim(newcomer) !== undefined ? undefined : this.#full(newcomer, scope)
   }
 
-  /** Takes a place for a newcomer, if need be that of another session, which the caller has to end. */
-  take(newcomer: Newcomer): Taken | Refused {
+  /** Takes a slot for a newcomer: a free one, or that of a victim, which the caller has to close. */
+  take(newcomer: Newcomer): Taken | Full {
     const scope = this.#scope(newcomer)
     const victim = scope === undefined ? undefined : this.#victim(newcomer)
-    if (scope !== undefined && victim === undefined) return this.#refuse(newcomer, scope)
+    if (scope !== undefined && victim === undefined) return this.#full(newcomer, scope)
     if (victim !== undefined) this.#evict(victim, newcomer)
     this.#taken++
-    this.#ownerOf(newcomer.principal).places++
+    this.#ownerOf(newcomer.principal).slots++
     return { _tag: "Taken", victim }
   }
 
@@ -119,12 +121,12 @@ export class SessionSlots {
   free(principal: Principal | undefined): void {
     const owner = this.#ownerOf(principal)
     this.#taken--
-    owner.places--
-    if (owner.id !== undefined && owner.places === 0) this.#owners.delete(owner.id)
+    owner.slots--
+    if (owner.id !== undefined && owner.slots === 0) this.#owners.delete(owner.id)
   }
 
   // ===================================================================================================================
-  // The sessions in them
+  // The sessions in the slots
   // ===================================================================================================================
 
   /** A session is open. */
@@ -145,26 +147,26 @@ export class SessionSlots {
     if (listed) this.#list(hosted)
   }
 
-  /** A session was used now. */
+  /** A session is used now. */
   use(hosted: HostedSession): void {
     if (!hosted.operates || hosted.held > 0) return
     this.#ownerOf(hosted.principal).unused.moveToEnd(hosted.byOwner)
     this.#clients.of(hosted)?.unused.moveToEnd(hosted.byClient)
   }
 
-  /** A connection holds a session. */
+  /** A session has its first hold. */
   hold(hosted: HostedSession): void {
     this.#unlist(hosted)
     this.#clients.of(hosted)?.held.add(hosted.byClient)
   }
 
-  /** No connection holds a session any more. */
+  /** The last hold of a session was released. */
   release(hosted: HostedSession): void {
     this.#clients.of(hosted)?.held.remove(hosted.byClient)
     this.#list(hosted)
   }
 
-  /** A session begins to end. Its place is taken until it is given back. */
+  /** A session begins to close. Its slot stays taken until `free`. */
   leave(hosted: HostedSession): void {
     const client = this.#clients.of(hosted)
     if (hosted.held === 0) this.#unlist(hosted)
@@ -217,25 +219,25 @@ export class SessionSlots {
   // Making room
   // ===================================================================================================================
 
-  /** The owner of a principal's sessions, if it has any. */
+  /** Returns the owner of the newcomer's own sessions, if its principal has any. */
   #own({ principal }: Newcomer): Owner | undefined {
     return principal === undefined ? undefined : this.#owners.get(principal.id)
   }
 
-  /** Returns the limit that leaves no place for a newcomer, if there is one. */
-  #scope(newcomer: Newcomer): Refused["scope"] | undefined {
+  /** Returns which limit leaves no free slot for a newcomer; `undefined` if there is a free slot. */
+  #scope(newcomer: Newcomer): Full["scope"] | undefined {
     const { max, maxPerPrincipal } = this.#options.limits
-    if ((this.#own(newcomer)?.places ?? 0) >= maxPerPrincipal) return "principal"
+    if ((this.#own(newcomer)?.slots ?? 0) >= maxPerPrincipal) return "principal"
     return this.#taken >= max ? "host" : undefined
   }
 
-  #refuse(newcomer: Newcomer, scope: Refused["scope"]): Refused {
+  #full(newcomer: Newcomer, scope: Full["scope"]): Full {
     const { max, maxPerPrincipal } = this.#options.limits
     return {
-      _tag: "Refused",
+      _tag: "Full",
       scope,
       limit: scope === "host" ? max : maxPerPrincipal,
-      retryAfterMillis: this.#roomIn(newcomer)
+      retryAfterMillis: this.#retryAfter(newcomer)
     }
   }
 
@@ -252,8 +254,8 @@ export class SessionSlots {
   }
 
   /**
-   * An anonymous session. Those of a client that has more than half of all places make room before any other: it could
-   * use its own so often that those of the others were unused for longer.
+   * Returns an anonymous victim. The sessions of a client that has more than half of all slots come first: otherwise
+   * this client could use its sessions so often that only those of other clients were evicted.
    */
   #anonymousVictim(newcomer: Newcomer, now: number): HostedSession | undefined {
     const dominant = this.#dominant(newcomer)
@@ -262,20 +264,20 @@ export class SessionSlots {
       this.#first(this.#anonymous.unused, this.#anonymousEvictionTimeout(newcomer), now)
   }
 
-  /** The session of a client that is held for longest, whatever is done in it: a client could hold each of its own. */
+  /** Returns the session of a client that is held for longest, in use or not: a client could hold all its sessions. */
   #heldOf(client: AnonymousClient | undefined, now: number): HostedSession | undefined {
     const hosted = client?.held.first?.value
     return hosted === undefined || hosted.openedAt + graceMillis > now ? undefined : hosted
   }
 
   /**
-   * The first session of a list that was left alone for this long. A session with requests in flight is in use, and
-   * goes to the end of its list. So a look at it is paid for once, until all others have been looked at.
+   * Returns the first session of a list that is unused for this long. A session with requests in flight is in use, so
+   * it moves to the end of its list and is not checked again before all others.
    */
   #first(list: LinkedList<HostedSession>, afterMillis: number, now: number): HostedSession | undefined {
-    for (let count = 0; count < looks; count++) {
+    for (let count = 0; count < maxChecked; count++) {
       const hosted = list.first?.value
-      if (hosted === undefined || hosted.aloneSince + afterMillis > now) return undefined
+      if (hosted === undefined || hosted.unusedSince + afterMillis > now) return undefined
       if (hosted.inFlight === 0) return hosted
       hosted.touch()
       if (hosted.operates) continue
@@ -286,8 +288,8 @@ export class SessionSlots {
   }
 
   /**
-   * The oldest handshake of a client that has many more of them than the newcomer. The grace protects no such client:
-   * it could keep all others out by opening sessions faster than their grace ends.
+   * Returns the oldest unfinished handshake of a client that has many more of them than the newcomer. Such a client has
+   * no grace: it could otherwise keep all others out by opening sessions faster than their grace ends.
    */
   #crowding({ client, principal }: Newcomer): HostedSession | undefined {
     if (principal === undefined && client === undefined) return undefined
@@ -296,8 +298,8 @@ export class SessionSlots {
   }
 
   /**
-   * The client that has more than half of all places, if it is another than the newcomer. It could keep all others out
-   * by using or holding each of its sessions.
+   * Returns the client that has more than half of all slots, unless it is the newcomer. Such a client could keep all
+   * others out by using or holding each of its sessions.
    */
   #dominant({ client, principal }: Newcomer): AnonymousClient | undefined {
     if (this.#options.limits.anonymousEvictionTimeout === Number.POSITIVE_INFINITY) return undefined
@@ -305,10 +307,10 @@ export class SessionSlots {
     return isOther ? this.#largest : undefined
   }
 
-  /** The first session of a list that has no requests in flight, and is of such an anonymous client. */
+  /** Returns the first session of a list that has no requests in flight and belongs to such an anonymous client. */
   #firstOf(list: LinkedList<HostedSession>, isSuch: (client: string) => boolean): HostedSession | undefined {
     let link = list.first
-    for (let count = 0; count < looks && link !== undefined; count++) {
+    for (let count = 0; count < maxChecked && link !== undefined; count++) {
       const { client, inFlight, principal } = link.value
       if (principal === undefined && client !== undefined && isSuch(client) && inFlight === 0) return link.value
       link = link.next
@@ -316,7 +318,10 @@ export class SessionSlots {
     return undefined
   }
 
-  /** A principal is accountable for its sessions, and bounded in their number: it need not wait for anonymous ones. */
+  /**
+   * Returns how long an anonymous session must be unused for this newcomer. A principal is accountable and limited in
+   * its sessions, so it does not wait for anonymous ones.
+   */
   #anonymousEvictionTimeout({ principal }: Newcomer): number {
     return principal === undefined ? Math.max(this.#options.limits.anonymousEvictionTimeout, graceMillis) : graceMillis
   }
@@ -333,17 +338,17 @@ export class SessionSlots {
     this.free(victim.principal)
   }
 
-  /** The time until there is room for a newcomer that was refused, as far as it is known. */
-  #roomIn(newcomer: Newcomer): number | undefined {
+  /** Returns the time until a newcomer may get a slot, if it is known. */
+  #retryAfter(newcomer: Newcomer): number | undefined {
     const now = this.#options.now()
     const own = this.#own(newcomer)
     const wait = (hosted: HostedSession | undefined, afterMillis: number) =>
-      hosted === undefined ? Number.POSITIVE_INFINITY : hosted.aloneSince + afterMillis - now
+      hosted === undefined ? Number.POSITIVE_INFINITY : hosted.unusedSince + afterMillis - now
     const dominant = this.#dominant(newcomer)
     const held = dominant?.held.first?.value
     const dueIn = (list: LinkedList<HostedSession> | undefined, afterMillis: number) =>
       wait(list?.first?.value, afterMillis)
-    const room = this.#scope(newcomer) === "principal"
+    const retryAfter = this.#scope(newcomer) === "principal"
       ? Math.min(dueIn(own?.handshaking, graceMillis), dueIn(own?.unused, graceMillis))
       : Math.min(
         dueIn(this.#handshaking, graceMillis),
@@ -358,6 +363,8 @@ export class SessionSlots {
           this.#anonymousWait(newcomer)
         )
       )
-    return room === Number.POSITIVE_INFINITY ? undefined : Math.min(Math.max(room, leastWait), longestWait)
+    return retryAfter === Number.POSITIVE_INFINITY
+      ? undefined
+      : Math.min(Math.max(retryAfter, minRetryMillis), maxRetryMillis)
   }
 }

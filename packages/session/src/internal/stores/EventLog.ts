@@ -1,6 +1,8 @@
+/** The events of all streams in memory, within limits. */
+
 import { Link, LinkedList } from "../collections/LinkedList.ts"
 
-/** How much is held. Bytes are two for each UTF-16 code unit, and so many besides for each event and each stream. */
+/** The limits of a log. A UTF-16 code unit counts as two bytes. Each event and each stream counts some bytes more. */
 export interface Bounds {
   readonly maxEventsPerStream: number
   readonly maxBytesPerStream: number
@@ -8,17 +10,17 @@ export interface Bounds {
   readonly maxBytes: number
 }
 
-/** What came behind an event. */
-interface Behind {
+/** The events of a stream after one of its events. */
+interface LaterEvents {
   readonly stream: string
   readonly events: ReadonlyArray<{ readonly id: string; readonly data: string }>
   readonly ended: boolean
 }
 
-/** About what an event takes besides its text; without it, empty events would be held without end. */
+/** The approximate memory of an event without its text. Without it, the number of empty events would have no limit. */
 const eventBytes = 64
 
-/** About what a stream takes besides its events, with its share of its session. */
+/** The approximate memory of a stream without its events, including its share of its session. */
 const streamBytes = 512
 
 interface Event {
@@ -29,7 +31,7 @@ interface Event {
 
 const bytesOf = (data: string): number => eventBytes + 2 * data.length
 
-/** An id is printable ASCII without a space, whatever the stream is called. */
+/** Escapes the name of a stream, because an event id is printable ASCII without a space. */
 const escaped = (name: string): string =>
   name.replace(/[^!-$&-~]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
@@ -39,7 +41,7 @@ const unescaped = (text: string): string =>
 class Session {
   readonly name: string
   readonly streams = new Map<string, Stream>()
-  /** The one that was not used for longest is the first. */
+  /** The streams, the least recently used one first. */
   readonly byUse = new LinkedList<Stream>()
   bytes = 0
 
@@ -51,11 +53,11 @@ class Session {
 class Stream {
   readonly session: Session
   readonly name: string
-  /** What the ids of its events begin with. */
+  /** The beginning of the ids of its events. */
   readonly prefix: string
   readonly inSession: Link<Stream> = new Link<Stream>(this)
   readonly inLog: Link<Stream> = new Link<Stream>(this)
-  /** Its place among those that have ended. */
+  /** The link among the ended streams; `undefined` while the stream has not ended. */
   ending: Link<Stream> | undefined = undefined
   keptUntil = Number.POSITIVE_INFINITY
   oldest: Event | undefined = undefined
@@ -71,17 +73,17 @@ class Stream {
 }
 
 /**
- * The events of all streams of all sessions, within bounds. It holds nothing of a session or a stream without events.
+ * The events of all streams of all sessions, within limits. A session or a stream without events takes no memory.
  *
- * An id is `<stream>-<log>.<number>`. The number is counted over all streams, so no id is given twice; `name` is that of the log,
- * so that an id from a log that was there before names nothing.
+ * An event id is `<stream>-<log>.<number>`. All streams share one counter, so no id is used twice. `name` is the name
+ * of the log. It distinguishes its ids from those of an earlier log, which are not found.
  */
 export class EventLog {
   readonly #bounds: Bounds
   readonly #name: string
   readonly #sessions = new Map<string, Session>()
   readonly #byUse = new LinkedList<Stream>()
-  /** The one that goes first is the first. */
+  /** The ended streams, the one that is deleted next first. */
   readonly #ended = new LinkedList<Stream>()
   #bytes = 0
   #count = 0
@@ -91,7 +93,7 @@ export class EventLog {
     this.#name = name
   }
 
-  /** Holds one more event, and gives it an id. */
+  /** Stores an event, and returns its id. */
   append(sessionName: string, streamName: string, data: string): string {
     const bounds = this.#bounds
     const session = this.#session(sessionName)
@@ -103,7 +105,7 @@ export class EventLog {
     stream.events++
     this.#weigh(stream, bytesOf(data))
     this.#use(stream)
-    // What each of these takes out was put in by an append before, so all of them together take no longer than the appends.
+    // Each event that these loops remove was appended once, so `append` takes amortized constant time.
     while (
       stream.events > bounds.maxEventsPerStream || (stream.bytes > bounds.maxBytesPerStream && stream.events > 1)
     ) {
@@ -116,26 +118,26 @@ export class EventLog {
     return stream.prefix + event.number
   }
 
-  /** What came behind an event that is held. */
-  replay(sessionName: string, after: string): Behind | undefined {
+  /** Returns the events after a stored event; `undefined` if the event is not stored. */
+  replay(sessionName: string, after: string): LaterEvents | undefined {
     const name = unescaped(after.slice(0, Math.max(after.lastIndexOf("-"), 0)))
     const stream = this.#sessions.get(sessionName)?.streams.get(name)
     if (stream === undefined) return undefined
     const number = Number(after.slice(after.lastIndexOf(".") + 1))
-    // There is one way to write an id.
+    // An id with leading zeros, for example, is not valid.
     if (stream.prefix + number !== after) return undefined
     let event = stream.oldest
     while (event !== undefined && event.number < number) event = event.next
     if (event?.number !== number) return undefined
     const events: Array<{ readonly id: string; readonly data: string }> = []
-    for (let behind = event.next; behind !== undefined; behind = behind.next) {
-      events.push({ id: stream.prefix + behind.number, data: behind.data })
+    for (let later = event.next; later !== undefined; later = later.next) {
+      events.push({ id: stream.prefix + later.number, data: later.data })
     }
     this.#use(stream)
     return { stream: stream.name, events, ended: stream.ending !== undefined }
   }
 
-  /** Nothing more comes of a stream; it is held until then. None may end earlier than those that have ended before. */
+  /** Ends a stream, which is deleted at `until`. Calls must pass this time in ascending order. */
   end(sessionName: string, streamName: string, until: number): void {
     const stream = this.#sessions.get(sessionName)?.streams.get(streamName)
     if (stream === undefined || stream.ending !== undefined) return
@@ -144,12 +146,12 @@ export class EventLog {
     this.#ended.add(stream.ending)
   }
 
-  /** Forgets a session. */
+  /** Deletes a session. */
   drop(sessionName: string): void {
     for (const stream of this.#sessions.get(sessionName)?.streams.values() ?? []) this.#forget(stream)
   }
 
-  /** Forgets the streams whose time is over, and says when that of the next will be; `Infinity` where there is none. */
+  /** Deletes the ended streams that are due. Returns the time at which the next one is due, or `Infinity`. */
   expire(now: number): number {
     while (this.#ended.first !== undefined) {
       const stream = this.#ended.first.value
@@ -159,17 +161,17 @@ export class EventLog {
     return Number.POSITIVE_INFINITY
   }
 
-  /** Forgets everything. */
+  /** Deletes everything. */
   clear(): void {
     for (const session of this.#sessions.keys()) this.drop(session)
   }
 
-  /** How many sessions there is something of. */
+  /** Returns the number of sessions that have events. */
   size(): number {
     return this.#sessions.size
   }
 
-  /** How many bytes are held. */
+  /** Returns the number of bytes. */
   weight(): number {
     return this.#bytes
   }
@@ -205,12 +207,12 @@ export class EventLog {
     this.#bytes += bytes
   }
 
-  /** Takes the oldest event out of a stream, and with the last one the stream. */
+  /** Removes the oldest event of a stream, and with its last event the stream. */
   #shift(stream: Stream): void {
     const event = stream.oldest
     if (event === undefined) return
     stream.oldest = event.next
-    // An event that has grown old in the heap would keep all that came behind it until the next full collection.
+    // Without this, a removed event in the old generation keeps all later events until the next full collection.
     event.next = undefined
     stream.events--
     this.#weigh(stream, -bytesOf(event.data))

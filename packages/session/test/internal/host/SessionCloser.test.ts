@@ -10,7 +10,7 @@ describe("the closer of a host's sessions", () => {
     Effect.gen(function*() {
       const { calls, closer, open, table } = yield* makeParts
       const hosted = yield* open("a")
-      hosted.kept = true
+      hosted.keptInStore = true
       yield* closer.close(hosted, CloseReason.requested)
       assert.deepStrictEqual(calls, ["delete a", "free ada", "empty"])
       assert.isFalse(table.has(hosted))

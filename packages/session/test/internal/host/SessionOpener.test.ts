@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { HostFull } from "../../../src/internal/host/SessionHostShape.ts"
 import { SessionOpener } from "../../../src/internal/host/SessionOpener.ts"
-import type { Refused, Taken } from "../../../src/internal/host/SessionSlots.ts"
+import type { Full, Taken } from "../../../src/internal/host/SessionSlots.ts"
 import * as ServerSessionImplementation from "../../../src/internal/server/ServerSessionImplementation.ts"
 import { makeParts } from "../../support/hostParts.ts"
 import { info, start } from "../../support/sessions.ts"
@@ -15,7 +15,7 @@ import { info, start } from "../../support/sessions.ts"
 const makeOpener = Effect.gen(function*() {
   const parts = yield* makeParts
   const { calls } = parts
-  const state: { slot: Taken | Refused; isDraining: boolean } = {
+  const state: { slot: Taken | Full; isDraining: boolean } = {
     slot: { _tag: "Taken", victim: undefined },
     isDraining: false
   }
@@ -77,7 +77,7 @@ describe("the opener of a host's sessions", () => {
   it.effect("fails with HostFull before it connects, and reserves nothing", () =>
     Effect.gen(function*() {
       const { calls, open, state } = yield* makeOpener
-      state.slot = { _tag: "Refused", scope: "host", limit: 1, retryAfterMillis: 2000 }
+      state.slot = { _tag: "Full", scope: "host", limit: 1, retryAfterMillis: 2000 }
       const failure = yield* Effect.flip(open("a", { connect: Effect.die("connected") }))
       assert.deepStrictEqual(failure, new HostFull({ scope: "host", limit: 1, retryAfterMillis: 2000 }))
       assert.deepStrictEqual(calls, [])
