@@ -10,7 +10,7 @@ export const sessions = (kind: string, change: 1 | -1): Effect.Effect<void> =>
   Metric.modify(Metric.withAttributes(Metrics.serverSessions, { "mcp.session.kind": kind }), change)
 
 /** Counts a session that was not opened. */
-export const refused = (kind: string, scope: HostFullScope): Effect.Effect<void> =>
+export const rejected = (kind: string, scope: HostFullScope): Effect.Effect<void> =>
   Metric.update(
     Metric.withAttributes(Metrics.serverSessionsRejected, { "mcp.session.kind": kind, "error.type": scope }),
     1

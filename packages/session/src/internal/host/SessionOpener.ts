@@ -65,7 +65,7 @@ export class SessionOpener {
       const taken = this.#takeSlot({ principal, client })
       if (taken._tag === "HostFull") {
         table.release(id)
-        return Effect.andThen(HostMetrics.refused(kind, taken.scope), Effect.fail(taken))
+        return Effect.andThen(HostMetrics.rejected(kind, taken.scope), Effect.fail(taken))
       }
       const hosted = new HostedSession(sessionDependencies, { id, kind, principal, client, transport, openedAt })
       // The newcomer waits until nothing of the victim is left, so that the host never exceeds its limit.
