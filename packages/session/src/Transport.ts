@@ -60,7 +60,8 @@ export interface Inbound {
  *   standalone stream there, it goes on from now.
  * - `SessionRenewed`: the server no longer knew the session, so the transport did a new handshake. The server has lost
  *   the state of the old session, such as subscriptions and the log level.
- * - `RevisionMismatch`: a message came under another revision than the negotiated one. This side speaks it, too.
+ * - `RevisionMismatch`: the header of a request declared another supported revision than the negotiated one. The
+ *   session keeps the negotiated revision.
  *
  * @category models
  */

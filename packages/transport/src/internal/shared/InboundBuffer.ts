@@ -1,4 +1,4 @@
-/** The frames of a connection, kept until its session runs it. */
+/** The inbound frames of a connection, which are buffered until its session runs it. */
 import type { Inbound } from "@effect-mcp/session/Transport"
 
 type Deliver = (inbound: Inbound) => void
@@ -6,23 +6,27 @@ type Deliver = (inbound: Inbound) => void
 const discard: Deliver = () => {}
 
 export class InboundBuffer {
-  #kept: Array<Inbound> = []
-  #deliver: Deliver = (inbound) => void this.#kept.push(inbound)
+  #buffered: Array<Inbound> | undefined
+  #deliver: Deliver | undefined
 
-  /** Delivers a frame to the subscriber, or keeps it for the subscriber to come. */
+  /** Delivers a frame to the subscriber, or buffers it while there is none. */
   deliver(inbound: Inbound): void {
-    this.#deliver(inbound)
+    if (this.#deliver !== undefined) return this.#deliver(inbound)
+    this.#buffered ??= []
+    this.#buffered.push(inbound)
   }
 
-  /** Delivers the kept frames, and all later ones as they arrive. */
+  /** Delivers the buffered frames in order, and each later frame as it arrives. After {@link close}, does nothing. */
   subscribe(deliver: Deliver): void {
-    for (const inbound of this.#kept.splice(0)) deliver(inbound)
-    this.#deliver = deliver
+    // A frame that arrives during the loop is appended to the array, and the loop reaches it.
+    for (const inbound of this.#buffered ?? []) deliver(inbound)
+    this.#buffered = undefined
+    this.#deliver ??= deliver
   }
 
-  /** Discards all frames from now on. */
+  /** Discards the buffered frames and all later ones. */
   close(): void {
-    this.#kept = []
+    this.#buffered?.splice(0)
     this.#deliver = discard
   }
 }

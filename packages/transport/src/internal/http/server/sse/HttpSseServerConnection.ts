@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Sse from "../../../../Sse.ts"
+import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import { SseResponseBody } from "../SseResponseBody.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
@@ -34,8 +35,7 @@ const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undef
 export class HttpSseServerConnection {
   readonly #watchdog: StreamWatchdog
   readonly #body: SseResponseBody
-  #deliver: ((inbound: Inbound) => void) | undefined
-  #early: Array<Inbound> = []
+  readonly #inbound = new InboundBuffer()
   #resumeRun: ((outcome: Outcome) => void) | undefined
   #outcome: Outcome | undefined
   #isUsed = false
@@ -69,8 +69,7 @@ export class HttpSseServerConnection {
 
   run(deliver: (inbound: Inbound) => void): Effect.Effect<End, TransportError.TransportError> {
     return Effect.callback<End, TransportError.TransportError>((resume) => {
-      this.#deliver = deliver
-      for (const inbound of this.#early.splice(0)) deliver(inbound)
+      this.#inbound.subscribe(deliver)
       if (this.#outcome !== undefined) return resume(this.#outcome)
       this.#resumeRun = resume
     })
@@ -93,9 +92,7 @@ export class HttpSseServerConnection {
 
   /** Delivers the message of a POST. */
   post(frame: unknown, bytes: number, principal: Principal | undefined): void {
-    const inbound: Inbound = { frame: Result.succeed(frame), bytes, principal }
-    if (this.#deliver === undefined) this.#early.push(inbound)
-    else this.#deliver(inbound)
+    this.#inbound.deliver({ frame: Result.succeed(frame), bytes, principal })
   }
 
   /** Starts the response with the event stream, once, and returns its body. */
@@ -107,7 +104,7 @@ export class HttpSseServerConnection {
   /** Ends the stream after its buffered events, because the session has ended. */
   close(): void {
     this.#isEnded = true
-    this.#early = []
+    this.#inbound.close()
     this.#body.finish()
   }
 

@@ -6,6 +6,7 @@ import type { Connection, End, Hooks, Inbound, Outbound, StreamOrigin, Transport
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
 import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import { type Settings, SseStream } from "../SseStream.ts"
@@ -36,9 +37,8 @@ export class StreamableHttpServerConnection implements Owner {
   readonly #options: Options
   readonly #session: string
   readonly #prefix: string
-  #deliver: ((inbound: Inbound) => void) | undefined
+  readonly #inbound = new InboundBuffer()
   #hooks: Hooks | undefined
-  #early: Array<Inbound> | undefined
   #resumeRun: ((end: End) => void) | undefined
   #isUsed = false
   #isClosed = false
@@ -94,12 +94,9 @@ export class StreamableHttpServerConnection implements Owner {
   run(deliver: (inbound: Inbound) => void, hooks?: Hooks): Effect.Effect<End, TransportError.TransportError> {
     return Effect.callback<End>((resume) => {
       if (this.#isClosed) return resume(Effect.succeed(ended))
-      this.#deliver = deliver
       this.#hooks = hooks
       this.#resumeRun = (end) => resume(Effect.succeed(end))
-      const early = this.#early
-      this.#early = undefined
-      early?.forEach(deliver)
+      this.#inbound.subscribe(deliver)
     })
   }
 
@@ -134,10 +131,8 @@ export class StreamableHttpServerConnection implements Owner {
     const exchange = new PostExchange(this, frame)
     this.#exchanges ??= new Set()
     this.#exchanges.add(exchange)
-    const inbound: Inbound = { frame: Result.succeed(frame), origin: exchange, bytes, principal }
     if (this.#isClosed) exchange.fail()
-    else if (this.#deliver !== undefined) this.#deliver(inbound)
-    else (this.#early ??= []).push(inbound)
+    else this.#inbound.deliver({ frame: Result.succeed(frame), origin: exchange, bytes, principal })
     return exchange
   }
 
@@ -204,7 +199,7 @@ export class StreamableHttpServerConnection implements Owner {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#early = undefined
+    this.#inbound.close()
     for (const exchange of this.#exchanges ?? []) exchange.fail()
     this.#standalone?.end()
     this.#resumable?.clear()
