@@ -1,4 +1,4 @@
-/** One budget of memory for all the sessions of a process. */
+/** The memory budget: its accounts, and the sessions and servers that share it. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import { MemoryBudget, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -32,7 +32,7 @@ const heavy = (id: number, name: string) => call(id, name, { arguments: { x: "x"
 const weight = Weight.of(heavy(1, "wait"))
 
 describe("a memory budget", () => {
-  it("charges up to its limit, and no more", () => {
+  it("charges at most its limit", () => {
     const budget = MemoryBudget.make({ maxBytes: 100 })
     assert.deepStrictEqual([budget.take(60), budget.take(41), budget.take(40), budget.take(0)], [
       true,
@@ -45,7 +45,7 @@ describe("a memory budget", () => {
     assert.strictEqual(budget.usedBytes(), 40)
   })
 
-  it("asks the largest accounts to yield until there is room for a smaller one", () => {
+  it("makes the largest accounts yield until there is room for a smaller one", () => {
     const budget = MemoryBudget.make({ maxBytes: 100 })
     const yielded: Array<string> = []
     const open = (name: string, bytes: number) => {
@@ -62,12 +62,12 @@ describe("a memory budget", () => {
     assert.isTrue(small.take(15))
     assert.deepStrictEqual(yielded, ["largest", "largest"])
     assert.deepStrictEqual([largest.heldBytes, large.heldBytes, small.heldBytes, budget.usedBytes()], [30, 40, 25, 95])
-    // Bytes without an account are a holder of their own.
+    // Bytes without an account count as a separate holder.
     assert.isTrue(budget.take(10))
     assert.deepStrictEqual(yielded, ["largest", "largest", "large"])
   })
 
-  it("asks no account that holds less than the one that needs room, none without a way to yield, and none that is small", () => {
+  it("does not make an account yield that is smaller than the newcomer, has no `yields`, or is small", () => {
     const budget = MemoryBudget.make({ maxBytes: 4096 * 100 })
     const yielded: Array<string> = []
     const open = (name: string, bytes: number) => {
@@ -85,21 +85,21 @@ describe("a memory budget", () => {
     assert.deepStrictEqual(yielded, ["largest"])
     largest.release(half)
     assert.isTrue(budget.take(half))
-    // What remains is small.
+    // The remaining account is small.
     assert.isFalse(budget.take(half - 2000))
     assert.isFalse(budget.take(50))
     assert.deepStrictEqual(yielded, ["largest", "large"])
   })
 
-  it("law 12: asks at most eight accounts for one charge whose memory is released later", () => {
+  it("law 12: makes at most eight accounts yield for one charge if they release no bytes at once", () => {
     const budget = MemoryBudget.make({ maxBytes: 200 })
-    let asked = 0
-    for (let index = 0; index < 20; index++) budget.open({ yields: () => asked++ }).take(10)
+    let yields = 0
+    for (let index = 0; index < 20; index++) budget.open({ yields: () => yields++ }).take(10)
     assert.isFalse(budget.take(1))
-    assert.strictEqual(asked, 8)
+    assert.strictEqual(yields, 8)
   })
 
-  it("lets what is not read have half; beyond it the first bytes of an account and those of small accounts", () => {
+  it("gives unread messages half, and then only the first bytes of an account and those of small accounts", () => {
     const budget = MemoryBudget.make({ maxBytes: 4096 * 100 })
     const half = budget.maxBytes / 2
     const open = () => budget.open({ isUnread: true })
@@ -115,7 +115,7 @@ describe("a memory budget", () => {
     assert.isTrue(other.take(1))
   })
 
-  it("law 12: asks only accounts of what is not read to yield for what is not read", () => {
+  it("law 12: makes only accounts of unread messages yield for unread messages", () => {
     const budget = MemoryBudget.make({ maxBytes: 1000 })
     let yielded = 0
     const requests = budget.open({ yields: () => assert.fail("a request yields") })
@@ -133,14 +133,14 @@ describe("a memory budget", () => {
     assert.strictEqual(budget.usedBytes(), 420)
   })
 
-  it.effect("is one of 256 MiB for the whole process by default", () =>
+  it.effect("is by default one of 256 MiB for the whole process", () =>
     Effect.gen(function*() {
       const budget = yield* MemoryBudget.MemoryBudget
       assert.strictEqual(budget, yield* MemoryBudget.MemoryBudget)
       assert.strictEqual(budget.maxBytes, 256 * 1024 * 1024)
     }))
 
-  it.effect("is another one where a layer provides it", () =>
+  it.effect("is the one of a Layer if that is provided", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* MemoryBudget.MemoryBudget).maxBytes, 1)
     }).pipe(Effect.provide(MemoryBudget.layer({ maxBytes: 1 }))))
@@ -153,7 +153,7 @@ describe("sessions that share a budget", () => {
       ({ raw }) => introduce(raw)
     )
 
-  it.effect("law 12: the largest request makes room for a smaller one, and is Overloaded; a larger one is refused", () =>
+  it.effect("law 12: the largest request makes room for a smaller one as Overloaded; a larger one is rejected", () =>
     Effect.gen(function*() {
       let interrupted = 0
       const budget = MemoryBudget.make({ maxBytes: 2 * weight })
@@ -168,7 +168,7 @@ describe("sessions that share a budget", () => {
       one.link.deliver(heavy(2, "wait"), 1)
       assert.isAbove(budget.usedBytes(), weight)
       const held = budget.usedBytes()
-      // Of the two sessions, this one would hold more.
+      // With this request, the second session would hold more than the first.
       other.link.deliver(call(1, "x", { arguments: { x: "x".repeat(2000) } }), 1)
       assert.deepStrictEqual<unknown>(yield* other.raw.response, {
         jsonrpc: "2.0",
@@ -187,7 +187,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 12: a session is served beside others whose requests take all memory, again and again", () =>
+  it.effect("law 12: a session is served while the requests of others take all memory", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 20 * weight })
       const handlers = tools({ wait: Effect.never, x: Effect.succeed(text("x")) })
@@ -214,14 +214,14 @@ describe("sessions that share a budget", () => {
       assert.isAbove(budget.usedBytes() + weight, budget.maxBytes)
       honest.link.deliver(heavy(1, "x"), 1)
       assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(1, text("x")))
-      // The one that its handler works on is still charged.
+      // The notification that the handler is processing is still charged.
       assert.strictEqual(budget.usedBytes(), Weight.of(changed))
       const ignored = hog.record.of("NotificationIgnored").length
       hog.link.deliver(changed, 1)
       assert.strictEqual(hog.record.of("NotificationIgnored").length, ignored + 1)
     }))
 
-  it.effect("law 12: beyond it the oldest notification makes room, and one that finds none is dropped", () =>
+  it.effect("law 12: the oldest notification makes room in a full budget; without room, the newest is dropped", () =>
     Effect.gen(function*() {
       const handled: Array<unknown> = []
       const padded = (id: number) => logMessage({ id, padding: "x".repeat(1000) })
@@ -244,7 +244,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
 
-  /** A session whose client reads nothing any more. */
+  /** Opens a session whose client has stopped reading. */
   const withStalled = (budget: MemoryBudget.MemoryBudget) =>
     Effect.tap(
       withClient(budget, tools({ big: Effect.succeed(text("x".repeat(20_000))), x: Effect.succeed(text("x")) }), {
@@ -253,7 +253,7 @@ describe("sessions that share a budget", () => {
       ({ link }) => Effect.sync(() => link.stall())
     )
 
-  it.effect("law 12: a session whose replies wait for a moment survives beside others that leave half of it unread", () =>
+  it.effect("law 12: a session whose replies wait briefly survives while others leave half of the budget unread", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 400_000 })
       const honest = yield* withStalled(budget)
@@ -268,7 +268,7 @@ describe("sessions that share a budget", () => {
         for (const id of [1, 2]) if (!MemoryBudget.isScarce(budget)) link.deliver(call(id, "big"))
       })
       for (const id of upTo(10)) {
-        // The others come again and again.
+        // New sessions fill the half again.
         while (!MemoryBudget.isScarce(budget)) yield* hog
         for (const part of ["a", "b", "c"]) honest.link.deliver(call(`${part}${id}`, "x"))
         yield* settled
@@ -282,7 +282,7 @@ describe("sessions that share a budget", () => {
       assert.isAtLeast(closed, 10)
     }))
 
-  it.effect("law 12: the session that leaves most unread is closed if it wants more, and one large reply may wait alone", () =>
+  it.effect("law 12: the session with the most unread bytes closes if it adds more; a single large reply can wait", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const [one, other, third] = [yield* withStalled(budget), yield* withStalled(budget), yield* withStalled(budget)]
@@ -300,12 +300,12 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 12: senders of notifications wait while half of it is charged and something waits", () =>
+  it.effect("law 12: senders of notifications wait while half of the budget is charged and a message waits", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const { link, session } = yield* withStalled(budget)
       budget.take(50_000)
-      yield* session.log({ level: "info", data: "with the transport" })
+      yield* session.log({ level: "info", data: "in the transport" })
       yield* session.log({ level: "info", data: "has room" })
       const waiting = yield* start(session.log({ level: "info", data: "has none" }))
       yield* settled
@@ -316,7 +316,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 50_000)
     }))
 
-  it.effect("law 12: replies that a batch keeps make room for the waiting replies of a session", () =>
+  it.effect("law 12: the collected replies of a batch make room for the waiting replies of a session", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const late = yield* Deferred.make<void>()
@@ -343,7 +343,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 12: replies of a batch that find no room in it are errors, and are released with their batch", () =>
+  it.effect("law 12: replies of a batch without room become errors, and the others are released with the batch", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 25_000 })
       const server = yield* SessionlessServer.make(tools({ big: Effect.succeed(text("x".repeat(10_000))) }), { info })
@@ -356,7 +356,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 2: of everything that is held when they end nothing stays charged", () =>
+  it.effect("law 2: nothing stays charged after sessions have closed", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const scope = yield* Scope.make()
@@ -368,7 +368,7 @@ describe("sessions that share a budget", () => {
           ...tools({
             wait: Effect.never,
             x: Effect.succeed(text("x")),
-            stubborn: Effect.uninterruptible(Effect.as(Deferred.await(late), text("late")))
+            uninterruptible: Effect.uninterruptible(Effect.as(Deferred.await(late), text("late")))
           }),
           "notifications/roots/list_changed": () => Effect.never
         },
@@ -380,8 +380,8 @@ describe("sessions that share a budget", () => {
       yield* settled
       served.link.stall()
       served.link.deliver(heavy(1, "wait"), 1)
-      served.link.deliver(heavy(2, "stubborn"), 1)
-      // Its reply waits for a peer that takes nothing.
+      served.link.deliver(heavy(2, "uninterruptible"), 1)
+      // Its reply waits for a client that does not read.
       served.link.deliver(heavy(3, "x"), 1)
       for (const _ of [1, 2, 3]) {
         served.link.deliver(JsonRpc.notification("notifications/roots/list_changed", { _meta: { x: "x" } }), 1)
@@ -398,14 +398,14 @@ describe("sessions that share a budget", () => {
       const closing = yield* start(Scope.close(scope, Exit.void))
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(closing)
-      // A handler that cannot be interrupted holds its request for as long as it runs.
-      assert.strictEqual(budget.usedBytes(), weight + 2 * "stubborn".length - 2 * "wait".length)
+      // An uninterruptible handler keeps its request charged while it runs.
+      assert.strictEqual(budget.usedBytes(), weight + 2 * "uninterruptible".length - 2 * "wait".length)
       yield* Deferred.succeed(late, undefined)
       yield* settled
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 2: progress of a call that its caller gives up is charged no longer", () =>
+  it.effect("law 2: the progress of a call is released when its caller is interrupted", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const { link, session } = yield* withRawServer().pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
@@ -420,19 +420,19 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 12: the frames of a server without sessions are charged to it, and released with their answers", () =>
+  it.effect("law 12: the frames of a sessionless server are charged, and released with their responses", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: weight })
       const server = yield* SessionlessServer.make(tools({ wait: Effect.never, x: Effect.succeed(text("x")) }), {
         info
       })
         .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
-      const ask = (message: JsonRpc.Request) => server.handle(message, { revision: "2025-11-25", bytes: 1 })
-      const waiting = yield* start(ask(heavy(1, "wait")))
-      const refused = yield* ask(heavy(2, "x"))
-      assert.isTrue(refused !== undefined && !JsonRpc.isBatch(refused) && codeOf(refused) === ErrorCode.Overloaded)
+      const handle = (message: JsonRpc.Request) => server.handle(message, { revision: "2025-11-25", bytes: 1 })
+      const waiting = yield* start(handle(heavy(1, "wait")))
+      const rejected = yield* handle(heavy(2, "x"))
+      assert.isTrue(rejected !== undefined && !JsonRpc.isBatch(rejected) && codeOf(rejected) === ErrorCode.Overloaded)
       yield* Fiber.interrupt(waiting)
-      assert.deepStrictEqual(yield* ask(heavy(3, "x")), JsonRpc.success(3, text("x")))
+      assert.deepStrictEqual(yield* handle(heavy(3, "x")), JsonRpc.success(3, text("x")))
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 })

@@ -17,7 +17,7 @@ const session = (
   usedAt: 0
 })
 
-/** Which of these sessions a store knows; asking is using them, in this order. */
+/** Returns which of these sessions a store has. Loading counts as use, in this order. */
 const known = (store: SessionStore.SessionStore["Service"], ...ids: ReadonlyArray<string>) =>
   Effect.map(
     Effect.forEach(ids, (id) => store.load(id)),
@@ -25,7 +25,7 @@ const known = (store: SessionStore.SessionStore["Service"], ...ids: ReadonlyArra
   )
 
 describe("SessionStore.makeMemory", () => {
-  it.effect("law 12: remembers so many sessions; the one that was not used for longest makes room", () =>
+  it.effect("law 12: the least recently used session makes room when there are maxSessions", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.makeMemory({ maxSessions: 3 })
       for (const id of ["a", "b", "c"]) yield* store.save(session(id))
@@ -35,14 +35,14 @@ describe("SessionStore.makeMemory", () => {
       assert.deepStrictEqual(yield* known(store, "a", "b", "c", "d"), ["a", "b", "d"])
     }))
 
-  it.effect("law 12: 10,000 of them where nothing else is said", () =>
+  it.effect("law 12: stores 10,000 sessions by default", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.makeMemory()
       for (let index = 0; index <= 10_000; index++) yield* store.save(session(String(index)))
       assert.deepStrictEqual(yield* known(store, "0", "1", "10000"), ["1", "10000"])
     }))
 
-  it.effect("law 12: what they were opened with is bounded by its size", () =>
+  it.effect("law 12: limits the bytes of all handshake messages", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.makeMemory({ maxBytes: 1000 })
       const handshakeMessages = [JsonRpc.notification("notifications/initialized", { _meta: { pad: "x".repeat(100) } })]
@@ -50,13 +50,13 @@ describe("SessionStore.makeMemory", () => {
       assert.deepStrictEqual(yield* known(store, "a", "b", "c"), ["b", "c"])
     }))
 
-  it.effect("forgets a session that was not used for a while, and no other", () =>
+  it.effect("deletes a session after the idle time without use, and no other", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const store = yield* census.count(SessionStore.makeMemory({ idle: "1 minute" }))
       for (const id of ["unused", "touched", "loaded", "saved"]) yield* store.save(session(id))
       yield* TestClock.adjust(59_999)
-      // Whose clock the time comes from does not matter.
+      // The store measures the idle time with its own clock, not by `usedAt`.
       yield* store.touch("touched", 5)
       yield* store.load("loaded")
       yield* store.save(session("saved"))
@@ -72,7 +72,7 @@ describe("SessionStore.makeMemory", () => {
       assert.strictEqual(census.started(), 0)
     }))
 
-  it.effect("remembers for ever where nothing else is said", () =>
+  it.effect("has no idle time by default", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.makeMemory()
       yield* store.save(session("a"))
@@ -80,7 +80,7 @@ describe("SessionStore.makeMemory", () => {
       assert.deepStrictEqual(yield* known(store, "a"), ["a"])
     }))
 
-  it.effect("every operation is done when it is called, without a fiber", () =>
+  it.effect("every operation completes synchronously, without a fiber", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.makeMemory()
       const operations = [store.save(session("a")), store.touch("a", 1), store.load("a"), store.remove("a")]
@@ -90,7 +90,7 @@ describe("SessionStore.makeMemory", () => {
 })
 
 describe("SessionStore.layerMemory", () => {
-  it.effect("is the store as a service, with its options", () =>
+  it.effect("provides the store with its options", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.SessionStore
       for (const id of ["a", "b"]) yield* store.save(session(id))

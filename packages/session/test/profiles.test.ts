@@ -4,7 +4,7 @@ import { MemoryTransport, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Weight from "../src/internal/engine/Weight.ts"
-import { host, settle, store, withStore } from "./support/hosts.ts"
+import { makeHost, openOperating, store, withStore } from "./support/hosts.ts"
 import * as RawServer from "./support/RawServer.ts"
 import {
   client,
@@ -92,10 +92,10 @@ describe("a client's profile", () => {
   it.effect("law 12: is all that a store remembers of what its client said to open the session", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host().pipe(withStore(service))
-      const { hosted } = yield* settle(shape, { id: "kept" })
+      const host = yield* makeHost().pipe(withStore(service))
+      const { hosted } = yield* openOperating(host, { id: "kept" })
       const said = saying({ clientInfo: { ...info, icons: [icon] }, unknown: arrays(1000), _meta: arrays(1000) })
-      yield* shape.remember(hosted, [said, initialized])
+      yield* host.remember(hosted, [said, initialized])
       assert.deepStrictEqual(kept.get("kept")?.handshakeMessages, [
         JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info }),
         initialized

@@ -183,8 +183,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/SessionId.ts",
     original: "=> crypto.randomUUID()",
     broken: "=> String(performance.now() * 1e15).padStart(32, \"0\")",
-    test: "packages/session/test/hostedSessions.test.ts",
-    name: "names sessions by ids that nobody can guess, in visible ASCII"
+    test: "packages/session/test/SessionHost.test.ts",
+    name: "gives sessions random ids in visible ASCII"
   },
   {
     id: "SHS-22",

@@ -7,39 +7,39 @@ import { info, initialize, initialized, introduce, type ServerHandlers } from ".
 
 export type HostOptions = Partial<SessionHost.Options>
 
-/** A host whose handlers get no time to finish, unless a test says so. */
-export const host = (handlers: ServerHandlers = {}, options: HostOptions = {}) =>
+/** Makes a host whose sessions close without waiting for their handlers, unless a test sets `gracefulCloseTimeout`. */
+export const makeHost = (handlers: ServerHandlers = {}, options: HostOptions = {}) =>
   SessionHost.make(handlers, { info, ...options, limits: { gracefulCloseTimeout: 0, ...options.limits } })
 
-/** A session of a host, and the client on the other side, which has not said anything yet. */
-export const arrive = Effect.fnUntraced(function*(
-  shape: SessionHost.SessionHostShape,
+/** Opens a session. Its client has not sent anything yet. */
+export const openSession = Effect.fnUntraced(function*(
+  host: SessionHost.SessionHostShape,
   options: Partial<SessionHost.OpenOptions> = {}
 ) {
   const pair = yield* MemoryTransport.make()
   const link = Link.over(pair.server)
-  const hosted = yield* shape.open(link.transport, { kind: "memory", ...options })
+  const hosted = yield* host.open(link.transport, { kind: "memory", ...options })
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
   return { hosted, raw, link }
 })
 
-/** A session of a host whose client has introduced itself. */
-export const settle = Effect.fnUntraced(function*(
-  shape: SessionHost.SessionHostShape,
+/** Opens a session and finishes its handshake. */
+export const openOperating = Effect.fnUntraced(function*(
+  host: SessionHost.SessionHostShape,
   options: Partial<SessionHost.OpenOptions> = {}
 ) {
-  const all = yield* arrive(shape, options)
+  const all = yield* openSession(host, options)
   yield* introduce(all.raw)
   return all
 })
 
-/** What a client has said to open its session. */
+/** The handshake messages of a client. */
 export const handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification> = [
   initialize(Revision.latest),
   initialized
 ]
 
-/** A store in a Map, and what was asked of it. */
+/** Makes a store in a `Map`, with a record of the calls. */
 export const store = () => {
   const kept = new Map<string, SessionStore.StoredSession>()
   const calls: Array<string> = []
@@ -64,6 +64,6 @@ export const store = () => {
 export const withStore = (service: SessionStore.SessionStore["Service"]) =>
   Effect.provideService(SessionStore.SessionStore, service)
 
-/** Why a session has ended, if it has. */
+/** Returns the reason why a session closes or has closed; `undefined` while it is open. */
 export const endOf = (hosted: SessionHost.Hosted): Effect.Effect<CloseReason.CloseReason | undefined> =>
   Effect.map(hosted.session.state, (state) => "reason" in state ? state.reason : undefined)

@@ -28,7 +28,7 @@ interface Event {
   readonly data: string
 }
 
-/** A stream of the model; those not used for longest stand first. */
+/** A stream of the model. The streams are in order of their last use. */
 interface Held {
   readonly session: string
   readonly stream: string
@@ -39,7 +39,7 @@ interface Held {
 const eventBytes = ({ events }: Held) => events.reduce((sum, { data }) => sum + 64 + 2 * data.length, 0)
 const bytes = (held: ReadonlyArray<Held>) => held.reduce((sum, stream) => sum + 512 + eventBytes(stream), 0)
 
-/** Takes the oldest event of the first stream of which it is asked, as long as there is too much. */
+/** Removes the oldest event of the least recently used stream that `isOf` selects, until it is not too much. */
 const shrink = (
   held: ReadonlyArray<Held>,
   isOf: (stream: Held) => boolean,
@@ -56,7 +56,7 @@ const shrink = (
 }
 
 describe("EventLog", () => {
-  it.prop("holds what it should, whatever is done, and no more than its bounds", [actions, bounds], ([
+  it.prop("has the events of its model after any actions, and never exceeds its limits", [actions, bounds], ([
     actions,
     bounds
   ]) => {

@@ -8,32 +8,32 @@ import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { arrive, endOf, host, settle, store, withStore } from "./support/hosts.ts"
+import { endOf, makeHost, openOperating, openSession, store, withStore } from "./support/hosts.ts"
 import { call, initialize, initialized, introduce, settled, start, text, tools } from "./support/sessions.ts"
 
 const minute = 60_000
 
 const idle: CloseReason.CloseReason = { _tag: "Expired", afterMillis: 30 * minute, of: "idle" }
 
-describe("sessions of a host", () => {
-  it.effect("expire when nobody has used them for half an hour", () =>
+describe("the sessions of a host", () => {
+  it.effect("expire after 30 minutes without use", () =>
     Effect.gen(function*() {
-      const shape = yield* host()
-      const { hosted, link } = yield* settle(shape)
+      const host = yield* makeHost()
+      const { hosted, link } = yield* openOperating(host)
       yield* TestClock.adjust(10 * minute)
       hosted.touch()
       yield* TestClock.adjust(30 * minute - 1)
-      assert.strictEqual(shape.find(hosted.id), hosted)
+      assert.strictEqual(host.find(hosted.id), hosted)
       yield* TestClock.adjust(1)
-      assert.isUndefined(shape.find(hosted.id))
+      assert.isUndefined(host.find(hosted.id))
       assert.deepStrictEqual(yield* hosted.session.closed, idle)
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("do not expire while somebody holds them, and have all their time when they are let go", () =>
+  it.effect("do not expire while they are held, and get the full idle time after the last release", () =>
     Effect.gen(function*() {
-      const shape = yield* host()
-      const { hosted } = yield* settle(shape)
+      const host = yield* makeHost()
+      const { hosted } = yield* openOperating(host)
       const one = hosted.hold()
       const two = hosted.hold()
       yield* TestClock.adjust(95 * minute)
@@ -48,30 +48,30 @@ describe("sessions of a host", () => {
       assert.deepStrictEqual(yield* hosted.session.closed, idle)
     }))
 
-  it.effect("do not expire while a request is in flight, of either side", () =>
+  it.effect("do not expire while a request of the client or the server is in flight", () =>
     Effect.gen(function*() {
-      const shape = yield* host(tools({ slow: Effect.as(Effect.sleep("45 minutes"), text("done")) }))
-      const serving = yield* settle(shape)
-      const asking = yield* settle(shape)
+      const host = yield* makeHost(tools({ slow: Effect.as(Effect.sleep("45 minutes"), text("done")) }))
+      const serving = yield* openOperating(host)
+      const requesting = yield* openOperating(host)
       yield* serving.raw.send(call(1, "slow"))
       yield* settled
-      const ping = yield* start(asking.hosted.session.ping({ timeout: "45 minutes" }))
+      const ping = yield* start(requesting.hosted.session.ping({ timeout: "45 minutes" }))
       yield* TestClock.adjust(45 * minute)
       assert.deepStrictEqual<unknown>(yield* serving.raw.response, JsonRpc.success(1, text("done")))
       assert.isDefined(ping.pollUnsafe())
-      // They were in use until now, or until the host has seen that they are no more.
+      // They were in use until now, or until the next check of the host.
       yield* TestClock.adjust(30 * minute - 1)
       assert.isUndefined(yield* endOf(serving.hosted))
-      assert.isUndefined(yield* endOf(asking.hosted))
+      assert.isUndefined(yield* endOf(requesting.hosted))
       yield* TestClock.adjust(1001)
       assert.deepStrictEqual(yield* serving.hosted.session.closed, idle)
-      assert.deepStrictEqual(yield* asking.hosted.session.closed, idle)
+      assert.deepStrictEqual(yield* requesting.hosted.session.closed, idle)
     }))
 
-  it.effect("expire of age, whatever is done with them", () =>
+  it.effect("expire at their maximum age even if they are held", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { sessions: { maxAge: "1 hour" } })
-      const { hosted } = yield* settle(shape)
+      const host = yield* makeHost({}, { sessions: { maxAge: "1 hour" } })
+      const { hosted } = yield* openOperating(host)
       hosted.hold()
       yield* TestClock.adjust(60 * minute - 1)
       assert.isUndefined(yield* endOf(hosted))
@@ -79,12 +79,12 @@ describe("sessions of a host", () => {
       assert.deepStrictEqual(yield* hosted.session.closed, { _tag: "Expired", afterMillis: 60 * minute, of: "age" })
     }))
 
-  it.effect("end if they are not opened within half a minute, whatever else is said", () =>
+  it.effect("close 30 seconds after opening without an initialize, even if they are used otherwise", () =>
     Effect.gen(function*() {
-      const shape = yield* host()
-      const silent = yield* arrive(shape)
-      const busy = yield* arrive(shape)
-      const quick = yield* settle(shape)
+      const host = yield* makeHost()
+      const silent = yield* openSession(host)
+      const busy = yield* openSession(host)
+      const quick = yield* openOperating(host)
       yield* TestClock.adjust(29_999)
       busy.hosted.touch()
       busy.hosted.hold()
@@ -98,19 +98,19 @@ describe("sessions of a host", () => {
       assert.isUndefined(yield* endOf(quick.hosted))
     }))
 
-  it.effect("end if the handshake is not finished a minute after initialize, whatever else is done", () =>
+  it.effect("close 60 seconds after initialize with an unfinished handshake, even if they are used otherwise", () =>
     Effect.gen(function*() {
-      const shape = yield* host({}, { limits: { initializeTimeout: "Infinity" } })
-      const { hosted, raw } = yield* arrive(shape)
-      const ready = yield* arrive(shape)
-      const asking = yield* arrive(shape)
+      const host = yield* makeHost({}, { limits: { initializeTimeout: "Infinity" } })
+      const { hosted, raw } = yield* openSession(host)
+      const ready = yield* openSession(host)
+      const requesting = yield* openSession(host)
       yield* TestClock.adjust("10 minutes")
-      for (const { raw } of [ready, asking]) {
+      for (const { raw } of [ready, requesting]) {
         yield* raw.send(initialize())
         yield* raw.response
       }
       yield* ready.raw.send(initialized)
-      yield* asking.raw.send(JsonRpc.request(1, "tools/list", undefined))
+      yield* requesting.raw.send(JsonRpc.request(1, "tools/list", undefined))
       yield* raw.send(initialize())
       yield* raw.response
       yield* TestClock.adjust("59 seconds")
@@ -122,9 +122,9 @@ describe("sessions of a host", () => {
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual(yield* hosted.session.closed, { _tag: "HandshakeTimeout", afterMillis: minute })
       yield* TestClock.adjust("10 minutes")
-      assert.deepStrictEqual((yield* shape.sessions).map(({ id, operating }) => [id, operating]), [
+      assert.deepStrictEqual((yield* host.sessions).map(({ id, operating }) => [id, operating]), [
         [ready.hosted.id, true],
-        [asking.hosted.id, true]
+        [requesting.hosted.id, true]
       ])
     }))
 
@@ -132,12 +132,12 @@ describe("sessions of a host", () => {
     Effect.gen(function*() {
       const { service } = store()
       const scope = yield* Scope.make()
-      const first = yield* host().pipe(withStore(service), Scope.provide(scope))
-      const { hosted } = yield* settle(first, { id: "kept" })
+      const first = yield* makeHost().pipe(withStore(service), Scope.provide(scope))
+      const { hosted } = yield* openOperating(first, { id: "kept" })
       yield* first.remember(hosted, [initialize()])
       yield* Scope.close(scope, Exit.void)
       yield* TestClock.adjust("5 minutes")
-      const second = yield* host().pipe(withStore(service))
+      const second = yield* makeHost().pipe(withStore(service))
       const pair = yield* MemoryTransport.make()
       const restored = yield* second.restore("kept", pair.server, { kind: "memory" })
       yield* TestClock.adjust("59 seconds")
@@ -146,27 +146,27 @@ describe("sessions of a host", () => {
       assert.isUndefined(second.find("kept"))
     }))
 
-  it.effect("have their time, however the clock on the wall is set", () =>
+  it.effect("keep their idle time when the wall clock jumps", () =>
     Effect.gen(function*() {
-      let set = 0
+      let offset = 0
       const clock = yield* Clock.Clock
-      const onTheWall: Clock.Clock = {
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + set,
-        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + set),
-        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(set) * 1_000_000n,
-        currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(set) * 1_000_000n),
+      const wallClock: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + offset,
+        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + offset),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n,
+        currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n),
         monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
         monotonicTimeNanos: clock.monotonicTimeNanos,
         sleep: (duration) => clock.sleep(duration)
       }
-      const shape = yield* Effect.provideService(host(), Clock.Clock, onTheWall)
-      const { hosted } = yield* settle(shape)
+      const host = yield* Effect.provideService(makeHost(), Clock.Clock, wallClock)
+      const { hosted } = yield* openOperating(host)
       const day = 24 * 60 * minute
       for (const change of [day, -2 * day]) {
         yield* TestClock.adjust(20 * minute)
         assert.isUndefined(yield* endOf(hosted))
         hosted.touch()
-        set += change
+        offset += change
       }
       yield* TestClock.adjust(29 * minute)
       assert.isUndefined(yield* endOf(hosted))
@@ -174,10 +174,10 @@ describe("sessions of a host", () => {
       assert.deepStrictEqual(yield* hosted.session.closed, idle)
     }))
 
-  it.effect("are looked at together, at most once a second, by one fiber, which is there only while they are", () =>
+  it.effect("are checked together, at most once a second, by one fiber that exists only while there are sessions", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
-      let looks = 0
+      let checks = 0
       const clock = yield* Clock.Clock
       const counting: Clock.Clock = {
         currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
@@ -188,14 +188,14 @@ describe("sessions of a host", () => {
         monotonicTimeNanos: clock.monotonicTimeNanos,
         sleep: (duration) =>
           Effect.suspend(() => {
-            looks++
+            checks++
             return clock.sleep(duration)
           })
       }
-      // A clock that has been moved once warns nobody, for which it would take fibers of its own.
+      // A test clock that was never adjusted starts a fiber for its warning, which would be counted.
       yield* TestClock.adjust(1)
       const scope = yield* Scope.make()
-      const shape = yield* host({}, { sessions: { idle: "10 minutes" } }).pipe(
+      const host = yield* makeHost({}, { sessions: { idle: "10 minutes" } }).pipe(
         Effect.provideService(Clock.Clock, counting),
         Scope.provide(scope),
         census.count
@@ -203,13 +203,13 @@ describe("sessions of a host", () => {
       assert.strictEqual(census.living(), 0)
       const open = Effect.gen(function*() {
         const pair = yield* MemoryTransport.make()
-        const hosted = yield* shape.open(pair.server, { kind: "memory" })
+        const hosted = yield* host.open(pair.server, { kind: "memory" })
         const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
         yield* introduce(raw)
         return hosted
       })
       const hosted = yield* open
-      // The reader, and the fiber that looks.
+      // The read loop of the session, and the fiber of the checks.
       assert.strictEqual(census.living(), 2)
       for (let count = 0; count < 99; count++) {
         yield* TestClock.adjust(10)
@@ -218,14 +218,14 @@ describe("sessions of a host", () => {
       assert.strictEqual(census.living(), 101)
       yield* TestClock.adjust("601 seconds")
       assert.deepStrictEqual((yield* hosted.session.closed)._tag, "Expired")
-      assert.deepStrictEqual(yield* shape.sessions, [])
+      assert.deepStrictEqual(yield* host.sessions, [])
       assert.strictEqual(census.living(), 0)
-      // Until the first could have failed to open, until it was idle for too long, and a second more for the others.
-      assert.strictEqual(looks, 3)
+      // The initialize timeout of the first session, its idle timeout, and one second later that of the others.
+      assert.strictEqual(checks, 3)
       yield* Scope.close(scope, Exit.void)
     }))
 
-  it.effect("are counted: how many there are, and what has ended by time or was not let in", () =>
+  it.effect("are counted in metrics: the open, the expired and the rejected ones", () =>
     Effect.gen(function*() {
       const valueOf = (id: string) =>
         Effect.map(
@@ -240,10 +240,10 @@ describe("sessions of a host", () => {
                 : []
             )
         )
-      const shape = yield* host({}, { sessions: { max: 2, idle: "1 minute" } })
-      yield* settle(shape)
-      yield* arrive(shape)
-      yield* Effect.flip(arrive(shape))
+      const host = yield* makeHost({}, { sessions: { max: 2, idle: "1 minute" } })
+      yield* openOperating(host)
+      yield* openSession(host)
+      yield* Effect.flip(openSession(host))
       const kind = { "mcp.session.kind": "memory" }
       assert.deepStrictEqual(yield* valueOf("mcp.server.sessions"), [{ ...kind, value: 2 }])
       assert.deepStrictEqual<unknown>(yield* valueOf("mcp.server.sessions.rejected"), [

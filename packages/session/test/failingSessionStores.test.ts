@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { endOf, handshakeMessages, host, settle, store, withStore } from "./support/hosts.ts"
+import { endOf, handshakeMessages, makeHost, openOperating, store, withStore } from "./support/hosts.ts"
 import { call, recorder, settled, start, text, tools } from "./support/sessions.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -16,7 +16,7 @@ const handlers = tools({ x: Effect.succeed(text("x")) })
 
 const failure = new SessionStore.SessionStoreError({ cause: "no connection" })
 
-/** The ways in which an operation fails, each with the time that it takes. */
+/** The ways in which an operation fails, each with the milliseconds that it takes. */
 const ways: ReadonlyArray<readonly [string, number, () => Effect.Effect<never, SessionStore.SessionStoreError>]> = [
   ["fails", 0, () => Effect.fail(failure)],
   ["throws", 0, () => {
@@ -28,7 +28,7 @@ const ways: ReadonlyArray<readonly [string, number, () => Effect.Effect<never, S
   ["hangs and cannot be interrupted", 5000, () => Effect.uninterruptible(Effect.never)]
 ]
 
-/** A store whose operations fail in some way as long as they are told to, and how often that happened. */
+/** Makes a store with one operation that fails while `state.isFailing` is set, and a count of its failures. */
 const failing = (
   operation: keyof Store,
   way: () => Effect.Effect<never, SessionStore.SessionStoreError>
@@ -49,11 +49,11 @@ const failing = (
   return { calls, kept, service, broken, state }
 }
 
-/** A host over such a store, what happened in its sessions, and what was logged. */
+/** Makes a host with this store, and records its failure events and its log. */
 const hosting = Effect.fnUntraced(function*(service: Store) {
   const record = recorder()
   const logs: Array<string> = []
-  const shape = yield* host(handlers, { observe: record.observe }).pipe(
+  const host = yield* makeHost(handlers, { observe: record.observe }).pipe(
     withStore(service),
     Effect.provide(Logger.layer([
       Logger.make(({ message }) => {
@@ -61,22 +61,22 @@ const hosting = Effect.fnUntraced(function*(service: Store) {
       })
     ]))
   )
-  return { shape, logs, failures: () => record.of("SessionStoreFailed").map(({ operation }) => operation) }
+  return { host, logs, failures: () => record.of("SessionStoreFailed").map(({ operation }) => operation) }
 })
 
-const restore = (shape: SessionHost.SessionHostShape, id: string) =>
-  Effect.flatMap(MemoryTransport.make(), ({ server }) => shape.restore(id, server, { kind: "memory" }))
+const restore = (host: SessionHost.SessionHostShape, id: string) =>
+  Effect.flatMap(MemoryTransport.make(), ({ server }) => host.restore(id, server, { kind: "memory" }))
 
 const notFound: SessionHost.RestoreOutcome = { _tag: "NotFound" }
 
 describe("a store that cannot save", () => {
   for (const [way, millis, run] of ways) {
-    it.effect(`costs a session that it can be restored, and nothing else: ${way}`, () =>
+    it.effect(`affects only the restoring of the session: ${way}`, () =>
       Effect.gen(function*() {
         const { broken, calls, state } = failing("save", run)
-        const { failures, logs, shape } = yield* hosting(broken)
-        const { hosted, raw } = yield* settle(shape, { id: "a" })
-        const remembering = yield* start(shape.remember(hosted, handshakeMessages))
+        const { failures, logs, host } = yield* hosting(broken)
+        const { hosted, raw } = yield* openOperating(host, { id: "a" })
+        const remembering = yield* start(host.remember(hosted, handshakeMessages))
         if (millis > 0) {
           yield* TestClock.adjust(millis - 1)
           assert.isUndefined(remembering.pollUnsafe())
@@ -87,30 +87,30 @@ describe("a store that cannot save", () => {
         assert.deepStrictEqual(logs, ["the session store failed to save a session"])
         yield* raw.send(call(1, "x"))
         assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
-        // The store is not told of what it does not know.
+        // The store is not called for sessions that it does not have.
         hosted.touch()
         yield* TestClock.adjust("2 minutes")
         assert.deepStrictEqual(calls, [])
-        // It may have been saved all the same, or may be yet: it is removed now and once more later.
+        // The failed save may take effect now or later, so the session is removed twice.
         state.isFailing = false
         yield* hosted.close(CloseReason.requested)
         assert.deepStrictEqual(calls, ["remove a"])
         yield* broken.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 120_000 })
-        assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
+        assert.deepStrictEqual(yield* restore(host, "a"), notFound)
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(calls, ["remove a", "save a", "remove a"])
       }))
   }
 
-  it.effect("again loses nothing that it saved before", () =>
+  it.effect("keeps the earlier save of the session", () =>
     Effect.gen(function*() {
       const { broken, calls, state } = failing("save", () => Effect.fail(failure))
-      const { shape } = yield* hosting(broken)
+      const { host } = yield* hosting(broken)
       state.isFailing = false
-      const { hosted } = yield* settle(shape, { id: "a" })
-      yield* shape.remember(hosted, handshakeMessages)
+      const { hosted } = yield* openOperating(host, { id: "a" })
+      yield* host.remember(hosted, handshakeMessages)
       state.isFailing = true
-      yield* shape.remember(hosted, handshakeMessages)
+      yield* host.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("10 seconds")
       hosted.touch()
       yield* TestClock.adjust("2 minutes")
@@ -118,14 +118,14 @@ describe("a store that cannot save", () => {
     }))
 })
 
-describe("a store that cannot be told of use", () => {
+describe("a store that cannot touch", () => {
   for (const [way, millis, run] of ways) {
-    it.effect(`ends no session: ${way}`, () =>
+    it.effect(`closes no session: ${way}`, () =>
       Effect.gen(function*() {
         const { broken, calls, state } = failing("touch", run)
-        const { failures, logs, shape } = yield* hosting(broken)
-        const { hosted } = yield* settle(shape, { id: "a" })
-        yield* shape.remember(hosted, handshakeMessages)
+        const { failures, logs, host } = yield* hosting(broken)
+        const { hosted } = yield* openOperating(host, { id: "a" })
+        yield* host.remember(hosted, handshakeMessages)
         yield* TestClock.adjust("1 second")
         hosted.touch()
         yield* TestClock.adjust(120_000 + millis)
@@ -142,43 +142,43 @@ describe("a store that cannot be told of use", () => {
 
 describe("a store that cannot remove", () => {
   for (const [way, millis, run] of ways) {
-    it.effect(`does not bring an ended session back, and is asked again: ${way}`, () =>
+    it.effect(`does not restore a closed session, and is called again: ${way}`, () =>
       Effect.gen(function*() {
         const { broken, kept, state } = failing("remove", run)
-        const { failures, logs, shape } = yield* hosting(broken)
-        const { hosted } = yield* settle(shape, { id: "a" })
-        const another = yield* settle(shape, { id: "b" })
-        yield* shape.remember(hosted, handshakeMessages)
-        yield* shape.remember(another.hosted, handshakeMessages)
+        const { failures, logs, host } = yield* hosting(broken)
+        const { hosted } = yield* openOperating(host, { id: "a" })
+        const another = yield* openOperating(host, { id: "b" })
+        yield* host.remember(hosted, handshakeMessages)
+        yield* host.remember(another.hosted, handshakeMessages)
         const closing = yield* start(hosted.close(CloseReason.requested))
         yield* TestClock.adjust(millis)
         yield* Fiber.join(closing)
         assert.deepStrictEqual(failures(), ["remove"])
         assert.deepStrictEqual(logs, ["the session store failed to remove a session"])
         assert.deepStrictEqual(Array.from(kept.keys()), ["a", "b"])
-        assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
+        assert.deepStrictEqual(yield* restore(host, "a"), notFound)
         yield* TestClock.adjust("29 seconds")
         assert.strictEqual(state.failures, 1)
         yield* TestClock.adjust(1000 + millis)
         assert.strictEqual(state.failures, 2)
-        assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
+        assert.deepStrictEqual(yield* restore(host, "a"), notFound)
         state.isFailing = false
         yield* TestClock.adjust("30 seconds")
         assert.deepStrictEqual(Array.from(kept.keys()), ["b"])
-        // There is nothing left to do.
+        // There are no further retries.
         yield* TestClock.adjust("5 minutes")
         assert.strictEqual(state.failures, 2)
         assert.isUndefined(yield* endOf(another.hosted))
       }))
   }
 
-  it.effect("is asked no more when its host has gone", () =>
+  it.effect("is not called after its host has shut down", () =>
     Effect.gen(function*() {
       const { broken, state } = failing("remove", () => Effect.fail(failure))
       const scope = yield* Scope.make()
-      const { shape } = yield* Scope.provide(hosting(broken), scope)
-      const { hosted } = yield* settle(shape)
-      yield* shape.remember(hosted, handshakeMessages)
+      const { host } = yield* Scope.provide(hosting(broken), scope)
+      const { hosted } = yield* openOperating(host)
+      yield* host.remember(hosted, handshakeMessages)
       yield* hosted.close(CloseReason.requested)
       yield* Scope.close(scope, Exit.void)
       yield* TestClock.adjust("5 minutes")
@@ -188,67 +188,67 @@ describe("a store that cannot remove", () => {
 
 describe("a store that cannot load", () => {
   for (const [way, millis, run] of ways) {
-    it.effect(`fails those that ask for a session, and may be asked again: ${way}`, () =>
+    it.effect(`fails restore, and is called again by the next restore: ${way}`, () =>
       Effect.gen(function*() {
         const { broken, service, state } = failing("load", run)
         yield* service.save({ id: "a", principal: undefined, handshakeMessages, openedAt: 0, usedAt: 0 })
-        const { logs, shape } = yield* hosting(broken)
-        const restoring = yield* start(Effect.flip(restore(shape, "a")))
+        const { logs, host } = yield* hosting(broken)
+        const restoring = yield* start(Effect.flip(restore(host, "a")))
         yield* TestClock.adjust(millis)
         assert.strictEqual((yield* Fiber.join(restoring))._tag, "SessionStoreError")
         assert.deepStrictEqual(logs, ["the session store failed to load a session"])
         state.isFailing = false
-        assert.strictEqual((yield* restore(shape, "a"))._tag, "Restored")
+        assert.strictEqual((yield* restore(host, "a"))._tag, "Restored")
       }))
   }
 
-  it.effect("is warned of once a second, with the number of warnings that were left out", () =>
+  it.effect("is logged once a second, with the number of warnings that were left out", () =>
     Effect.gen(function*() {
       const { broken } = failing("load", () => Effect.fail(failure))
-      const { logs, shape } = yield* hosting(broken)
-      for (let count = 0; count < 100; count++) yield* Effect.flip(restore(shape, `session ${count}`))
+      const { logs, host } = yield* hosting(broken)
+      for (let count = 0; count < 100; count++) yield* Effect.flip(restore(host, `session ${count}`))
       yield* TestClock.adjust("1 second")
-      yield* Effect.flip(restore(shape, "a"))
+      yield* Effect.flip(restore(host, "a"))
       assert.deepStrictEqual(logs, [
         "the session store failed to load a session",
         "the session store failed to load a session (99 more warnings were left out)"
       ])
     }))
 
-  it.effect("law 12: is not called any more while 256 calls that cannot be interrupted have not ended", () =>
+  it.effect("law 12: is not called while 256 uninterruptible calls run after their deadline", () =>
     Effect.gen(function*() {
       const ends: Array<() => void> = []
       const { broken, state } = failing("load", () =>
         Effect.uninterruptible(Effect.callback((resume) => {
           ends.push(() => resume(Effect.fail(failure)))
         })))
-      const { shape } = yield* hosting(broken)
-      const asking = yield* Effect.forEach(
+      const { host } = yield* hosting(broken)
+      const restoring = yield* Effect.forEach(
         Array.from({ length: 256 }, (_, count) => count),
-        (count) => start(Effect.flip(restore(shape, `session ${count}`)))
+        (count) => start(Effect.flip(restore(host, `session ${count}`)))
       )
       yield* TestClock.adjust("5 seconds")
-      yield* Fiber.awaitAll(asking)
+      yield* Fiber.awaitAll(restoring)
       assert.strictEqual(state.failures, 256)
-      const refused = yield* Effect.flip(restore(shape, "a"))
-      assert.include(refused._tag === "SessionStoreError" ? String(refused.cause) : "", "256 calls have not ended")
+      const rejected = yield* Effect.flip(restore(host, "a"))
+      assert.include(rejected._tag === "SessionStoreError" ? String(rejected.cause) : "", "256 calls have not ended")
       assert.strictEqual(state.failures, 256)
       ends[0]?.()
       yield* settled
       state.isFailing = false
-      assert.deepStrictEqual(yield* restore(shape, "a"), notFound)
+      assert.deepStrictEqual(yield* restore(host, "a"), notFound)
     }))
 
-  it.effect("law 12: is not called any more while 256 calls have not ended whose callers were interrupted", () =>
+  it.effect("law 12: is not called while 256 uninterruptible calls of interrupted callers run", () =>
     Effect.gen(function*() {
       const { broken, state } = failing("save", () => Effect.uninterruptible(Effect.never))
-      const { shape } = yield* hosting(broken)
-      const { hosted } = yield* settle(shape, { id: "a" })
+      const { host } = yield* hosting(broken)
+      const { hosted } = yield* openOperating(host, { id: "a" })
       for (let count = 0; count < 256; count++) {
-        yield* Fiber.interrupt(yield* start(shape.remember(hosted, handshakeMessages)))
+        yield* Fiber.interrupt(yield* start(host.remember(hosted, handshakeMessages)))
       }
       assert.strictEqual(state.failures, 256)
-      yield* shape.remember(hosted, handshakeMessages)
+      yield* host.remember(hosted, handshakeMessages)
       assert.strictEqual(state.failures, 256)
     }))
 })

@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { arrive, host } from "./support/hosts.ts"
+import { makeHost, openSession } from "./support/hosts.ts"
 import { initialize, initialized, introduce, settled } from "./support/sessions.ts"
 
 const sessionLimit = 4
@@ -20,41 +20,44 @@ const ageSeconds = 120
 
 const which = Schema.Literals([0, 0, 1, 1, 2, 3])
 
-/** What is done with a host, and with the sessions it has had, by number. */
+/** The commands for a host, and for its sessions by number. */
 const Command = Schema.Union([
-  Schema.Struct({ do: Schema.Literal("open"), principal: Schema.Literals(["ada", "grace", "nobody"]) }),
-  Schema.Struct({ do: Schema.Literals(["greet", "introduce", "touch", "hold", "release", "close", "end"]), which }),
-  Schema.Struct({ do: Schema.Literals(["introduce", "touch", "hold", "hold"]), which }),
+  Schema.Struct({ do: Schema.Literal("open"), principal: Schema.Literals(["ada", "grace", "anonymous"]) }),
+  Schema.Struct({
+    do: Schema.Literals(["initialize", "handshake", "touch", "hold", "release", "close", "end"]),
+    which
+  }),
+  Schema.Struct({ do: Schema.Literals(["handshake", "touch", "hold", "hold"]), which }),
   Schema.Struct({ do: Schema.Literal("advance"), seconds: Schema.Literals([5, 10, 25, 30, 55, 60]) })
 ])
 
 type Command = typeof Command.Type | { readonly do: "drain" }
 
-/** It is drained at the end of some, and what comes behind that finds nobody. */
+/** Some lists contain a `drain`. The commands after it find no sessions. */
 const commands = Arbitrary.map(
   Arbitrary.all([
     Arbitrary.array(Arbitrary.schema(Command), { minLength: 10, maxLength: 40 }),
     Arbitrary.schema(Schema.Boolean),
     Arbitrary.array(Arbitrary.schema(Command), { maxLength: 5 })
   ]),
-  ([before, drains, behind]): ReadonlyArray<Command> => drains ? [...before, { do: "drain" }, ...behind] : before
+  ([before, drains, after]): ReadonlyArray<Command> => drains ? [...before, { do: "drain" }, ...after] : before
 )
 
-/** A session as a model of the host has it; times are in seconds. */
+/** A session in the model. Times are in seconds. */
 interface Known {
   readonly number: number
   readonly principal: string
   readonly openedAt: number
   usedAt: number
   stage: "awaiting" | "negotiated" | "operating"
-  /** When the stage of a handshake began. */
+  /** The time at which the stage of the handshake began. */
   stageAt: number
-  /** Grows with each use: what is evicted first has the least. */
+  /** Grows with each use. The session with the least is evicted first. */
   turn: number
   held: number
 }
 
-/** What a host is to do, in as few words as possible. */
+/** The model of a host: a list of its sessions. */
 class Model {
   now = 0
   draining = false
@@ -69,11 +72,11 @@ class Model {
   full(principal: string): SessionHost.HostFullScope | undefined {
     if (this.draining) return "draining"
     const same = this.known.filter((one) => one.principal === principal).length
-    if (principal !== "nobody" && same >= principalLimit) return "principal"
+    if (principal !== "anonymous" && same >= principalLimit) return "principal"
     return this.known.length >= sessionLimit ? "host" : undefined
   }
 
-  /** The session that makes room for one of this principal, when there is none. */
+  /** Returns the victim for a newcomer of this principal when the host is full. */
   victim(principal: string): Known | undefined {
     const first = (which: (known: Known) => boolean, after: number): Known | undefined => {
       const [one] = this.known.filter((known) => known.held === 0 && which(known)).toSorted((a, b) => a.turn - b.turn)
@@ -88,12 +91,12 @@ class Model {
     }
     const unfinished = first((known) => !operates(known), graceSeconds)
     if (unfinished !== undefined) return unfinished
-    const isAnonymous = (known: Known) => known.principal === "nobody" && operates(known)
-    if (principal !== "nobody") return ownUnused() ?? first(isAnonymous, graceSeconds)
+    const isAnonymous = (known: Known) => known.principal === "anonymous" && operates(known)
+    if (principal !== "anonymous") return ownUnused() ?? first(isAnonymous, graceSeconds)
     return this.#anonymousAt === this.now ? undefined : first(isAnonymous, evictAnonymousSeconds)
   }
 
-  refuses(principal: string): SessionHost.HostFullScope | undefined {
+  rejects(principal: string): SessionHost.HostFullScope | undefined {
     const full = this.full(principal)
     return full === "draining" || this.victim(principal) === undefined ? full : undefined
   }
@@ -102,7 +105,7 @@ class Model {
     if (this.full(principal) === undefined) return
     const victim = this.victim(principal)
     if (victim === undefined) return
-    const both = principal === "nobody" && victim.principal === "nobody" && victim.stage === "operating"
+    const both = principal === "anonymous" && victim.principal === "anonymous" && victim.stage === "operating"
     if (both) this.#anonymousAt = this.now
     this.remove(victim.number)
   }
@@ -125,8 +128,8 @@ class Model {
   }
 }
 
-const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
-  const shape = yield* host({}, {
+const runCommands = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
+  const host = yield* makeHost({}, {
     sessions: {
       max: sessionLimit,
       maxPerPrincipal: principalLimit,
@@ -139,17 +142,17 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
     limits: { initializeTimeout: `${initializeSeconds} seconds` }
   })
   const model = new Model()
-  const begun = yield* Clock.currentTimeMillis
-  const opened: Array<Effect.Success<ReturnType<typeof arrive>>> = []
+  const startedAt = yield* Clock.currentTimeMillis
+  const opened: Array<Effect.Success<ReturnType<typeof openSession>>> = []
   const releases: Array<Array<() => void>> = []
 
   for (const command of commands) {
     switch (command.do) {
       case "open": {
         const { principal } = command
-        const refused = model.refuses(principal)
-        const arriving = arrive(shape, principal === "nobody" ? {} : { principal: { id: principal } })
-        if (refused === undefined) {
+        const rejected = model.rejects(principal)
+        const opening = openSession(host, principal === "anonymous" ? {} : { principal: { id: principal } })
+        if (rejected === undefined) {
           model.evict(principal)
           const { now, known } = model
           model.known = [
@@ -165,11 +168,11 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
               held: 0
             }
           ]
-          opened.push(yield* arriving)
+          opened.push(yield* opening)
           releases.push([])
         } else {
-          const error = yield* Effect.flip(arriving)
-          assert.strictEqual(error._tag === "HostFull" ? error.scope : error._tag, refused)
+          const error = yield* Effect.flip(opening)
+          assert.strictEqual(error._tag === "HostFull" ? error.scope : error._tag, rejected)
         }
         break
       }
@@ -180,21 +183,21 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
       case "drain":
         model.draining = true
         model.known = []
-        yield* shape.drain
+        yield* host.drain
         break
       default: {
-        // The newest are asked for most often.
+        // The newest sessions get the most commands.
         const number = opened.length - 1 - command.which
         const session = opened[number]
         const known = model.find(number)
         if (session === undefined) break
         const { hosted, link, raw } = session
-        if (command.do === "greet" && known?.stage === "awaiting") {
+        if (command.do === "initialize" && known?.stage === "awaiting") {
           known.stage = "negotiated"
           known.stageAt = model.now
           yield* raw.send(initialize())
           yield* raw.response
-        } else if (command.do === "introduce" && known !== undefined && known.stage !== "operating") {
+        } else if (command.do === "handshake" && known !== undefined && known.stage !== "operating") {
           if (known.stage === "awaiting") yield* introduce(raw)
           else yield* raw.send(initialized)
           known.stage = "operating"
@@ -231,24 +234,24 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
       }
     }
     yield* settled
-    const listed = yield* shape.sessions
+    const listed = yield* host.sessions
     assert.deepStrictEqual(
       listed.map(({ held, id, usedAt }) => ({ id, held, usedAt })),
       model.known.map(({ held, number, usedAt }) => ({
         id: opened[number]?.hosted.id,
         held,
-        usedAt: begun + usedAt * 1000
+        usedAt: startedAt + usedAt * 1000
       }))
     )
     for (const [number, { hosted, link }] of opened.entries()) {
       const there = model.find(number) !== undefined
-      assert.strictEqual(shape.find(hosted.id), there ? hosted : undefined)
+      assert.strictEqual(host.find(hosted.id), there ? hosted : undefined)
       assert.strictEqual(link.isOpen(), there)
     }
-    const { retryAfterMillis, ...health } = yield* shape.health
+    const { retryAfterMillis, ...health } = yield* host.health
     if (health.accepting) assert.isUndefined(retryAfterMillis)
     assert.deepStrictEqual(health, {
-      accepting: model.refuses("nobody") === undefined,
+      accepting: model.rejects("anonymous") === undefined,
       draining: model.draining,
       sessions: model.known.length,
       handshaking: model.known.filter(({ stage }) => stage !== "operating").length,
@@ -257,12 +260,12 @@ const follows = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>) {
   }
 })
 
-describe("any use of a host", () => {
-  it.effect("comes to what a model of it says", () =>
+describe("a host under random commands", () => {
+  it.effect("has the sessions, the health and the rejections of its model", () =>
     Effect.gen(function*() {
       const outcome = yield* Arbitrary.checkEffect(
         commands,
-        (commands) => Effect.as(Effect.scoped(follows(commands)), true),
+        (commands) => Effect.as(Effect.scoped(runCommands(commands)), true),
         { runs: 300 }
       )
       assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))

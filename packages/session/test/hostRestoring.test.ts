@@ -9,7 +9,15 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { endOf, handshakeMessages, host, type HostOptions, settle, store, withStore } from "./support/hosts.ts"
+import {
+  endOf,
+  handshakeMessages,
+  type HostOptions,
+  makeHost,
+  openOperating,
+  store,
+  withStore
+} from "./support/hosts.ts"
 import { call, forms, info, initialize, initialized, settled, start, text, tools } from "./support/sessions.ts"
 
 const handlers = tools({ x: Effect.succeed(text("x")) })
@@ -21,9 +29,9 @@ const storeSession = Effect.fnUntraced(function*(
   options: HostOptions = {}
 ) {
   const scope = yield* Scope.make()
-  const shape = yield* host(handlers, options).pipe(withStore(service), Scope.provide(scope))
-  const { hosted, raw } = yield* settle(shape, { id: "kept", principal: { id: "ada", claims: { tenant: 1 } } })
-  yield* shape.remember(hosted, messages)
+  const host = yield* makeHost(handlers, options).pipe(withStore(service), Scope.provide(scope))
+  const { hosted, raw } = yield* openOperating(host, { id: "kept", principal: { id: "ada", claims: { tenant: 1 } } })
+  yield* host.remember(hosted, messages)
   yield* Scope.close(scope, Exit.void)
   return raw
 })
@@ -35,12 +43,12 @@ const notFound: SessionHost.RestoreOutcome = { _tag: "NotFound" }
 
 /** Restores the session for its principal. Returns the outcome, and the client of the transport. */
 const restore = Effect.fnUntraced(function*(
-  shape: SessionHost.SessionHostShape,
+  host: SessionHost.SessionHostShape,
   pair: Effect.Effect<MemoryTransport.Pair> = MemoryTransport.make()
 ) {
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
-  const outcome = yield* shape.restore("kept", server, asOwner)
+  const outcome = yield* host.restore("kept", server, asOwner)
   return { raw, server, outcome, hosted: outcome._tag === "NotFound" ? undefined : outcome.hosted }
 })
 
@@ -54,12 +62,12 @@ describe("a restored session", () => {
         yield* TestClock.adjust("5 seconds")
         yield* storeSession(service)
         yield* TestClock.adjust("5 minutes")
-        const shape = yield* host(handlers).pipe(withStore(service))
-        assert.isUndefined(shape.find("kept"))
-        const { hosted, outcome, raw, server } = yield* restore(shape, pair)
+        const host = yield* makeHost(handlers).pipe(withStore(service))
+        assert.isUndefined(host.find("kept"))
+        const { hosted, outcome, raw, server } = yield* restore(host, pair)
         assert.strictEqual(outcome._tag, "Restored")
         assert.strictEqual(hosted?.transport, server)
-        assert.strictEqual(shape.find("kept"), hosted)
+        assert.strictEqual(host.find("kept"), hosted)
         const state = yield* (hosted?.session.state ?? Effect.undefined)
         assert.deepStrictEqual(state, {
           _tag: "Operating",
@@ -80,11 +88,11 @@ describe("a restored session", () => {
     Effect.gen(function*() {
       const { service } = store()
       yield* storeSession(service)
-      const shape = yield* host(handlers).pipe(withStore(service))
+      const host = yield* makeHost(handlers).pipe(withStore(service))
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
       yield* raw.send(call(1, "x"))
-      yield* shape.restore("kept", pair.server, asOwner)
+      yield* host.restore("kept", pair.server, asOwner)
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
 
@@ -92,8 +100,8 @@ describe("a restored session", () => {
     Effect.gen(function*() {
       const { service } = store()
       yield* storeSession(service, [initialize()])
-      const shape = yield* host(handlers).pipe(withStore(service))
-      const { hosted, raw } = yield* restore(shape)
+      const host = yield* makeHost(handlers).pipe(withStore(service))
+      const { hosted, raw } = yield* restore(host)
       assert.strictEqual((yield* (hosted?.session.state ?? Effect.undefined))?._tag, "Negotiated")
       yield* raw.send(initialized)
       yield* raw.send(call(1, "x"))
@@ -104,9 +112,9 @@ describe("a restored session", () => {
     Effect.gen(function*() {
       const { service } = store()
       yield* storeSession(service, handshakeMessages, { revisions: ["2025-06-18"] })
-      const shape = yield* host(handlers).pipe(withStore(service))
-      yield* restore(shape)
-      assert.deepStrictEqual((yield* shape.sessions).map(({ revision }) => revision), ["2025-06-18"])
+      const host = yield* makeHost(handlers).pipe(withStore(service))
+      yield* restore(host)
+      assert.deepStrictEqual((yield* host.sessions).map(({ revision }) => revision), ["2025-06-18"])
     }))
 
   it.effect("is the same for all concurrent callers, and for later ones", () =>
@@ -115,10 +123,10 @@ describe("a restored session", () => {
       yield* storeSession(service)
       const gate = yield* Deferred.make<void>()
       const slow = { ...service, load: (id: string) => Effect.andThen(Deferred.await(gate), service.load(id)) }
-      const shape = yield* host(handlers).pipe(withStore(slow))
-      const first = yield* start(restore(shape))
-      const second = yield* start(restore(shape))
-      const third = yield* start(restore(shape))
+      const host = yield* makeHost(handlers).pipe(withStore(slow))
+      const first = yield* start(restore(host))
+      const second = yield* start(restore(host))
+      const third = yield* start(restore(host))
       // The session is opened in a fiber of the host, so the first caller can be interrupted.
       yield* Fiber.interrupt(first)
       yield* Deferred.succeed(gate, undefined)
@@ -126,26 +134,26 @@ describe("a restored session", () => {
       assert.strictEqual(outcome._tag, "AlreadyOpen")
       assert.notStrictEqual(hosted?.transport, server)
       assert.deepStrictEqual((yield* Fiber.join(third)).outcome, outcome)
-      assert.deepStrictEqual((yield* restore(shape)).outcome, outcome)
+      assert.deepStrictEqual((yield* restore(host)).outcome, outcome)
       assert.deepStrictEqual(calls.filter((one) => one === "load kept").length, 1)
-      assert.strictEqual((yield* shape.health).sessions, 1)
+      assert.strictEqual((yield* host.health).sessions, 1)
     }))
 
   it.effect("is not found if the store does not have it, or if it has expired", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host(handlers).pipe(withStore(service))
-      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
-      assert.deepStrictEqual((yield* restore(yield* host(handlers))).outcome, notFound, "a host without a store")
+      const host = yield* makeHost(handlers).pipe(withStore(service))
+      assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
+      assert.deepStrictEqual((yield* restore(yield* makeHost(handlers))).outcome, notFound, "a host without a store")
       yield* storeSession(service)
       // The store may learn of the last use a minute late.
       yield* TestClock.adjust("31 minutes")
-      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
+      assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
 
       yield* storeSession(service)
       yield* TestClock.adjust("10 minutes")
-      const strict = yield* host(handlers, { sessions: { maxAge: "10 minutes" } }).pipe(withStore(service))
+      const strict = yield* makeHost(handlers, { sessions: { maxAge: "10 minutes" } }).pipe(withStore(service))
       assert.deepStrictEqual((yield* restore(strict)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
     }))
@@ -156,8 +164,8 @@ describe("a restored session", () => {
       const options: HostOptions = { sessions: { maxAge: "1 hour" } }
       yield* storeSession(service, handshakeMessages, options)
       yield* TestClock.adjust("20 minutes")
-      const shape = yield* host(handlers, options).pipe(withStore(service))
-      const { hosted } = yield* restore(shape)
+      const host = yield* makeHost(handlers, options).pipe(withStore(service))
+      const { hosted } = yield* restore(host)
       assert.isDefined(hosted)
       if (hosted === undefined) return
       yield* TestClock.adjust("29 minutes")
@@ -172,27 +180,27 @@ describe("a restored session", () => {
     Effect.gen(function*() {
       const { kept, service } = store()
       yield* storeSession(service)
-      const shape = yield* host(handlers, { revisions: ["2025-03-26"] }).pipe(withStore(service))
-      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
+      const host = yield* makeHost(handlers, { revisions: ["2025-03-26"] }).pipe(withStore(service))
+      assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
-      assert.strictEqual((yield* shape.health).sessions, 0)
+      assert.strictEqual((yield* host.health).sessions, 0)
       kept.set("kept", { id: "kept", principal: "ada", handshakeMessages: [initialized], openedAt: 0, usedAt: 0 })
-      assert.deepStrictEqual((yield* restore(shape)).outcome, notFound)
-      assert.strictEqual((yield* shape.health).sessions, 0)
+      assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
+      assert.strictEqual((yield* host.health).sessions, 0)
     }).pipe(quiet))
 
   it.effect("[SHS-26] is not found by another principal, not even if the host has no slot for it", () =>
     Effect.gen(function*() {
       const { service } = store()
       yield* storeSession(service)
-      const shape = yield* host(handlers, { sessions: { maxPerPrincipal: 1 } }).pipe(withStore(service))
-      yield* settle(shape, { id: "another", principal: { id: "ada" } })
+      const host = yield* makeHost(handlers, { sessions: { maxPerPrincipal: 1 } }).pipe(withStore(service))
+      yield* openOperating(host, { id: "another", principal: { id: "ada" } })
       const { client, server } = yield* MemoryTransport.make()
       yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
       for (const principal of [{ id: "bob" }, undefined]) {
-        assert.deepStrictEqual(yield* shape.restore("kept", server, { kind: "memory", principal }), notFound)
+        assert.deepStrictEqual(yield* host.restore("kept", server, { kind: "memory", principal }), notFound)
       }
-      const full = yield* Effect.flip(shape.restore("kept", server, asOwner))
+      const full = yield* Effect.flip(host.restore("kept", server, asOwner))
       assert.strictEqual(full._tag, "HostFull")
     }))
 
@@ -200,9 +208,9 @@ describe("a restored session", () => {
     Effect.gen(function*() {
       const { kept, service } = store()
       yield* storeSession(service)
-      const full = yield* host(handlers, { sessions: { max: 0 } }).pipe(withStore(service))
+      const full = yield* makeHost(handlers, { sessions: { max: 0 } }).pipe(withStore(service))
       assert.strictEqual((yield* Effect.flip(restore(full)))._tag, "HostFull")
-      const drained = yield* host(handlers).pipe(withStore(service))
+      const drained = yield* makeHost(handlers).pipe(withStore(service))
       yield* drained.drain
       assert.strictEqual((yield* Effect.flip(restore(drained)))._tag, "HostFull")
       assert.strictEqual(kept.size, 1)
@@ -217,28 +225,28 @@ describe("a restored session", () => {
         touch: () => Effect.fail(failure),
         remove: () => Effect.fail(failure)
       }
-      const shape = yield* host(handlers).pipe(withStore(broken))
-      assert.strictEqual(yield* Effect.flip(restore(shape)), failure)
+      const host = yield* makeHost(handlers).pipe(withStore(broken))
+      assert.strictEqual(yield* Effect.flip(restore(host)), failure)
       // A session that cannot be saved continues.
-      const { hosted } = yield* settle(shape)
-      yield* shape.remember(hosted, handshakeMessages)
+      const { hosted } = yield* openOperating(host)
+      yield* host.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("2 minutes")
       assert.isUndefined(yield* endOf(hosted))
       yield* hosted.close(CloseReason.requested)
-      assert.strictEqual((yield* shape.health).sessions, 0)
+      assert.strictEqual((yield* host.health).sessions, 0)
     }).pipe(quiet))
 
   it.effect("is not found by another principal while it is open", () =>
     Effect.gen(function*() {
       const { service } = store()
-      const shape = yield* host(handlers).pipe(withStore(service))
-      const { hosted } = yield* settle(shape, { id: "kept", principal: { id: "ada" } })
+      const host = yield* makeHost(handlers).pipe(withStore(service))
+      const { hosted } = yield* openOperating(host, { id: "kept", principal: { id: "ada" } })
       const { server } = yield* MemoryTransport.make()
       assert.deepStrictEqual(
-        yield* shape.restore("kept", server, { kind: "memory", principal: { id: "bob" } }),
+        yield* host.restore("kept", server, { kind: "memory", principal: { id: "bob" } }),
         notFound
       )
-      assert.deepStrictEqual(yield* shape.restore("kept", server, asOwner), { _tag: "AlreadyOpen", hosted })
+      assert.deepStrictEqual(yield* host.restore("kept", server, asOwner), { _tag: "AlreadyOpen", hosted })
     }))
 
   it.effect("law 12: a slow store gets at most 16 concurrent touches, even if they take longer than a minute", () =>
@@ -258,9 +266,9 @@ describe("a restored session", () => {
             () => Effect.sync(() => void running--)
           )
       }
-      const shape = yield* host(handlers).pipe(withStore(slow))
-      const all = yield* Effect.forEach(Array.from({ length: 260 }), () => settle(shape))
-      yield* Effect.forEach(all, ({ hosted }) => shape.remember(hosted, handshakeMessages))
+      const host = yield* makeHost(handlers).pipe(withStore(slow))
+      const all = yield* Effect.forEach(Array.from({ length: 260 }), () => openOperating(host))
+      yield* Effect.forEach(all, ({ hosted }) => host.remember(hosted, handshakeMessages))
       for (let step = 0; step < 15; step++) {
         for (const { hosted } of all) hosted.touch()
         yield* TestClock.adjust("10 seconds")
@@ -273,9 +281,9 @@ describe("a restored session", () => {
   it.effect("is stored with its last use, which the store learns at most once a minute", () =>
     Effect.gen(function*() {
       const { calls, kept, service } = store()
-      const shape = yield* host(handlers).pipe(withStore(service))
-      const { hosted } = yield* settle(shape, { id: "kept" })
-      yield* shape.remember(hosted, handshakeMessages)
+      const host = yield* makeHost(handlers).pipe(withStore(service))
+      const { hosted } = yield* openOperating(host, { id: "kept" })
+      yield* host.remember(hosted, handshakeMessages)
       for (let second = 0; second < 600; second++) {
         yield* TestClock.adjust("1 second")
         hosted.touch()
@@ -299,14 +307,14 @@ describe("a restored session", () => {
         ...service,
         save: (session: SessionStore.StoredSession) => Effect.andThen(Deferred.await(gate), service.save(session))
       }
-      const shape = yield* host(handlers).pipe(withStore(slow))
-      const { hosted } = yield* settle(shape)
-      const remembering = yield* start(shape.remember(hosted, handshakeMessages))
+      const host = yield* makeHost(handlers).pipe(withStore(slow))
+      const { hosted } = yield* openOperating(host)
+      const remembering = yield* start(host.remember(hosted, handshakeMessages))
       yield* hosted.close(CloseReason.requested)
       yield* Deferred.succeed(gate, undefined)
       yield* Fiber.join(remembering)
       assert.strictEqual(kept.size, 0)
-      yield* shape.remember(hosted, handshakeMessages)
+      yield* host.remember(hosted, handshakeMessages)
       assert.strictEqual(kept.size, 0)
     }))
 
@@ -315,16 +323,16 @@ describe("a restored session", () => {
       const { service } = store()
       yield* storeSession(service)
       let answers = false
-      const shape = yield* host(handlers).pipe(
+      const host = yield* makeHost(handlers).pipe(
         withStore({ ...service, load: (id) => answers ? service.load(id) : Effect.never })
       )
-      const both = [yield* start(Effect.flip(restore(shape))), yield* start(Effect.flip(restore(shape)))]
+      const both = [yield* start(Effect.flip(restore(host))), yield* start(Effect.flip(restore(host)))]
       yield* TestClock.adjust("4999 millis")
       assert.deepStrictEqual(both.map((fiber) => fiber.pollUnsafe()), [undefined, undefined])
       yield* TestClock.adjust("1 millis")
       for (const fiber of both) assert.strictEqual((yield* Fiber.join(fiber))._tag, "SessionStoreError")
       answers = true
-      assert.isDefined((yield* restore(shape)).hosted)
+      assert.isDefined((yield* restore(host)).hosted)
     }))
 
   it.effect("is interrupted if the host shuts down before the store answers", () =>
@@ -332,12 +340,12 @@ describe("a restored session", () => {
       const census = FiberCount.make()
       const { service } = store()
       const scope = yield* Scope.make()
-      const shape = yield* host(handlers).pipe(
+      const host = yield* makeHost(handlers).pipe(
         withStore({ ...service, load: () => Effect.never }),
         Scope.provide(scope),
         census.count
       )
-      const restoring = yield* start(restore(shape))
+      const restoring = yield* start(restore(host))
       assert.isAbove(census.living(), 0)
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(restoring)))
@@ -347,12 +355,15 @@ describe("a restored session", () => {
   it.effect("is touched in the store even if no session of the host ever expires", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host(handlers, { sessions: { idle: "Infinity" }, limits: { initializeTimeout: "Infinity" } })
+      const host = yield* makeHost(handlers, {
+        sessions: { idle: "Infinity" },
+        limits: { initializeTimeout: "Infinity" }
+      })
         .pipe(
           withStore(service)
         )
-      const { hosted } = yield* settle(shape, { id: "kept" })
-      yield* shape.remember(hosted, handshakeMessages)
+      const { hosted } = yield* openOperating(host, { id: "kept" })
+      yield* host.remember(hosted, handshakeMessages)
       yield* TestClock.adjust("30 seconds")
       hosted.touch()
       yield* TestClock.adjust("2 minutes")
@@ -362,11 +373,11 @@ describe("a restored session", () => {
   it.effect("closes and drains within 5 seconds if the store does not answer", () =>
     Effect.gen(function*() {
       const { service } = store()
-      const shape = yield* host(handlers).pipe(withStore({ ...service, remove: () => Effect.never }))
-      const { hosted } = yield* settle(shape)
-      yield* shape.remember(hosted, handshakeMessages)
+      const host = yield* makeHost(handlers).pipe(withStore({ ...service, remove: () => Effect.never }))
+      const { hosted } = yield* openOperating(host)
+      yield* host.remember(hosted, handshakeMessages)
       const closing = yield* start(hosted.close(CloseReason.requested))
-      const draining = yield* start(shape.drain)
+      const draining = yield* start(host.drain)
       yield* TestClock.adjust("4999 millis")
       assert.isUndefined(closing.pollUnsafe())
       yield* TestClock.adjust("1 millis")

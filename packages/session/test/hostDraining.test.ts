@@ -8,29 +8,29 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { arrive, handshakeMessages, host, settle, store, withStore } from "./support/hosts.ts"
+import { handshakeMessages, makeHost, openOperating, openSession, store, withStore } from "./support/hosts.ts"
 import { call, info, settled, start, text, tools } from "./support/sessions.ts"
 
 const patient = { limits: { gracefulCloseTimeout: "5 seconds" } } as const
 
-const slowly = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
+const slowTools = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
   tools({ slow: Effect.as(Effect.sleep(duration), text("done")) })
 
 const isDraining = (error: SessionHost.HostFull | TransportError.TransportError) =>
   error._tag === "HostFull" && error.scope === "draining"
 
-describe("a host that drains", () => {
-  it.effect("lets nobody in, and lets all finish, at the same time", () =>
+describe("a draining host", () => {
+  it.effect("opens no sessions, and closes all sessions concurrently after their requests finish", () =>
     Effect.gen(function*() {
-      const shape = yield* host(slowly("4 seconds"), patient)
-      const sessions = yield* Effect.forEach([1, 2, 3], () => settle(shape))
+      const host = yield* makeHost(slowTools("4 seconds"), patient)
+      const sessions = yield* Effect.forEach([1, 2, 3], () => openOperating(host))
       yield* Effect.forEach(sessions, ({ raw }) => raw.send(call(1, "slow")))
       yield* settled
-      const draining = yield* start(shape.drain)
-      const refused = yield* Effect.flip(arrive(shape))
-      assert.isTrue(isDraining(refused))
-      assert.include(refused.message, "shutting down")
-      assert.deepStrictEqual(yield* shape.health, {
+      const draining = yield* start(host.drain)
+      const rejected = yield* Effect.flip(openSession(host))
+      assert.isTrue(isDraining(rejected))
+      assert.include(rejected.message, "shutting down")
+      assert.deepStrictEqual(yield* host.health, {
         accepting: false,
         draining: true,
         sessions: 3,
@@ -46,40 +46,40 @@ describe("a host that drains", () => {
         assert.deepStrictEqual(yield* hosted.session.closed, CloseReason.requested)
         assert.isFalse(link.isOpen())
       }
-      assert.strictEqual((yield* shape.health).sessions, 0)
-      yield* shape.drain
+      assert.strictEqual((yield* host.health).sessions, 0)
+      yield* host.drain
     }))
 
-  it.effect("waits for nobody longer than the sessions' limits say", () =>
+  it.effect("waits no longer than the gracefulCloseTimeout of its sessions", () =>
     Effect.gen(function*() {
-      const shape = yield* host(slowly("1 hour"), patient)
-      const sessions = yield* Effect.forEach([1, 2, 3], () => settle(shape))
+      const host = yield* makeHost(slowTools("1 hour"), patient)
+      const sessions = yield* Effect.forEach([1, 2, 3], () => openOperating(host))
       yield* Effect.forEach(sessions, ({ raw }) => raw.send(call(1, "slow")))
       yield* settled
-      const draining = yield* start(shape.drain)
+      const draining = yield* start(host.drain)
       yield* TestClock.adjust("4999 millis")
       assert.isUndefined(draining.pollUnsafe())
       yield* TestClock.adjust("1 millis")
       yield* Fiber.join(draining)
     }))
 
-  it.effect("waits for a session that was ending already", () =>
+  it.effect("waits for a session that was already closing", () =>
     Effect.gen(function*() {
-      const shape = yield* host(slowly("3 seconds"), patient)
-      const { hosted, raw } = yield* settle(shape)
+      const host = yield* makeHost(slowTools("3 seconds"), patient)
+      const { hosted, raw } = yield* openOperating(host)
       yield* raw.send(call(1, "slow"))
       yield* settled
       yield* start(hosted.close(CloseReason.requested))
-      const draining = yield* start(shape.drain)
+      const draining = yield* start(host.drain)
       yield* TestClock.adjust("2 seconds")
       assert.isUndefined(draining.pollUnsafe())
       yield* TestClock.adjust("1 seconds")
       yield* Fiber.join(draining)
     }))
 
-  it.effect("does not let in whoever was about to come, and does not wait either", () =>
+  it.effect("rejects a session that is being connected, and does not wait for it", () =>
     Effect.gen(function*() {
-      const shape = yield* host()
+      const host = yield* makeHost()
       const gate = yield* Deferred.make<void>()
       let open = false
       const slow: Transport.Transport["Service"] = {
@@ -97,20 +97,20 @@ describe("a host that drains", () => {
           )
         )
       }
-      const arriving = yield* start(shape.open(slow, { kind: "slow" }))
-      yield* shape.drain
+      const opening = yield* start(host.open(slow, { kind: "slow" }))
+      yield* host.drain
       yield* Deferred.succeed(gate, undefined)
-      assert.isTrue(isDraining(yield* Effect.flip(Fiber.join(arriving))))
+      assert.isTrue(isDraining(yield* Effect.flip(Fiber.join(opening))))
       assert.isFalse(open)
-      assert.strictEqual((yield* shape.health).sessions, 0)
+      assert.strictEqual((yield* host.health).sessions, 0)
     }))
 
-  it.effect("drains when its scope closes, and what drains it in a Layer does so before the rest goes", () =>
+  it.effect("drains when its scope closes, and layerDrain drains it before the server stops", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const say = (words: string) =>
+      const record = (event: string) =>
         Effect.sync(() => {
-          seen.push(words)
+          seen.push(event)
         })
       const hosted = SessionHost.layer(tools({}), {
         info,
@@ -118,16 +118,18 @@ describe("a host that drains", () => {
           if (_tag === "Closed") seen.push("session closed")
         }
       })
-      const server = Layer.effectDiscard(Effect.acquireRelease(say("serves"), () => say("serves no more")))
+      const server = Layer.effectDiscard(
+        Effect.acquireRelease(record("server started"), () => record("server stopped"))
+      )
       const all = Layer.provideMerge(SessionHost.layerDrain, Layer.provideMerge(server, hosted))
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(all, scope)
-      yield* Effect.provideContext(Effect.flatMap(SessionHost.SessionHost, settle), context)
+      yield* Effect.provideContext(Effect.flatMap(SessionHost.SessionHost, openOperating), context)
       yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(seen, ["serves", "session closed", "serves no more"])
+      assert.deepStrictEqual(seen, ["server started", "session closed", "server stopped"])
     }))
 
-  it.effect("is drained for itself, also where one program has several", () =>
+  it.effect("is drained by its own layerDrain if a program has several hosts", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const hosts: Array<SessionHost.SessionHostShape> = []
@@ -139,7 +141,9 @@ describe("a host that drains", () => {
           }
         })
         const known = Layer.effectDiscard(Effect.map(SessionHost.SessionHost, (host) => hosts.push(host)))
-        const server = Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => seen.push(`${name} went`))))
+        const server = Layer.effectDiscard(
+          Effect.addFinalizer(() => Effect.sync(() => seen.push(`the server of ${name} stopped`)))
+        )
         return SessionHost.layerDrain.pipe(
           Layer.provideMerge(known),
           Layer.provideMerge(server),
@@ -148,27 +152,27 @@ describe("a host that drains", () => {
       }
       const scope = yield* Scope.make()
       yield* Layer.buildWithScope(Layer.merge(part("one"), part("other")), scope)
-      yield* Effect.forEach(hosts, (host) => settle(host))
+      yield* Effect.forEach(hosts, (host) => openOperating(host))
       yield* Scope.close(scope, Exit.void)
       for (const name of ["one", "other"]) {
-        assert.deepStrictEqual(seen.filter((words) => words.includes(name)), [
+        assert.deepStrictEqual(seen.filter((event) => event.includes(name)), [
           `a session of ${name} closed`,
-          `${name} went`
+          `the server of ${name} stopped`
         ])
       }
     }))
 
-  it.effect("leaves its sessions in the store, with when they were used; others are forgotten when they end", () =>
+  it.effect("leaves its open sessions in the store with their last use; sessions that closed before are deleted", () =>
     Effect.gen(function*() {
       const { calls, kept, service } = store()
       const scope = yield* Scope.make()
-      const shape = yield* host().pipe(withStore(service), Scope.provide(scope))
-      const staying = yield* settle(shape, { id: "staying" })
-      const closed = yield* settle(shape, { id: "closed" })
-      const ended = yield* settle(shape, { id: "ended" })
-      const expired = yield* settle(shape, { id: "expired" })
-      const unknown = yield* settle(shape, { id: "unknown" })
-      for (const { hosted } of [staying, closed, ended, expired]) yield* shape.remember(hosted, handshakeMessages)
+      const host = yield* makeHost().pipe(withStore(service), Scope.provide(scope))
+      const staying = yield* openOperating(host, { id: "staying" })
+      const closed = yield* openOperating(host, { id: "closed" })
+      const ended = yield* openOperating(host, { id: "ended" })
+      const expired = yield* openOperating(host, { id: "expired" })
+      const unknown = yield* openOperating(host, { id: "unknown" })
+      for (const { hosted } of [staying, closed, ended, expired]) yield* host.remember(hosted, handshakeMessages)
       assert.deepStrictEqual(Array.from(kept.keys()), ["staying", "closed", "ended", "expired"])
       yield* TestClock.adjust("20 minutes")
       staying.hosted.touch()
@@ -190,15 +194,15 @@ describe("a host that drains", () => {
       assert.isFalse(calls.includes("touch unknown"))
     }))
 
-  it.effect("a client that leaves while the host drains has left for good", () =>
+  it.effect("deletes a session from the store if its client leaves while the host drains", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const shape = yield* host(slowly("3 seconds"), patient).pipe(withStore(service))
-      const { hosted, raw } = yield* settle(shape)
-      yield* shape.remember(hosted, handshakeMessages)
+      const host = yield* makeHost(slowTools("3 seconds"), patient).pipe(withStore(service))
+      const { hosted, raw } = yield* openOperating(host)
+      yield* host.remember(hosted, handshakeMessages)
       yield* raw.send(call(1, "slow"))
       yield* settled
-      const draining = yield* start(shape.drain)
+      const draining = yield* start(host.drain)
       const leaving = yield* start(hosted.close({ _tag: "PeerEnded", exit: undefined }))
       yield* TestClock.adjust("3 seconds")
       yield* Fiber.join(draining)
