@@ -1,5 +1,5 @@
 /**
- * Why a client did not come to terms with a server.
+ * Errors of the handshake of a client.
  */
 import { CloseReason, type McpError } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -8,12 +8,14 @@ import type { TransportError } from "./TransportError.ts"
 /**
  * The kinds of {@link HandshakeError}.
  *
- * - `ConnectFailed`: there was no connection to shake hands over.
- * - `Rejected`: the server answered `initialize` with an error.
- * - `UnsupportedRevision`: the server chose a revision this client does not speak (INIT-06).
- * - `InvalidResult`: the server's answer does not fit; `problem` names the first mismatch.
- * - `Timeout`: no answer came in time.
- * - `Closed`: the connection ended first; for a child process the reason says how it exited and what it wrote last.
+ * - `ConnectFailed`: the transport could not connect to the server.
+ * - `Rejected`: the server replied to `initialize` with an error.
+ * - `UnsupportedRevision`: the server chose a revision that this client does not support (INIT-06).
+ * - `InvalidResult`: the response to `initialize` is malformed, or its result does not match the schema. `problem` names
+ *   the first mismatch.
+ * - `Timeout`: no response to `initialize` arrived within `limits.handshakeTimeout`.
+ * - `Closed`: the connection ended before the response. For a child process, `reason` has the exit code and the last
+ *   lines of stderr.
  *
  * @category models
  */
@@ -26,7 +28,7 @@ export type HandshakeErrorReason =
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
 /**
- * The kind in words.
+ * Returns the kind of the error as a message for operators.
  *
  * @example
  * ```ts
@@ -36,7 +38,7 @@ export type HandshakeErrorReason =
  *   _tag: "UnsupportedRevision",
  *   chosen: "1999-01-01",
  *   supported: ["2025-06-18", "2025-11-25"]
- * }) // => "the server chose revision 1999-01-01, this client speaks 2025-06-18, 2025-11-25"
+ * }) // => "the server chose revision 1999-01-01; this client supports 2025-06-18, 2025-11-25"
  * ```
  *
  * @category formatting
@@ -46,20 +48,22 @@ export const describe = (reason: HandshakeErrorReason): string => {
     case "ConnectFailed":
       return reason.error.message
     case "Rejected":
-      return `the server refused with error ${reason.error.code}: ${reason.error.message}`
+      return `the server rejected initialize with error ${reason.error.code}: ${reason.error.message}`
     case "UnsupportedRevision":
-      return `the server chose revision ${reason.chosen}, this client speaks ${reason.supported.join(", ")}`
+      return `the server chose revision ${reason.chosen}; this client supports ${reason.supported.join(", ")}`
     case "InvalidResult":
-      return `the server's answer does not fit: ${reason.problem}`
+      return `the server's response to initialize is invalid: ${reason.problem}`
     case "Timeout":
-      return `the server did not answer within ${reason.afterMillis} ms`
+      return `the server did not respond to initialize within ${reason.afterMillis} ms; ` +
+        "set limits.handshakeTimeout to allow more"
     case "Closed":
       return CloseReason.describe(reason.reason)
   }
 }
 
 /**
- * The handshake failed; the connection has been closed. `reason` says why; recover from one kind with `Effect.catchReason`.
+ * The failure of a handshake. The connection is closed before the client fails with it. `reason` has its kind; recover
+ * from one kind with `Effect.catchReason`.
  *
  * @example
  * ```ts
@@ -69,12 +73,12 @@ export const describe = (reason: HandshakeErrorReason): string => {
  * const info = { name: "example", version: "1.0.0" }
  * const server = ServerSession.layerInProcess({}, { info, revisions: ["2025-11-25"] })
  *
- * export const greeting = ClientSession.make({ info, revisions: ["2024-11-05"] }).pipe(
- *   Effect.as("hello"),
- *   Effect.catchReason("HandshakeError", "UnsupportedRevision", ({ chosen }) => Effect.succeed(`learn ${chosen}`)),
+ * export const outcome = ClientSession.make({ info, revisions: ["2024-11-05"] }).pipe(
+ *   Effect.as("connected"),
+ *   Effect.catchReason("HandshakeError", "UnsupportedRevision", ({ chosen }) => Effect.succeed(`add ${chosen}`)),
  *   Effect.scoped,
  *   Effect.provide(server)
- * ) // => "learn 2025-11-25"
+ * ) // => "add 2025-11-25"
  * ```
  *
  * @category errors
@@ -88,14 +92,14 @@ export class HandshakeError extends Data.TaggedError("HandshakeError")<{
 }
 
 /**
- * A {@link HandshakeError} of this kind.
+ * Creates a {@link HandshakeError} of this kind.
  *
  * @example
  * ```ts
  * import { HandshakeError } from "@effect-mcp/session"
  *
- * export const message = HandshakeError.make({ _tag: "Timeout", afterMillis: 30_000 }).message
- * // => "the handshake failed: the server did not answer within 30000 ms"
+ * export const message = HandshakeError.make({ _tag: "InvalidResult", problem: "no protocolVersion" }).message
+ * // => "the handshake failed: the server's response to initialize is invalid: no protocolVersion"
  * ```
  *
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Why a request did not bring a result.
+ * Errors of requests and notifications that this side sends.
  */
 import { CloseReason, Excerpt, type McpError, type Meta } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -7,30 +7,30 @@ import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
 
 /**
- * The kinds of {@link RequestError}. Only `ErrorResponse` was said by the peer; the others arose on this side and cannot be
- * mistaken for it (MSG-27).
+ * The kinds of {@link RequestError}. The peer sent only `ErrorResponse`. The others arise on this side, and none of them
+ * can be mistaken for an error of the peer (MSG-27).
  *
- * - `ErrorResponse`: the peer answered with an error.
- * - `Timeout`: no response came within `afterMillis`; the peer was told to cancel.
- * - `Closed`: the session ended first, or had ended already.
- * - `InvalidResult`: the result does not fit the method's schema, or the tool's output schema (TOOL-08); `problem` names the
- *   first mismatch.
- * - `MalformedResponse`: what came under the request's id is no JSON-RPC response; `problem` says why. The peer may
- *   have carried it out.
- * - `UnusableSchema`: the output schema of the tool to be called is none that results could be checked against; nothing was
+ * - `ErrorResponse`: the peer replied with an error.
+ * - `Timeout`: no response arrived within `afterMillis`. The peer was sent a cancellation (TMO-03).
+ * - `Closed`: the session ended before the response, or had already ended. `reason` states why.
+ * - `InvalidResult`: the result does not match the schema of the method, or the output schema of the tool (TOOL-08).
+ *   `problem` names the first mismatch.
+ * - `MalformedResponse`: the message with the id of the request is no JSON-RPC response. The peer may have carried the
+ *   request out.
+ * - `UnusableSchema`: the validator cannot compile the output schema of the tool. Nothing was sent.
+ * - `InvalidParams`: the params break a rule that no schema can express. Nothing was sent.
+ * - `MissingCapability`: the peer has not declared the capability that the message needs. Nothing was sent (INIT-15).
+ * - `UndeclaredCapability`: this side has not declared the capability that its notification needs. `option` declares it.
+ *   Nothing was sent.
+ * - `UnknownProgressToken`: no request of the peer in flight has this progress token. Nothing was sent (PRG-05).
+ * - `NotInRevision`: the negotiated revision does not have the method. Nothing was sent (INIT-13).
+ * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
+ * - `StatelessModeNotSupported`: a server without sessions cannot send requests, not even `ping`. Nothing was sent.
+ * - `SendFailed`: the transport could not send the message. The peer has not carried it out.
+ * - `OutcomeUnknown`: the stream that carries the response was lost. The peer may have carried the request out, so a
+ *   retry can have its effect twice.
+ * - `ExchangeEnded`: the request of the peer that this message belongs to has been answered or cancelled. Nothing was
  *   sent.
- * - `InvalidParams`: the params break a rule that no schema can say; nothing was sent.
- * - `MissingCapability`: the peer has not declared what this request needs; nothing was sent (INIT-15).
- * - `UndeclaredCapability`: this side has not declared what this notification needs; `option` declares it. Nothing was
- *   sent.
- * - `UnknownProgressToken`: no request that is being served has this progress token; nothing was sent (PRG-05).
- * - `NotInRevision`: the negotiated revision does not have this method; nothing was sent (INIT-13).
- * - `NotAllowed`: this request may not be sent in this state of the session; nothing was sent.
- * - `StatelessModeNotSupported`: a server without sessions cannot ask its client anything, ping included; nothing was sent.
- * - `SendFailed`: the transport could not carry it; the peer has not carried it out.
- * - `OutcomeUnknown`: what was to bring the response was lost. The peer may have carried it out, so it is not safe to try again what
- *   must not be done twice.
- * - `ExchangeEnded`: it was to be sent on behalf of a request that has been answered or cancelled.
  *
  * @category models
  */
@@ -52,58 +52,60 @@ export type RequestErrorReason =
   | { readonly _tag: "OutcomeUnknown"; readonly error: TransportError }
   | { readonly _tag: "ExchangeEnded" }
 
-const shown = (token: Meta.ProgressToken): string =>
+const quoted = (token: Meta.ProgressToken): string =>
   typeof token === "string" ? JSON.stringify(Excerpt.of(token)) : String(token)
 
 const describe = (reason: RequestErrorReason): string => {
   switch (reason._tag) {
     case "ErrorResponse":
-      return `the peer answered with error ${reason.error.code}: ${reason.error.message}`
+      return `the peer replied with error ${reason.error.code}: ${reason.error.message}`
     case "Timeout":
-      return `no response within ${reason.afterMillis} ms`
+      return `timed out after ${reason.afterMillis} ms; set timeout or totalTimeout to allow more`
     case "Closed":
-      return `the session ended: ${CloseReason.describe(reason.reason)}`
+      return `the session has ended: ${CloseReason.describe(reason.reason)}`
     case "InvalidResult":
-      return `the result does not fit: ${reason.problem}`
+      return `the result is invalid: ${reason.problem}`
     case "MalformedResponse":
-      return `the peer answered with what is no response: ${reason.problem}`
+      return `the response is malformed: ${reason.problem}`
     case "UnusableSchema":
-      return `the output schema of the tool ${JSON.stringify(reason.tool)} cannot be used: ${reason.error.message}`
+      return `the tool ${JSON.stringify(reason.tool)} was not called because of its output schema: ` +
+        reason.error.message
     case "InvalidParams":
       return reason.problem
     case "MissingCapability":
-      return `the peer has not declared the capability "${reason.capability}"`
+      return `the peer has not declared the capability "${reason.capability}", which this message needs`
     case "UndeclaredCapability":
-      return `this side has not declared the capability "${reason.capability}"; set the option ${reason.option} to declare it`
+      return `this side has not declared the capability "${reason.capability}"; ` +
+        `set the option ${reason.option} to declare it`
     case "UnknownProgressToken":
-      return `no request that is being served has the progress token ${shown(reason.token)}; ` +
-        "it has been answered or cancelled, or its sender did not ask for progress"
+      return `no request in flight has the progress token ${quoted(reason.token)}; ` +
+        "it has been answered or cancelled, or its sender requested no progress"
     case "NotInRevision":
-      return `revision ${reason.revision} does not have it; it exists since ${reason.since}`
+      return `the negotiated revision ${reason.revision} does not have this; revision ${reason.since} or later is needed`
     case "NotAllowed":
-      return `it may not be sent while the session is ${reason.state}`
+      return `cannot be sent while the session is ${reason.state}`
     case "StatelessModeNotSupported":
-      return "a server without sessions cannot ask its client anything; serve the client in a session instead"
+      return "a server without sessions cannot send requests; serve the client in a session instead"
     case "SendFailed":
       return reason.error.message
     case "OutcomeUnknown":
-      return `it is not known whether it was carried out: ${reason.error.message}`
+      return `the response was lost, and the peer may have carried out the request: ${reason.error.message}`
     case "ExchangeEnded":
-      return "the request it was sent for has already ended"
+      return "the request that this message belongs to has been answered or cancelled"
   }
 }
 
 /**
- * A request brought no result. `reason` says why; recover from one kind with `Effect.catchReason`.
+ * The failure of a request or a notification. `reason` has its kind; recover from one kind with `Effect.catchReason`.
  *
  * @example
  * ```ts
  * import type { ClientSession } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * export const patient = (session: ClientSession.ClientSession["Service"]) =>
+ * export const count = (session: ClientSession.ClientSession["Service"]) =>
  *   session.callTool("count", { to: 3 }, { timeout: "1 second" }).pipe(
- *     Effect.catchReason("RequestError", "Timeout", (reason) => Effect.succeed(`gave up after ${reason.afterMillis} ms`))
+ *     Effect.catchReason("RequestError", "Timeout", (reason) => Effect.succeed(`timed out after ${reason.afterMillis} ms`))
  *   )
  * ```
  *
@@ -119,14 +121,14 @@ export class RequestError extends Data.TaggedError("RequestError")<{
 }
 
 /**
- * A {@link RequestError} of this kind.
+ * Creates a {@link RequestError} of this kind.
  *
  * @example
  * ```ts
  * import { RequestError } from "@effect-mcp/session"
  *
  * export const message = RequestError.make("tools/call", { _tag: "Timeout", afterMillis: 5_000 }).message
- * // => "tools/call: no response within 5000 ms"
+ * // => "tools/call: timed out after 5000 ms; set timeout or totalTimeout to allow more"
  * ```
  *
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Errors between a session and its peer, below the protocol.
+ * Errors of transports.
  */
 import { CloseReason } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
@@ -8,19 +8,19 @@ import * as Formatter from "effect/Formatter"
 /**
  * The kinds of {@link TransportError}.
  *
- * - `InUse`: this transport already carries a session, and can carry only one.
- * - `ConnectFailed`: the peer `target` could not be reached or started.
- * - `ReadFailed`, `WriteFailed`: the connection broke while it was in use.
- * - `Unserializable`: JSON cannot carry the message (a `bigint`, a cycle). Only this message is lost.
- * - `NoRoute`: no open stream to the peer may carry this message. Only this message is lost.
- * - `StreamStalled`: the stream of this message took no bytes for so long, and was closed. Other streams go on.
- * - `ExchangeEnded`: the stream of one request ended without a response, or was lost. Other requests go on. The peer
- *   may have carried the request out. `cause` is the reason, if it is known, such as an answer that the peer has
- *   failed.
- * - `Rejected`: the peer rejected this message with this HTTP status, and did not carry it out.
- * - `Unauthenticated`: the peer requires authentication; `challenge` is its `WWW-Authenticate`.
- * - `SessionLost`: the peer no longer knows this session, and no other can replace it.
- * - `PeerEnded`: the peer has ended; a child process with this exit.
+ * - `InUse`: the transport already carries a session, and can carry only one.
+ * - `ConnectFailed`: the peer at `target` could not be reached or started.
+ * - `ReadFailed`, `WriteFailed`: the connection failed while it was in use.
+ * - `Unserializable`: JSON cannot carry the message, which has a `bigint` or a cycle. Only this message is lost.
+ * - `NoRoute`: no open stream to the peer can carry the message. Only this message is lost.
+ * - `StreamStalled`: the stream of the message took no bytes for `afterMillis` (`limits.writeTimeout`), and was closed.
+ *   Other streams continue.
+ * - `ExchangeEnded`: the stream of one request ended without a response, or was lost. The peer may have carried the
+ *   request out. Other requests continue. `cause` is known if, for example, the peer replied with an HTTP error.
+ * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out.
+ * - `Unauthenticated`: the peer requires authentication. `challenge` is its `WWW-Authenticate` header.
+ * - `SessionLost`: the peer no longer knows the session, and the transport could not replace it by a new one.
+ * - `PeerEnded`: the peer ended the connection. `exit` is the exit of a child process.
  *
  * @category models
  */
@@ -36,46 +36,46 @@ export type TransportErrorReason =
   | {
     readonly _tag: "Rejected"
     readonly status: number
-    /** The explanation of the peer, or the problem with its answer. */
+    /** The message of the peer, or the problem with its response. */
     readonly problem: string
-    /** The time after which the peer allows a retry. */
+    /** The milliseconds after which the peer allows a retry (`Retry-After`). */
     readonly retryAfterMillis: number | undefined
   }
   | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined }
   | { readonly _tag: "SessionLost"; readonly problem: string }
   | { readonly _tag: "PeerEnded"; readonly exit: CloseReason.ProcessExit | undefined }
 
-const words = (cause: unknown): string =>
+const textOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : typeof cause === "string" ? cause : Formatter.format(cause)
 
 const describe = (reason: TransportErrorReason): string => {
   switch (reason._tag) {
     case "InUse":
-      return "this transport already carries a session"
+      return "this transport already carries a session; make a transport for each session"
     case "ConnectFailed":
-      return `could not connect to ${reason.target}: ${words(reason.cause)}`
+      return `could not connect to ${reason.target}: ${textOf(reason.cause)}`
     case "ReadFailed":
-      return `reading from the peer failed: ${words(reason.cause)}`
+      return `reading from the peer failed: ${textOf(reason.cause)}`
     case "WriteFailed":
-      return `writing to the peer failed: ${words(reason.cause)}`
+      return `writing to the peer failed: ${textOf(reason.cause)}`
     case "Unserializable":
-      return `the message is not JSON: ${words(reason.cause)}`
+      return `JSON cannot carry the message: ${textOf(reason.cause)}`
     case "NoRoute":
-      return `no open stream may carry ${reason.method ?? "this response"}`
+      return `no open stream can carry ${reason.method ?? "this response"}`
     case "StreamStalled":
-      return `the stream took nothing for ${reason.afterMillis} ms and was given up`
+      return `the stream took no bytes for ${reason.afterMillis} ms and was closed; set limits.writeTimeout to allow more`
     case "ExchangeEnded":
       return reason.cause === undefined
-        ? "the peer ended the request's stream without a response"
-        : `the request's stream was lost: ${words(reason.cause)}`
+        ? "the peer ended the stream of the request without a response"
+        : `the stream of the request was lost: ${textOf(reason.cause)}`
     case "Rejected":
-      return `the peer refused the message with status ${reason.status}: ${reason.problem}`
+      return `the peer rejected the message with status ${reason.status}: ${reason.problem}`
     case "Unauthenticated":
       return reason.challenge === undefined
-        ? "the peer does not know who asks"
-        : `the peer does not know who asks: ${reason.challenge}`
+        ? "the peer requires authentication"
+        : `the peer requires authentication: ${reason.challenge}`
     case "SessionLost":
-      return `the peer knows nothing of this session any more: ${reason.problem}`
+      return `the peer no longer knows this session: ${reason.problem}`
     case "PeerEnded":
       return CloseReason.describe(reason)
   }
@@ -89,7 +89,8 @@ const describe = (reason: TransportErrorReason): string => {
  * import { TransportError } from "@effect-mcp/session"
  *
  * export const error = new TransportError.TransportError({ reason: { _tag: "InUse" } })
- * export const message = error.message // => "this transport already carries a session"
+ * export const message = error.message
+ * // => "this transport already carries a session; make a transport for each session"
  * ```
  *
  * @category errors
@@ -103,7 +104,7 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 }
 
 /**
- * Makes a {@link TransportError} of this kind.
+ * Creates a {@link TransportError} of this kind.
  *
  * @example
  * ```ts

@@ -1,18 +1,18 @@
 /**
- * Why no check could be made of a JSON Schema.
+ * The error of a JSON Schema that a validator cannot compile.
  */
 import * as Data from "effect/Data"
 
 /**
  * The kinds of {@link UnsupportedSchema}.
  *
- * - `UnknownDialect`: `$schema` names a dialect that the validator does not have (MSG-33).
- * - `UnresolvedReference`: a `$ref` leads to nothing in the schema. What lies outside of it is never fetched (MSG-34,
- *   MSG-35).
- * - `TooLarge`: as JSON text the schema has more characters than the validator reads (MSG-35).
- * - `UnsupportedPattern`: a regular expression has something that cannot be matched in linear time, such as a
- *   backreference.
- * - `Rejected`: the schema is broken, or asks for something that the validator cannot do; `problem` says what.
+ * - `UnknownDialect`: `$schema` names a dialect that the validator does not support (MSG-33).
+ * - `UnresolvedReference`: a `$ref` has no target in the schema. Targets outside of the schema are never fetched
+ *   (MSG-34, MSG-35).
+ * - `TooLarge`: the JSON text of the schema has more `characters` than the `limit` of the validator (MSG-35).
+ * - `UnsupportedPattern`: a regular expression has a construct that the validator does not support, such as a
+ *   backreference, which cannot be matched in linear time.
+ * - `Rejected`: the schema is invalid, or uses a feature that the validator does not support. `problem` names it.
  *
  * @category models
  */
@@ -23,26 +23,28 @@ export type UnsupportedSchemaReason =
   | { readonly _tag: "UnsupportedPattern"; readonly pattern: string; readonly problem: string }
   | { readonly _tag: "Rejected"; readonly problem: string }
 
-/** As much of a foreign text as an error shows. */
-const shortened = (text: string): string => text.length > 200 ? `${text.slice(0, 200)}…` : text
+/** Cuts a text of the peer to the length that an error shows. */
+const excerpt = (text: string): string => text.length > 200 ? `${text.slice(0, 200)}…` : text
 
 const describe = (reason: UnsupportedSchemaReason): string => {
   switch (reason._tag) {
     case "UnknownDialect":
-      return `its dialect is ${JSON.stringify(shortened(reason.dialect))}; supported: ${reason.supported.join(", ")}`
+      return `the dialect ${JSON.stringify(excerpt(reason.dialect))} is not one of ${reason.supported.join(", ")}`
     case "UnresolvedReference":
-      return `the reference ${JSON.stringify(shortened(reason.reference))} leads nowhere in it, and nothing is fetched`
+      return `the reference ${
+        JSON.stringify(excerpt(reason.reference))
+      } has no target in the schema, and none is fetched`
     case "TooLarge":
-      return `it has ${reason.characters} characters, and the limit is ${reason.limit}`
+      return `it has ${reason.characters} characters; the limit of the validator is ${reason.limit}`
     case "UnsupportedPattern":
-      return `the pattern ${JSON.stringify(shortened(reason.pattern))} has ${reason.problem}, which is not supported`
+      return `the pattern ${JSON.stringify(excerpt(reason.pattern))} has ${reason.problem}, which is not supported`
     case "Rejected":
       return reason.problem
   }
 }
 
 /**
- * No check could be made of a JSON Schema. `reason` says why; recover from one kind with `Effect.catchReason`.
+ * The failure of compiling a JSON Schema. `reason` has its kind; recover from one kind with `Effect.catchReason`.
  *
  * @example
  * ```ts
@@ -51,8 +53,8 @@ const describe = (reason: UnsupportedSchemaReason): string => {
  *
  * const compiled = AjvValidator.make().compile({ $ref: "https://example.com/schema.json" })
  *
- * export const problem = Result.isFailure(compiled) ? compiled.failure.message : undefined
- * // => "unsupported schema: the reference \"https://example.com/schema.json\" leads nowhere in it, and nothing is fetched"
+ * export const reason = Result.isFailure(compiled) ? compiled.failure.reason : undefined
+ * // => { _tag: "UnresolvedReference", reference: "https://example.com/schema.json" }
  * ```
  *
  * @category errors
@@ -66,14 +68,14 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
 }
 
 /**
- * An {@link UnsupportedSchema} of this kind.
+ * Creates an {@link UnsupportedSchema} of this kind.
  *
  * @example
  * ```ts
  * import { type JsonSchemaValidator, UnsupportedSchema } from "@effect-mcp/session"
  * import * as Result from "effect/Result"
  *
- * // Stands in where schemas are not trusted at all.
+ * // A validator for programs that trust no schemas: each call of a tool with an output schema fails.
  * export const refusing: JsonSchemaValidator.JsonSchemaValidatorShape = {
  *   compile: () => Result.fail(UnsupportedSchema.make({ _tag: "Rejected", problem: "schemas are not trusted here" }))
  * }

@@ -126,7 +126,7 @@ describe("what becomes of a question", () => {
     [
       "could not be asked",
       () => Effect.fail(new McpError.McpError({ code: -4, message: "nobody is here" })),
-      "elicitation/create: the peer answered with error -4: nobody is here"
+      "elicitation/create: the peer replied with error -4: nobody is here"
     ]
   ]
 

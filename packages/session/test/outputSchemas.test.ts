@@ -135,7 +135,7 @@ for (const { form, pair } of forms) {
           "weather",
           "UnknownDialect"
         ])
-        assert.include(error.message, `tools/call: the output schema of the tool "weather" cannot be used: `)
+        assert.include(error.message, `tools/call: the tool "weather" was not called because of its output schema: `)
         assert.include(error.message, dialect)
         assert.deepStrictEqual(remote.asked, ["tools/list"])
       }).pipe(Effect.scoped))

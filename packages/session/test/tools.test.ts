@@ -59,7 +59,10 @@ describe("a client that calls tools", () => {
       )
       yield* TestClock.adjust("10 seconds")
       const error = yield* Fiber.join(calling)
-      assert.strictEqual(error.message, "tools/call: no response within 10000 ms")
+      assert.strictEqual(
+        error.message,
+        "tools/call: timed out after 10000 ms; set timeout or totalTimeout to allow more"
+      )
       yield* settled
       assert.deepStrictEqual(record.of("CancelSent"), [
         { _tag: "CancelSent", method: "tools/call", id: 1, reason: "no response within 10000 ms" }

@@ -116,7 +116,7 @@ it.effect("an error about a capability says which side lacks it", () =>
     )
     assert.strictEqual(
       (yield* Effect.flip(client.listTools())).message,
-      "tools/list: the peer has not declared the capability \"tools\""
+      "tools/list: the peer has not declared the capability \"tools\", which this message needs"
     )
   }))
 

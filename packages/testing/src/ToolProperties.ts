@@ -150,7 +150,7 @@ const describe = (reason: ToolPropertyErrorReason): string => {
  *   const error = yield* Effect.flip(ToolProperties.check(client, tool, { validator: AjvValidator.make() }))
  *   return error.message.split("\n")[0]
  * }).pipe(Effect.scoped)
- * // => "the tool \"broken\" called with {}: tools/call: the peer answered with error -32602: not today"
+ * // => "the tool \"broken\" called with {}: tools/call: the peer replied with error -32602: not today"
  * ```
  *
  * @category errors

@@ -123,7 +123,8 @@ const open = Effect.fnUntraced(function*(
  *   const transport = yield* StdioServer.make()
  *   yield* transport.connect
  *   return (yield* Effect.flip(transport.connect)).message
- * }).pipe(Effect.scoped, Effect.provide(Stdio.layerTest({}))) // => "this transport already carries a session"
+ * }).pipe(Effect.scoped, Effect.provide(Stdio.layerTest({})))
+ * // => "this transport already carries a session; make a transport for each session"
  * ```
  *
  * @category constructors

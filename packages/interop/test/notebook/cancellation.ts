@@ -75,7 +75,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
       const { answering, interrupted } = yield* endless
       answers.sampling = answering
       assert.deepStrictEqual(yield* call("summarize", { name: "plan", timeoutMs: 50 }), {
-        text: "sampling/createMessage: no response within 50 ms",
+        text: "sampling/createMessage: timed out after 50 ms; set timeout or totalTimeout to allow more",
         isError: true
       })
       yield* interrupted

@@ -34,7 +34,8 @@ export const elicitation = (conditions: Conditions) => {
     Effect.gen(function*() {
       const asked = yield* answering({ action: "cancel" })
       const failure = (since: Revision.Revision) => ({
-        text: `elicitation/create: revision ${revision} does not have it; it exists since ${since}`,
+        text: `elicitation/create: the negotiated revision ${revision} does not have this; ` +
+          `revision ${since} or later is needed`,
         isError: true
       })
       const form = yield* call("erase", { name: "plan" })

@@ -37,7 +37,7 @@ export const ending = (peer: Peer, revision: Revision.Revision) => {
       const { received } = yield* OfficialClient
       const before = received.length
       const failure = (method: string, capability: string) => ({
-        text: `${method}: the peer has not declared the capability "${capability}"`,
+        text: `${method}: the peer has not declared the capability "${capability}", which this message needs`,
         isError: true
       })
       assert.deepStrictEqual(

@@ -79,7 +79,7 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
         const { received } = yield* OfficialClient
         const before = received.length
         const failure = (method: string, capability: string) => ({
-          text: `${method}: the peer has not declared the capability "${capability}"`,
+          text: `${method}: the peer has not declared the capability "${capability}", which this message needs`,
           isError: true
         })
         assert.deepStrictEqual(

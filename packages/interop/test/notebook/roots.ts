@@ -12,7 +12,7 @@ export const roots = ({ it }: Conditions) => {
       const { answers } = yield* OfficialClient
       answers.roots = () => Effect.fail(McpError.methodNotFound("roots/list"))
       assert.deepStrictEqual(yield* call("roots", {}), {
-        text: "roots/list: the peer answered with error -32601: Method not found: roots/list",
+        text: "roots/list: the peer replied with error -32601: Method not found: roots/list",
         isError: true
       })
     }))

@@ -60,7 +60,7 @@ export const sampling = ({ it, revision }: Conditions) => {
       answers.sampling = () =>
         Effect.fail(new McpError.McpError({ code: -1, message: "User rejected sampling request" }))
       assert.deepStrictEqual(yield* call("summarize", { name: "plan" }), {
-        text: "sampling/createMessage: the peer answered with error -1: User rejected sampling request",
+        text: "sampling/createMessage: the peer replied with error -1: User rejected sampling request",
         isError: true
       })
     }))
@@ -94,7 +94,8 @@ export const sampling = ({ it, revision }: Conditions) => {
         const outcome = yield* call("research", { question: "What is it all about?" })
         if (!Revision.isAtLeast(revision, "2025-11-25")) {
           assert.deepStrictEqual(outcome, {
-            text: `sampling/createMessage: revision ${revision} does not have it; it exists since 2025-11-25`,
+            text: `sampling/createMessage: the negotiated revision ${revision} does not have this; ` +
+              "revision 2025-11-25 or later is needed",
             isError: true
           })
           assert.deepStrictEqual(asked, [])
@@ -128,7 +129,7 @@ export const sampling = ({ it, revision }: Conditions) => {
       const { answers } = yield* OfficialClient
       answers.sampling = () => Effect.die(new Error("the parrot is ill"))
       assert.deepStrictEqual(yield* call("summarize", { name: "plan" }), {
-        text: "sampling/createMessage: the peer answered with error -32603: the parrot is ill",
+        text: "sampling/createMessage: the peer replied with error -32603: the parrot is ill",
         isError: true
       })
     }))

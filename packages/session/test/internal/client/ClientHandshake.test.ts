@@ -232,7 +232,7 @@ describe("the handshake of a client", () => {
         "Closed",
         ["abort", {
           _tag: "HandshakeFailed",
-          problem: "the server refused with error -32000: no more clients"
+          problem: "the server rejected initialize with error -32000: no more clients"
         }],
         "closed"
       ])
