@@ -1,5 +1,7 @@
 /**
- * The one place of this package where a value is taken for a type that the compiler cannot derive. Every use stands
- * behind a check made at run time or a schema that the value was drawn from, or says why it may be anything; the use says which.
+ * The one cast of this package.
+ *
+ * It asserts a type that the compiler cannot derive. Each use follows a check at run time, or takes a value generated
+ * from a schema, or states why any value is right.
  */
 export const trust = <A>(value: unknown): A => value as A

@@ -1,5 +1,5 @@
 /**
- * What the params and results of each method are drawn from: its schema, and what the specification says beyond it.
+ * Generators of the params and results of each method, from its schema and from further rules of the specification.
  */
 import { Elicitation, type JsonRpc, MethodTable, Revision, type Sampling } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
@@ -9,7 +9,7 @@ import { trust } from "../trust.ts"
 import { isMembers } from "./members.ts"
 import { overTheWire } from "./overTheWire.ts"
 
-/** The two halves of an exchange, each of which has a schema. */
+/** The parts of an exchange. Each has a schema. */
 export type Part = "params" | "result"
 
 const rows: ReadonlyMap<string, MethodTable.AnyRequest | MethodTable.AnyNotification> = new Map(
@@ -19,18 +19,18 @@ const rows: ReadonlyMap<string, MethodTable.AnyRequest | MethodTable.AnyNotifica
   })
 )
 
-/** The row of a method of the table. */
+/** Returns the row of a method in the table. */
 const rowOf = (method: string): MethodTable.AnyRequest | MethodTable.AnyNotification => {
   const row = rows.get(method)
   if (row === undefined) throw new RangeError(`no method of the table: ${method}`)
   return row
 }
 
-/** The revision itself, or the one that brought the method, if that is newer. */
+/** Returns the revision itself, or the first revision with the method if that is newer. */
 export const asOf = (method: string, revision: Revision.Revision): Revision.Revision =>
   Revision.newest([revision, rowOf(method).since])
 
-/** The schema of one part of a method. */
+/** Returns the schema of one part of a method. */
 export const schemaOf = (method: string, part: Part): Schema.Codec<unknown> => {
   const row = rowOf(method)
   if (part === "params") return row.params
@@ -38,7 +38,7 @@ export const schemaOf = (method: string, part: Part): Schema.Codec<unknown> => {
   return row.result
 }
 
-/** What comes of values as a schema generates them, so that they are as the specification wants them at a revision. */
+/** Adapts generated values to rules of the specification that the schema does not express, at a revision. */
 type Refinement = (
   drawn: Arbitrary.Arbitrary<JsonRpc.Params>,
   revision: Revision.Revision
@@ -49,21 +49,21 @@ const mapped = (refine: (value: JsonRpc.Params) => JsonRpc.Params): Refinement =
 
 const inNewest = (revision: Revision.Revision): boolean => Revision.isAtLeast(revision, "2025-11-25")
 
-/** The members of an object whose values are of a kind. */
+/** Returns the members of an object with values of this kind. */
 const only = (value: unknown, isKind: (value: unknown) => boolean): JsonRpc.Params =>
   Object.fromEntries(Object.entries(isMembers(value) ? value : {}).filter(([, member]) => isKind(member)))
 
-/** A handshake in which the revision is agreed on. */
+/** Makes both sides of the handshake use this revision. */
 const speaks: Refinement = (drawn, revision) =>
   Arbitrary.map(drawn, (value) => ({ ...value, protocolVersion: revision }))
 
-/** Which request is cancelled may be left open only where a task may be meant. */
+/** A cancellation may leave out the request only if it can mean a task. */
 const named: Refinement = (drawn, revision) =>
   inNewest(revision)
     ? drawn
     : Arbitrary.map(Arbitrary.all([drawn, requestId]), ([value, requestId]) => ({ requestId, ...value }))
 
-/** Questions by page and fields of several choices have no form in older revisions. */
+/** Elicitations by URL and fields with several choices have no form in older revisions. */
 const question: Refinement = (drawn, revision) =>
   inNewest(revision) ? drawn : Arbitrary.map(generated(Elicitation.FormParams), (value) => {
     const form = isMembers(value["requestedSchema"]) ? value["requestedSchema"] : {}
@@ -71,7 +71,7 @@ const question: Refinement = (drawn, revision) =>
     return { ...value, requestedSchema: { ...form, properties } }
   })
 
-/** Nor have the answers to such fields. */
+/** Responses with such fields have none either. */
 const answer: Refinement = (drawn, revision) =>
   inNewest(revision)
     ? drawn
@@ -82,7 +82,7 @@ const answer: Refinement = (drawn, revision) =>
 const piecesOf = (message: Sampling.SamplingMessage): ReadonlyArray<Sampling.SamplingContent> =>
   "type" in message.content ? [message.content] : message.content
 
-/** Every use of a tool is answered by the very next message, which holds nothing else (SMP-03, SMP-04). */
+/** Follows every use of a tool with a message that contains its results only (SMP-03, SMP-04). */
 const answered = (messages: ReadonlyArray<Sampling.SamplingMessage>): ReadonlyArray<Sampling.SamplingMessage> =>
   messages.flatMap((message): ReadonlyArray<Sampling.SamplingMessage> => {
     const pieces = piecesOf(message).filter(({ type }) => type !== "tool_result")
@@ -96,7 +96,7 @@ const answered = (messages: ReadonlyArray<Sampling.SamplingMessage>): ReadonlyAr
 
 const transcript = mapped((value) => ({
   ...value,
-  // They were drawn from the schema of such params.
+  // The values were generated from the schema of these params.
   messages: answered(trust<Sampling.CreateMessageParams>(value).messages)
 }))
 
@@ -113,13 +113,13 @@ const refinements: {
 
 const refinementOf: ReadonlyMap<string, { readonly [P in Part]?: Refinement }> = new Map(Object.entries(refinements))
 
-/** What a schema of the table generates, as it goes over the wire. Params and results are objects all of them. */
+/** Generates values of a schema as they are sent. All params and results are objects. */
 const generated = (schema: Schema.Codec<unknown>): Arbitrary.Arbitrary<JsonRpc.Params> =>
   Arbitrary.map(Arbitrary.schema(schema), (value) => trust<JsonRpc.Params>(overTheWire(value)))
 
 /**
- * Values of one part of a method in the form of the newest revision, but without what has no form in the revision they are
- * meant for.
+ * Generates values of one part of a method in the form of the newest revision, without anything that has no form in the
+ * target revision.
  */
 export const canonical = (
   method: string,

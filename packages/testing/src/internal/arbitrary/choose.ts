@@ -1,7 +1,9 @@
+/** Generators that choose among values, generators or places. */
+
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 
-/** Draws one of these values; a failing one shrinks towards the first. */
+/** Generates one of these values. A failing one shrinks towards the first. */
 export const oneOf = <A>(first: A, ...others: ReadonlyArray<A>): Arbitrary.Arbitrary<A> => {
   const values = [first, ...others]
   const indexes = [...values.keys()]
@@ -10,8 +12,8 @@ export const oneOf = <A>(first: A, ...others: ReadonlyArray<A>): Arbitrary.Arbit
 }
 
 /**
- * Draws from one of these arbitraries; what fails shrinks towards the first. One that stands there twice is drawn twice as
- * often.
+ * Generates values of one of these generators. A failing one shrinks towards the first. A generator that is listed
+ * twice is chosen twice as often.
  */
 export const choose = <A>(
   first: Arbitrary.Arbitrary<A>,
@@ -19,16 +21,16 @@ export const choose = <A>(
 ): Arbitrary.Arbitrary<A> =>
   others.length === 0 ? first : Arbitrary.flatMap(oneOf(first, ...others), (chosen) => chosen)
 
-/** A whole number from 0 up to this one. */
+/** Generates a whole number from 0 to this maximum, inclusive. */
 export const upTo = (maximum: number): Arbitrary.Arbitrary<number> =>
   Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum })))
 
-/** A place in a list whose length is known only later, as how far in it lies. */
+/** Generates a place in a list of unknown length, as a fraction of it. */
 export const place: Arbitrary.Arbitrary<number> = Arbitrary.map(
   Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9_999 }))),
   (tenThousandths) => tenThousandths / 10_000
 )
 
-/** What stands at this place. */
+/** Returns the element at this place. */
 export const at = <A>(values: ReadonlyArray<A>, place: number): A | undefined =>
   values[Math.floor(place * values.length)]

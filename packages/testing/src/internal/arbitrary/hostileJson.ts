@@ -1,6 +1,8 @@
 /**
- * Texts of JSON that mean harm. They are texts and not values, since some of it exists in text only, and since a value that is
- * nested deep enough cannot be written by everyone who can read it.
+ * Hostile JSON as text.
+ *
+ * They are texts, because some faults exist in text only, and because not every parser's counterpart can write a deeply
+ * nested value.
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -9,7 +11,7 @@ import { oddities, text } from "./oddText.ts"
 
 type Json = Arbitrary.Arbitrary<string>
 
-/** Members that an object has without being given them, and some that change what it is. */
+/** Names of inherited members, and of members that change an object. */
 export const pollutingNames = [
   "__proto__",
   "constructor",
@@ -62,7 +64,7 @@ const number: Json = oneOf(
 
 const anyString: Json = Arbitrary.map(text, (text) => JSON.stringify(text))
 
-/** Characters as they are where they may be, and escaped where they may be, too. */
+/** Characters unescaped and escaped, where both are permitted. */
 const rawString: Json = oneOf(
   "\"\u2028\u2029\"",
   "\"\uFEFF\"",
@@ -74,7 +76,7 @@ const rawString: Json = oneOf(
   "\"\u202E\u200F\""
 )
 
-/** How deep things lie. One that fails shrinks towards the least depth at which it does. */
+/** Generates a depth. A failing one shrinks towards the least depth that fails. */
 const depth = upTo(9_999)
 
 const deep: Json = choose(
@@ -98,7 +100,7 @@ const long: Json = choose(
   )
 )
 
-/** A member whose name was chosen to do harm. */
+/** Generates a member with a dangerous name. */
 const pollution: Json = Arbitrary.map(
   Arbitrary.all([
     oneOf(...pollutingNames),
@@ -129,7 +131,7 @@ const duplicated: Json = oneOf(
 
 const ordinary: Json = Arbitrary.map(Arbitrary.schema(Schema.Json), (value) => JSON.stringify(value))
 
-/** Any of it that is not large. */
+/** Generates hostile JSON that is small. */
 export const smallJson: Json = choose(
   wrongType,
   number,
@@ -140,7 +142,7 @@ export const smallJson: Json = choose(
   ordinary
 )
 
-/** Any of it. What is large is drawn seldom, as it takes its time. */
+/** Generates hostile JSON. Large texts are rare, because they take long. */
 export const hostileJson: Json = choose(
   smallJson,
   smallJson,
@@ -156,7 +158,7 @@ export const hostileJson: Json = choose(
   long
 )
 
-/** A member that does not belong where it is put. */
+/** Generates a member that does not belong in its object. */
 export const hostileMember: Json = choose(
   pollution,
   Arbitrary.map(Arbitrary.all([oneOf(...oddities), smallJson]), ([name, value]) => `${JSON.stringify(name)}:${value}`),

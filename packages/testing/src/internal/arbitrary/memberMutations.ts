@@ -1,7 +1,8 @@
 /**
- * What can be done to a value of a schema so that it is none any more. It is read off the schema, not tried: a required member
- * can be missing, a literal can be another. Only where a schema is a choice of several are the others asked whether one of them
- * takes the changed value after all.
+ * Changes of a value after which it no longer fits its schema.
+ *
+ * They are derived from the schema: a required member is removed, a literal is replaced. Only for a union they are
+ * tried, because another member of the union may accept the changed value.
  */
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
@@ -11,11 +12,11 @@ import { type Path, put, remove } from "./paths.ts"
 
 type Change = Mutation<Invalidating>
 
-/** A copy of a value to which this has been done. */
+/** Returns a copy of a value with this change. */
 export const apply = (value: unknown, { _tag, path, value: replacement }: Mutation): unknown =>
   _tag === "MemberMissing" ? remove(value, path) : put(value, path, replacement)
 
-/** One value of each type that JSON has but null. */
+/** One value of each JSON type except null. */
 const ofEachType: ReadonlyArray<unknown> = ["text", 1, true, [], {}]
 
 const typeOf = (value: unknown): string => Array.isArray(value) ? "array" : typeof value
@@ -30,14 +31,14 @@ const accepted = (ast: SchemaAST.AST, value: unknown): boolean => {
   return fresh(value)
 }
 
-/** Values that are of the right type and break most rules that a member may have. */
+/** Values of the right type that break most rules of members. */
 const offenders: { readonly [type: string]: ReadonlyArray<unknown> } = {
   string: ["", "no rule"],
   number: [0.5, -1],
   array: [Array.from({ length: 101 }, () => "text")]
 }
 
-/** What JSON type the values of a schema have, where they have one. */
+/** Returns the JSON type of a schema's values, if they have one. */
 const jsonType = (ast: SchemaAST.AST): string | undefined => {
   switch (ast._tag) {
     case "String":
@@ -58,16 +59,16 @@ const jsonType = (ast: SchemaAST.AST): string | undefined => {
   }
 }
 
-/** What else can stand where a value of this schema should. */
+/** Returns the changes that replace a value of this schema. */
 const replacements = (ast: SchemaAST.AST, path: Path): ReadonlyArray<Change> => {
   if (ast._tag === "Union") {
     const all = ast.types.flatMap((member) => replacements(member, path)).filter(({ value }) => !accepted(ast, value))
-    // Each of several literals can be replaced by the same.
+    // Several literals can have the same replacement.
     return [...new Map(all.map((mutation) => [JSON.stringify([mutation._tag, mutation.value]), mutation])).values()]
   }
   if (ast._tag === "Suspend") return replacements(ast.thunk(), path)
   const type = jsonType(ast)
-  // Anything is allowed.
+  // Any value fits.
   if (type === undefined) return []
   const others = ofEachType.filter((value) => typeOf(value) !== type)
   const rules = ast.checks === undefined ? [] : offenders[type] ?? []
@@ -79,7 +80,7 @@ const replacements = (ast: SchemaAST.AST, path: Path): ReadonlyArray<Change> => 
   ]
 }
 
-/** What can be done to the parts of a value. */
+/** Returns the changes of the parts of a value. */
 const within = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Change> => {
   switch (ast._tag) {
     case "Suspend":
@@ -87,7 +88,7 @@ const within = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<C
     case "Union": {
       const member = ast.types.find((member) => accepted(member, value))
       if (member === undefined) return []
-      // Relative to this value, so that it can be tried.
+      // The path is relative to this value, so that the change can be tried.
       return within(member, value, []).flatMap((mutation) =>
         accepted(ast, apply(value, mutation)) ? [] : [{ ...mutation, path: [...path, ...mutation.path] }]
       )
@@ -113,7 +114,7 @@ const withinMembers = (
   const signatures = ast.propertySignatures.flatMap(({ name, type }): ReadonlyArray<Change> => {
     if (typeof name !== "string") return []
     const at = [...path, name]
-    // What may be missing may still not be wrong.
+    // An optional member may be absent, but it may not be wrong.
     if (!Object.hasOwn(value, name)) return replacements(type, at)
     const mutations = mutationsOf(type, value[name], at)
     return isRequired(type) ? [{ _tag: "MemberMissing", path: at, value: undefined }, ...mutations] : mutations
@@ -131,23 +132,23 @@ const withinMembers = (
 
 const isRequired = (ast: SchemaAST.AST): boolean => ast.context?.isOptional !== true
 
-/** All that can be done to a value of this schema, that stands at this place, to spoil it. */
+/** Returns all changes that make a value of this schema invalid, at this place. */
 const mutationsOf = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Change> => [
   ...replacements(ast, path),
   ...within(ast, value, path)
 ]
 
-/** All that can be done to the parts of an object of this schema so that it is none any more. */
+/** Returns all changes of the members of an object that make it invalid for this schema. */
 export const invalidatingMutations = (
   schema: Schema.Codec<unknown>,
   value: unknown,
   path: Path
 ): ReadonlyArray<Change> => within(schema.ast, value, path)
 
-/** Does an object of this schema have to have members? */
+/** Returns whether the objects of this schema have required members. */
 export const hasRequired = (schema: Schema.Codec<unknown>): boolean => !accepted(schema.ast, {})
 
-/** The places in a value of this schema where an object has members with fixed names, and may have others beside them. */
+/** Returns the places in a value of this schema where an object has members with fixed names and permits others. */
 export const extensible = (schema: Schema.Codec<unknown>, value: unknown, path: Path): ReadonlyArray<Path> => {
   const walk = (ast: SchemaAST.AST, value: unknown, path: Path): ReadonlyArray<Path> => {
     switch (ast._tag) {

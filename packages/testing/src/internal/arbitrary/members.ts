@@ -1,6 +1,6 @@
-/** An object by the names of what is in it. */
+/** An object by the names of its members. */
 export type Members = { readonly [name: string]: unknown }
 
-/** Is this an object, neither null nor a list? */
+/** Returns whether a value is an object, neither null nor an array. */
 export const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)

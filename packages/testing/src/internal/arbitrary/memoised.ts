@@ -1,6 +1,7 @@
 /**
- * A function that makes what it makes once for each key. To derive an arbitrary from a schema takes a thousand times as long as
- * to draw from it.
+ * A function whose result is computed once for each key.
+ *
+ * Deriving a generator from a schema takes a thousand times as long as drawing a value from it.
  */
 export const memoised = <Key extends string, A>(make: (key: Key) => A): (key: Key) => A => {
   const made = new Map<Key, A>()

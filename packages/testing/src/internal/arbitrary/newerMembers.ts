@@ -1,13 +1,15 @@
+/** The members that the projection of a message to an older revision removes. */
+
 import { isMembers } from "./members.ts"
 import type { Path } from "./paths.ts"
 
-/** A member that a message loses on its way to an older revision. */
+/** A member that a message loses by its projection to an older revision. */
 export interface NewerMember {
   readonly path: Path
   readonly value: unknown
 }
 
-/** The members of a value that are not in what became of it in an older revision, though the objects around them are. */
+/** Returns the members of a value that its projection lacks, if the projection has the object around them. */
 export const newerMembers = (newest: unknown, older: unknown, path: Path): ReadonlyArray<NewerMember> => {
   if (newest === older) return []
   if (Array.isArray(newest) && Array.isArray(older) && newest.length === older.length) {

@@ -1,8 +1,10 @@
+/** Unusual text that a JSON string may contain. */
+
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { choose, oneOf } from "./choose.ts"
 
-/** Text that is seldom thought of: all of it can stand in a string of JSON. */
+/** Text that programs rarely expect. */
 export const oddities: readonly [string, ...ReadonlyArray<string>] = [
   "",
   "0",
@@ -11,27 +13,27 @@ export const oddities: readonly [string, ...ReadonlyArray<string>] = [
   "a\u0000b",
   "\n",
   "\r\n",
-  // Line ends to JavaScript, but not to JSON.
+  // Line ends in JavaScript, but not in JSON.
   "\u2028",
   "\u2029",
-  // A byte order mark, and a character that is none in UTF-16.
+  // A byte order mark, and a noncharacter.
   "\uFEFF",
   "\uFFFE",
-  // Halves of a pair, alone and the wrong way round.
+  // Lone surrogates, and a pair in the wrong order.
   "\uD800",
   "\uDC00",
   "\uDC00\uD800",
   "a\uD83D",
-  // Written from right to left, and switched back and forth.
+  // Text from right to left, and switched back and forth.
   "\u202Ecod.exe",
   "\u200Fשלום",
   "\u2066\u2067\u2069",
-  // Two spellings of one word, and letters that look like others.
+  // Two encodings of one word, and letters that look alike.
   "é",
   "e\u0301",
   "раypal",
   "ﬁ",
-  // One letter under a hundred accents; one picture of seven.
+  // One letter with a hundred accents; one glyph of seven code points.
   `e${"\u0301".repeat(100)}`,
   "👨‍👩‍👧‍👦",
   "\u{10FFFF}",
@@ -40,7 +42,7 @@ export const oddities: readonly [string, ...ReadonlyArray<string>] = [
   "${1+1}"
 ]
 
-/** Text of any kind, the odd kinds included. */
+/** Generates text of any kind, unusual text included. */
 export const text: Arbitrary.Arbitrary<string> = choose(
   Arbitrary.schema(Schema.String),
   oneOf(...oddities),

@@ -1,6 +1,8 @@
+/** Paths into JSON values, and copies of values with a change at a path. */
+
 import { isMembers } from "./members.ts"
 
-/** Where something stands in a value: the names of members, and numbers for the places in lists. */
+/** A place in a value: names of members, and indexes of elements. */
 export type Path = ReadonlyArray<string | number>
 
 const childOf = (value: unknown, step: string | number): unknown => {
@@ -8,20 +10,20 @@ const childOf = (value: unknown, step: string | number): unknown => {
   return isMembers(value) && Object.hasOwn(value, step) ? value[step] : undefined
 }
 
-/** A copy in which something else stands in one place. What leads there and is missing is made. */
+/** Returns a copy with another value at a place. Missing objects on the path are created. */
 export const put = (value: unknown, path: Path, replacement: unknown): unknown => {
   const [step, ...rest] = path
   if (step === undefined) return replacement
   const child = put(childOf(value, step), rest, replacement)
   if (Array.isArray(value)) return value.map((element: unknown, index) => index === step ? child : element)
-  // `fromEntries` makes even `__proto__` a member like any other.
+  // `fromEntries` makes even `__proto__` an ordinary member.
   return Object.fromEntries([
     ...Object.entries(isMembers(value) ? value : {}).filter(([name]) => name !== step),
     [step, child]
   ])
 }
 
-/** A copy without what stands in one place. */
+/** Returns a copy without the value at a place. */
 export const remove = (value: unknown, path: Path): unknown => {
   const [step, ...rest] = path
   if (step === undefined) return undefined
@@ -31,7 +33,7 @@ export const remove = (value: unknown, path: Path): unknown => {
     : Object.fromEntries(Object.entries(isMembers(value) ? value : {}).filter(([name]) => name !== step))
 }
 
-/** Every place in a value, the whole of it first. It recurs as deep as the value goes. */
+/** Returns every place in a value, the root first. It recurses to the depth of the value. */
 export const places = (value: unknown, at: Path = []): ReadonlyArray<Path> => {
   if (Array.isArray(value)) return [at, ...value.flatMap((element, index) => places(element, [...at, index]))]
   if (!isMembers(value)) return [at]

@@ -1,9 +1,11 @@
+/** JSON text of a value with a change that only text can have. */
+
 import { isMembers } from "./members.ts"
 import type { Path } from "./paths.ts"
 
 const objectOf = (members: ReadonlyArray<string>): string => `{${members.join()}}`
 
-/** The text of a value, in which what stands in one place is written by somebody else. */
+/** Returns the text of a value in which another function writes the value at one place. */
 export const written = (value: unknown, path: Path, write: (value: unknown) => string): string => {
   const [step, ...rest] = path
   if (step === undefined) return write(value)
@@ -22,14 +24,14 @@ export const written = (value: unknown, path: Path, write: (value: unknown) => s
     : JSON.stringify(value)
 }
 
-/** The text of an object with one member more, in front or at the end; whatever else it is, it is left as it is. */
+/** Returns the text of an object with an additional member, at the start or at the end. The rest is unchanged. */
 export const withMember = (value: unknown, member: string, inFront: boolean): string => {
   if (!isMembers(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(member)}`)
   return objectOf(inFront ? [member, ...members] : [...members, member])
 }
 
-/** The text of an object in which a member is said twice, once with something else. */
+/** Returns the text of an object with a duplicate member, which has another value. */
 export const withMemberTwice = (value: unknown, place: number, other: string, otherFirst: boolean): string => {
   const names = isMembers(value) ? Object.keys(value) : []
   const name = names[Math.floor(place * names.length)]

@@ -1,6 +1,7 @@
 /**
- * What a simulated conversation is made of: small commands, any sequence of which makes sense, so that a long one that fails shrinks
- * to a short one that fails.
+ * The commands of a simulated conversation.
+ *
+ * They are small, and each sequence of them is meaningful, so that a long failing conversation shrinks to a short one.
  */
 import * as Schema from "effect/Schema"
 
@@ -8,7 +9,7 @@ const session = Schema.Literals([0, 1])
 const side = Schema.Literals(["client", "server"])
 
 /**
- * The tools of the simulated server; each shows one side of serving.
+ * The tools of the simulated server. Each shows one aspect of serving.
  */
 export const Tool = Schema.Literals([
   "echo",
@@ -38,7 +39,7 @@ export const Tool = Schema.Literals([
 export type Tool = typeof Tool.Type
 
 /**
- * What comes in that no session has sent.
+ * The kinds of data that no session has sent.
  */
 export const Injection = Schema.Literals([
   "NotJson",
@@ -60,22 +61,22 @@ export const Injection = Schema.Literals([
 ])
 
 /**
- * Something that no session has sent.
+ * Data that no session has sent.
  */
 export type Injection = typeof Injection.Type
 
 /**
- * The commands. Each one about a session opens it, if it is not open yet; `Open` does only that.
+ * The commands. A command for a session opens the session if it is not open; `Open` does only that.
  *
- * - `Call` calls a tool, in a fiber of its own; `Burst` calls one several times at once; `CallAndInterrupt` gives up at once.
- *   Progress may put its deadline off, up to a cap or freely.
- * - `Interrupt` gives up a call; calls are counted from 0.
- * - `Ask` lets the server ask something on its own account; `Notify` lets a side tell something.
+ * - `Call` calls a tool in a fiber of its own; `Burst` calls a tool several times at once; `CallAndInterrupt`
+ *   interrupts its call at once. Progress may extend the deadline, up to a limit or freely.
+ * - `Interrupt` interrupts a call; calls are counted from 0.
+ * - `Ask` makes the server send a request on its own initiative; `Notify` makes a side send a notification.
  * - `Inject` puts bytes on the wire towards a side.
- * - `Advance` lets time pass, in milliseconds.
- * - `Stall` holds up what is sent towards a side until `Recover`; `FailWrite`, `HalfClose` and `Cut` are what they say; what
- *   is unterminated before a half-close is a request without its newline.
- * - `Close` closes a session in good order.
+ * - `Advance` advances the clock by this number of milliseconds.
+ * - `Stall` holds all messages towards a side until `Recover`. `FailWrite`, `HalfClose` and `Cut` affect the
+ *   connection. An unterminated half-close sends a request without its line feed first.
+ * - `Close` closes a session gracefully.
  */
 export const Command = Schema.Union([
   Schema.TaggedStruct("Call", {

@@ -1,5 +1,5 @@
 /**
- * A conversation that can be simulated: what is done in it, over what kind of connection, and the seed of all that is left to chance.
+ * A conversation to simulate: its commands, its connection, and the seed of all random decisions.
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -10,9 +10,9 @@ import { Command } from "./Command.ts"
  * A conversation of up to two sessions in one program.
  */
 export const Conversation = Schema.Struct({
-  /** One stream for everything, or one for each request of the client. */
+  /** One stream for all messages, or one for each request of the client. */
   form: Schema.Literals(["OneStream", "StreamPerRequest"]),
-  /** In which order fibers go on that are ready. */
+  /** The order in which ready fibers continue. */
   interleaving: Schema.Literals(["Fair", "Random"]),
   faults: Faults,
   seed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999 })),
@@ -25,18 +25,18 @@ export const Conversation = Schema.Struct({
 export type Conversation = typeof Conversation.Type
 
 /**
- * How many commands a conversation has at most.
+ * The greatest number of commands of a conversation.
  */
 export const length = 24
 
 /**
- * Conversations of up to 24 commands, as a property is given them. One that fails shrinks to few commands and no faults, if it
- * can.
+ * Generates conversations of up to 24 commands for a property. A failing one shrinks to few commands and, if possible,
+ * no faults.
  */
 export const arbitrary: Arbitrary.Arbitrary<Conversation> = Arbitrary.all({
   form: Arbitrary.schema(Conversation.fields.form),
   interleaving: Arbitrary.schema(Conversation.fields.interleaving),
-  // More is promised where nothing gets lost, so that is drawn more often.
+  // More laws hold on connections that lose nothing, so they are drawn more often.
   faults: Arbitrary.schema(Schema.Union([OrderKeeping, Faults])),
   seed: Arbitrary.schema(Conversation.fields.seed),
   commands: Arbitrary.array(Arbitrary.schema(Command), { minLength: 1, maxLength: length })

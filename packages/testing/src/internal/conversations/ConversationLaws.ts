@@ -1,5 +1,5 @@
 /**
- * The laws of sessions, as judges of what happened in a conversation.
+ * The laws of sessions, as checks of the history of a conversation.
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
@@ -9,18 +9,18 @@ import { lastId } from "./injections.ts"
 import * as Model from "./Model.ts"
 
 /**
- * A law that did not hold: which, where in the history, and what is wrong.
+ * A law that did not hold: its name, the place in the history, and the reason.
  */
 export interface Violation {
   readonly law: string
   readonly session: number
   readonly side: "client" | "server"
-  /** The place in the history's entries. */
+  /** The index in the entries of the history. */
   readonly place: number
   readonly problem: string
 }
 
-/** What is wrong, and where. */
+/** A place, and the reason. */
 interface Finding {
   readonly place: number
   readonly problem: string
@@ -29,12 +29,12 @@ interface Finding {
 /** A law of one side of one session. */
 interface Law {
   readonly name: string
-  /** Does it hold also where messages get lost, come twice, or overtake each other? */
+  /** Whether the law also holds if messages get lost, arrive twice, or overtake each other. */
   readonly lossy: boolean
   readonly findings: (side: Model.Side, history: History) => Iterable<Finding>
 }
 
-/** How a call of a tool ends where nothing disturbs it. */
+/** The end of a call of each tool on an undisturbed connection. */
 const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
   echo: ["Success"],
   later: ["Success"],
@@ -56,23 +56,23 @@ const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
   roots: ["Success"]
 }
 
-/** How long a request may take, as its deadline was put off by the progress that came. */
+/** Returns the time that a request may take, with the extensions of its deadline by progress. */
 const allowed = ({ at, deadline, steps, total }: Model.Asked): number => {
   if (total === undefined) return deadline
   const latest = steps.at(-1)?.at ?? at
   return Math.min(latest - at + deadline, Math.max(total, 0))
 }
 
-/** May a request end by its deadline, although nothing disturbs it? */
+/** Returns whether a request may end by its deadline on an undisturbed connection. */
 const isShort = ({ deadline, total }: Model.Asked): boolean =>
   Math.min(deadline, total ?? Number.POSITIVE_INFINITY) < 5000
 
 const overloaded = -32010
 
-/** The commands in which the program itself gave up calls. */
+/** The commands by which the program itself interrupts calls. */
 const isInterruption = (command: Command) => command._tag === "Interrupt" || command._tag === "CallAndInterrupt"
 
-/** Has this side's program been told to give up some call? */
+/** Returns whether the program of this side interrupts a call. */
 const interrupts = ({ conversation }: History): boolean => conversation.commands.some(isInterruption)
 
 const laws: ReadonlyArray<Law> = [
@@ -117,12 +117,12 @@ const laws: ReadonlyArray<Law> = [
         const slow = isShort(request) ? ["Timeout"] : []
         const given = !probe && interrupts(history) ? ["Interrupted"] : []
         const full = [`${overloaded}`]
-        // What a server asks on its own account needs a stream that the client may not have opened yet.
+        // A request on the server's own initiative needs a stream that the client may not have opened yet.
         const early = ready === -1 || place <= ready
         const noRoute = side === "server" && history.conversation.form === "StreamPerRequest" && early
           ? ["SendFailed"]
           : []
-        // What a handler asks of the other side may be one too many there.
+        // A request of a handler may exceed the limit of the other side.
         const refused = what.startsWith("elicit") && crowded ? ["-32600"] : []
         const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute, ...refused]
         const how = kind === "ErrorResponse" ? `${code}` : kind
@@ -201,7 +201,7 @@ const laws: ReadonlyArray<Law> = [
     name: "law 3: a request ends with the first response to its id, and with nothing else",
     lossy: true,
     *findings({ asked, closing, outbound, session }, { conversation }) {
-      // Whoever repeats a request with its id, and other params, has it answered again if the first answer got lost.
+      // A request that is repeated with its id and other params is answered again if the first reply got lost.
       const repeated = Faults.isLossy(conversation.faults) &&
         conversation.commands.some((command) =>
           command._tag === "Inject" && command.session === session && command.what === "DuplicateRequest"
@@ -245,7 +245,7 @@ const laws: ReadonlyArray<Law> = [
           }
         }
       }
-      // The side that serves says no more of what it has answered.
+      // The serving side sends nothing more for a request that it has answered.
       const stalled = conversation.commands.some((command) => command._tag === "Stall" && command.session === session)
       for (const { happening, place } of entries) {
         if (happening._tag !== "Sent" || !("method" in happening.message)) continue
@@ -253,7 +253,7 @@ const laws: ReadonlyArray<Law> = [
         if (method !== "notifications/progress") continue
         const token = params?.["progressToken"]
         const served = inbound.filter(({ id, place: came }) => id === token && came < place)
-        // What was said before the cancellation may have had to wait.
+        // Messages from before the cancellation may have had to wait.
         const late = (cancelled: number | undefined) => !stalled && (cancelled ?? place) < place
         if (!served.some(({ cancelled, replied }) => (replied ?? place) >= place && !late(cancelled))) {
           yield { place, problem: `progress of ${JSON.stringify(token)}, which is served no more` }
@@ -274,7 +274,7 @@ const laws: ReadonlyArray<Law> = [
         entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
       )
       for (const { cancelled, duplicate, id, method, place: came, replied } of inbound) {
-        // Where its stream is gone, what could not be written cannot be replaced.
+        // After the end of its stream, a reply that could not be written cannot be replaced.
         if (conversation.form === "StreamPerRequest" && unwritable.has(id)) continue
         if (came > place || replied !== undefined || cancelled !== undefined) continue
         const running = handlers.some((handler) => handler.id === id && (handler.ended?.place ?? place) >= place)
@@ -303,7 +303,7 @@ const laws: ReadonlyArray<Law> = [
     name: "law 5: who ends in good order has answered what it has begun to serve",
     lossy: false,
     *findings({ closing, entries, graceful, handlers, inbound, side }, { conversation, entries: all }) {
-      // Where its stream is gone, what could not be written cannot be replaced.
+      // After the end of its stream, a reply that could not be written cannot be replaced.
       const unwritable = conversation.form === "OneStream"
         ? []
         : entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
@@ -375,7 +375,7 @@ const laws: ReadonlyArray<Law> = [
         entry.happening.event._tag === "StateChanged" &&
         (entry.happening.event.to === "Closing" || entry.happening.event.to === "Closed")
       )
-      // What else ends a session may end it before.
+      // Another event may end the session earlier.
       if (others.length > 1 || over) return
       const came = entries.some(({ happening }) =>
         happening._tag === "Received" && JsonRpc.isRequest(happening.message) &&
@@ -462,7 +462,7 @@ const laws: ReadonlyArray<Law> = [
       let at = 0
       for (const message of messages(side === "client" ? "server" : "client", "Sent")) {
         const found = came.indexOf(message, at)
-        // What cannot be written has never been on the wire.
+        // A message that cannot be written was never on the wire.
         if (found === -1) {
           yield { place: entries.at(-1)?.place ?? 0, problem: `never came: ${message}` }
           return
@@ -478,7 +478,7 @@ const laws: ReadonlyArray<Law> = [
       for (const { place } of strayCancels) yield { place, problem: "what was cancelled was never sent" }
       const looked = entries.find(({ happening }) => happening === quiet)?.place ?? 0
       for (const { cancels, id, method, place, responses } of outbound) {
-        // Where there are streams, a request may have had none to go on.
+        // With a stream for each request, a request may have had no stream.
         if (
           conversation.form !== "OneStream" || quiet?.state !== "Operating" || closing !== undefined && closing < looked
         ) break
@@ -576,7 +576,8 @@ const laws: ReadonlyArray<Law> = [
         }
         const { id } = happening.event
         const unanswered = inbound.filter((one) => one.place < place && one.id !== id && (one.taken ?? place) >= place)
-        // One that was cancelled counts while its handler goes on; and so does one whose reply is not quite on its way.
+        // A cancelled request counts while its handler continues, and so does one whose reply has not been handed over
+        // yet.
         const counted = unanswered.filter(({ cancelled, id, place: came }) =>
           (cancelled ?? place) >= place ||
           handlers.some((handler) =>
@@ -598,7 +599,7 @@ const laws: ReadonlyArray<Law> = [
 export const names: ReadonlyArray<string> = laws.map(({ name }) => name)
 
 /**
- * Judges a history: finds every law that did not hold in it, among those that are promised under the faults it had.
+ * Returns every law that does not hold in a history, of those that its faults permit.
  */
 export const violations = (history: History): ReadonlyArray<Violation> => {
   const lossy = Faults.isLossy(history.conversation.faults)

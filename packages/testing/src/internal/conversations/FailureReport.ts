@@ -1,6 +1,8 @@
 /**
- * A conversation in which a law did not hold, so that a person can read it: what was done, what was said and when, which law was
- * broken where, and how to see it again.
+ * The report of a conversation in which a law did not hold.
+ *
+ * It contains the commands, the messages with their times, the law and its place, and the call that reproduces the
+ * conversation.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
@@ -9,7 +11,7 @@ import type { Conversation } from "./Conversation.ts"
 import type { Violation } from "./ConversationLaws.ts"
 import type { Entry, Event, History } from "./History.ts"
 
-/** The most of a message that is shown. */
+/** The greatest number of characters of a message in a report. */
 const shown = 200
 
 const shortened = (text: string): string => text.length > shown ? `${text.slice(0, shown)}…` : text
@@ -26,7 +28,7 @@ const nameOf = (message: JsonRpc.Message): string => {
 const withoutTag = ({ _tag, ...rest }: { readonly _tag: string }): string =>
   Object.keys(rest).length === 0 ? _tag : `${_tag} ${shortened(JSON.stringify(rest))}`
 
-/** An event of a session, as far as it can be said in a few words. */
+/** Describes an event of a session in a few words. */
 const detailsOf = (event: SessionEvent.SessionEvent): string => {
   switch (event._tag) {
     case "Rejected":
@@ -44,7 +46,7 @@ const detailsOf = (event: SessionEvent.SessionEvent): string => {
   }
 }
 
-/** What happened, in a few words; `undefined` for what every conversation has and nobody needs to read. */
+/** Describes an entry in a few words; `undefined` for entries of every conversation. */
 const wordsOf = (happening: Event): string | undefined => {
   switch (happening._tag) {
     case "Commanded":
@@ -91,16 +93,16 @@ const lineOf = ({ at, happening, session, side }: Entry): string | undefined => 
 }
 
 /**
- * What happened, line by line: when, where, and what.
+ * Returns the history, line by line: time, place, and event.
  */
 export const transcript = ({ entries }: History): string => entries.flatMap((entry) => lineOf(entry) ?? []).join("\n")
 
-/** Mermaid takes a semicolon for the end of a statement and a number sign for an entity. */
+/** Mermaid reads a semicolon as the end of a statement and a number sign as an entity. */
 const escaped = (text: string): string => text.replaceAll(/[;#]/g, ",")
 
 /**
- * What the sides of one session said to each other, as a sequence diagram in Mermaid's words. A message that one side sent and the
- * other never got has a cross at its end.
+ * Returns the messages of one session as a Mermaid sequence diagram. A message that was sent and never received ends
+ * with a cross.
  */
 export const sequenceDiagram = ({ entries }: History, session: number): string => {
   const ours = entries.filter((entry) => entry.session === session)
@@ -125,7 +127,7 @@ export const sequenceDiagram = ({ entries }: History, session: number): string =
   return ["sequenceDiagram", ...lines].join("\n")
 }
 
-/** The faults that are there. */
+/** Returns the names of the active faults. */
 const faultsOf = (faults: Faults.Faults): string => {
   const present = Object.entries(faults).filter(([, value]) => value !== false && value !== 0)
   return present.length === 0
@@ -134,12 +136,12 @@ const faultsOf = (faults: Faults.Faults): string => {
 }
 
 /**
- * The conversation as one line, for `pnpm simulate --conversation` and for a test that holds it again.
+ * Returns the conversation as one line, for `pnpm simulate --conversation` and for a test that repeats it.
  */
 export const replay = (conversation: Conversation): string => JSON.stringify(conversation)
 
 /**
- * The whole report.
+ * Returns the whole report.
  */
 export const describe = (history: History, violations: ReadonlyArray<Violation>): string => {
   const { commands, faults, form, interleaving, seed } = history.conversation

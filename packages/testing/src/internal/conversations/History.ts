@@ -1,5 +1,5 @@
 /**
- * All that can be known of a simulated conversation afterwards.
+ * The complete record of a simulated conversation.
  */
 import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import type { SessionEvent, Transport } from "@effect-mcp/session"
@@ -7,38 +7,38 @@ import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
 
 /**
- * How a request ended for who made it: with a result, by a `RequestError` of this reason, by interruption, or by a defect.
+ * The end of a request for its caller: a result, a `RequestError` with this reason, an interruption, or a defect.
  */
 export interface End {
   /** `Success`, `Interrupted`, `Died`, or the tag of the reason of the `RequestError`. */
   readonly kind: string
-  /** Of an `ErrorResponse`: its code. */
+  /** The code of an `ErrorResponse`. */
   readonly code: number | undefined
-  /** Of a result: the number of the call that it says it is for. */
+  /** The number of the call that a result names. */
   readonly nonce: unknown
 }
 
 /**
- * How a handler ended.
+ * The end of a handler.
  */
 export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
 
 /**
- * Something that happened, in the order in which it did.
+ * An event, in the order of events.
  *
- * - `Commanded`: a command was carried out. Every conversation ends with three that are not its own: in `Quiet` all wires recover,
- *   and what is on its way comes to rest; in `Probe` both sides of each session ask once more, to see whether it still works;
- *   in `End` both are closed.
- * - `Sent` and `Received`: a message between a session and its transport; one that was sent on the stream of a request
- *   has the id of that request as its `stream`. `Unreadable`: bytes that were none. `Unwritable`: a message that no
- *   bytes can carry. `Taken`: the transport has done with the reply to this id.
- * - `Event`: what the session said of itself.
- * - `Opened`: the client shook hands, or failed to.
- * - `Started`, `Stepped`, `Ended`: a request that the program made: a call of the client, with its number, or a question of the
+ * - `Commanded`: a command was executed. Every conversation ends with three commands of the simulation: in `Quiet` all
+ *   wires recover and messages in transit arrive; in `Probe` both sides of each session send a request, to see whether
+ *   the session still works; in `End` both sides are closed.
+ * - `Sent` and `Received`: a message between a session and its transport. A message that was sent on the stream of a
+ *   request has the id of that request as its `stream`. `Unreadable`: bytes that were not a message. `Unwritable`: a
+ *   message that no bytes can represent. `Taken`: the transport has finished with the reply to this id.
+ * - `Event`: an event of the session.
+ * - `Opened`: the handshake of the client succeeded or failed.
+ * - `Started`, `Stepped`, `Ended`: a request of the program: a call of the client, with its number, or a request of the
  *   server.
- * - `HandlerStarted`, `HandlerEnded`: a handler ran, for the request of this id.
- * - `Logged`: the client's handler was given a log message.
- * - `Looked`: what a session said when it was asked in a quiet moment.
+ * - `HandlerStarted`, `HandlerEnded`: a handler ran, for the request with this id.
+ * - `Logged`: the client's handler received a log message.
+ * - `Looked`: the state of a session in a quiet moment.
  */
 export type Event =
   | { readonly _tag: "Commanded"; readonly command: Command | "Quiet" | "Probe" | "End" }
@@ -81,10 +81,10 @@ export type Event =
   }
 
 /**
- * When, where, and what.
+ * An event with its time and place.
  */
 export interface Entry {
-  /** Milliseconds of virtual time since the conversation began. */
+  /** The virtual time since the start of the conversation, in milliseconds. */
   readonly at: number
   readonly session: number
   readonly side: MethodDefinition.Role
@@ -92,13 +92,13 @@ export interface Entry {
 }
 
 /**
- * What happened, and what was left when everything had ended.
+ * The events, and the resources that were left after the end.
  */
 export interface History {
   readonly conversation: Conversation
   readonly entries: ReadonlyArray<Entry>
   /** The fibers that were alive at the end. */
   readonly fibersLeft: number
-  /** How many requests of the peer a session served at the same time at most. */
+  /** The greatest number of requests of the peer that a session served at the same time. */
   readonly incoming: number
 }

@@ -1,10 +1,12 @@
+/** A model of a session: the actions that its messages and its program demand. */
+
 import { JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
 import type { End, Entry, HandlerEnd, History } from "./History.ts"
 
 /**
- * What a session should have done, told from what passed between it and its transport and from what its program did. It knows
- * messages and nothing of how a session works: no table, no state of the runtime's own has a part in it.
+ * One side of a session, derived from the messages between it and its transport and from the actions of its program.
+ * The model contains messages only: no table and no state of the runtime.
  */
 export interface Side {
   readonly session: number
@@ -12,40 +14,42 @@ export interface Side {
   readonly entries: ReadonlyArray<Placed>
   /** The requests of this side's program. */
   readonly asked: ReadonlyArray<Asked>
-  /** The requests this side has sent. */
+  /** The requests that this side has sent. */
   readonly outbound: ReadonlyArray<Outbound>
-  /** The cancellations this side has sent, of requests that it has not. */
+  /** The cancellations that this side has sent for requests that it has not sent. */
   readonly strayCancels: ReadonlyArray<Placed>
-  /** The requests that came to this side. */
+  /** The requests that this side received. */
   readonly inbound: ReadonlyArray<Inbound>
-  /** The replies of this side to no request, or to one that has its reply or was taken back. */
+  /** The replies of this side to no request, or to a request that was answered or cancelled. */
   readonly strayReplies: ReadonlyArray<Placed>
   readonly handlers: ReadonlyArray<Handler>
-  /** The log messages that came to this side, and those that its program was given. */
+  /** The log messages that this side received, and those that its program received. */
   readonly logs: { readonly received: ReadonlyArray<Log>; readonly handled: ReadonlyArray<Log> }
-  /** Where the handshake was behind this side: before that, nothing but it and pings may have an effect. */
+  /**
+   * The place at which this side's handshake was complete. Before it only the handshake and pings may have an effect.
+   */
   readonly opened: number | undefined
-  /** Where this side began to end, and where it was lost. */
+  /** The place at which this side began to close, and the place at which its connection was lost. */
   readonly closing: number | undefined
-  /** What it said of itself in the quiet moment before the end, and when all was over. */
+  /** The state of the session in the quiet moment before the end, and after the end. */
   readonly quiet: Looked | undefined
   readonly end: Looked | undefined
-  /** Did nothing happen to this session that could keep a request from its answer? */
+  /** Whether nothing happened to this session that could keep a request from its response. */
   readonly intact: boolean
-  /** Did nothing happen to it but that its own server closed it in good order? */
+  /** Whether nothing happened to it except that its own server closed it gracefully. */
   readonly orderly: boolean
-  /** Did nothing happen to it but once that its server closed it, or that its client had no more to say? */
+  /** Whether nothing happened to it except once that its server closed it, or that its client stopped sending. */
   readonly graceful: boolean
 }
 
-/** An entry, and its place in the history. */
+/** An entry, and its index in the history. */
 export interface Placed extends Entry {
   readonly place: number
 }
 
 type Looked = Extract<Entry["happening"], { readonly _tag: "Looked" }>
 
-/** Something a program asked for, and how that ended. */
+/** A request of a program, and its end. */
 export interface Asked {
   readonly nonce: number
   readonly what: string
@@ -59,42 +63,42 @@ export interface Asked {
   readonly steps: ReadonlyArray<Step>
 }
 
-/** A step of progress: seen by who asked, or come from the peer. */
+/** A step of progress, as the caller or as this side received it. */
 export interface Step {
   readonly at: number
   readonly progress: number
 }
 
-/** A request that was sent, and what came back to it. */
+/** A request that was sent, and the responses to it. */
 export interface Outbound {
   readonly id: JsonRpc.Request["id"]
   readonly method: string
-  /** The number of the call, where it is a call of a tool. */
+  /** The number of the call, for a call of a tool. */
   readonly nonce: unknown
   readonly place: number
   readonly responses: ReadonlyArray<
     { readonly place: number; readonly at: number; readonly response: JsonRpc.Response }
   >
   readonly cancels: number
-  /** The steps of progress that grow, and came before the first response. */
+  /** The steps of progress that increase, and arrived before the first response. */
   readonly steps: ReadonlyArray<Step>
 }
 
-/** A request that came: whether it was one too many, and what became of it. */
+/** A request that was received: whether it exceeded the limit, and its outcome. */
 export interface Inbound {
   readonly id: JsonRpc.Request["id"]
   readonly method: string
   readonly nonce: unknown
   readonly place: number
-  /** Another with the same id was in flight. */
+  /** Another request with the same id was in flight. */
   readonly duplicate: boolean
   readonly cancelled: number | undefined
   readonly replied: number | undefined
-  /** The transport has done with the reply. */
+  /** The place at which the transport had finished with the reply. */
   readonly taken: number | undefined
 }
 
-/** A handler that ran. */
+/** A run of a handler. */
 export interface Handler {
   readonly id: JsonRpc.Request["id"]
   readonly nonce: unknown
@@ -127,12 +131,12 @@ const received = (entry: Placed): JsonRpc.Message | undefined =>
 const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
   message !== undefined && JsonRpc.isNotification(message) && message.method === method
 
-/** The server closes its session by itself, while it serves. */
+/** Returns whether the server closes its session by itself, while it serves. */
 const closesInside = ({ happening }: Entry): boolean =>
   happening._tag === "Commanded" && typeof happening.command === "object" && "tool" in happening.command &&
   happening.command.tool === "close"
 
-/** The server closes its session, or the client says that it will say no more. */
+/** Returns whether the server closes its session, or the client ends its direction. */
 const isGraceful = (entry: Entry): boolean => {
   if (closesInside(entry)) return true
   if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
@@ -141,7 +145,7 @@ const isGraceful = (entry: Entry): boolean => {
     (command._tag === "HalfClose" && command.by === "client")
 }
 
-/** Something that may keep a request from its answer, or a session from its life. */
+/** Returns whether an event may keep a request from its response, or end a session early. */
 const disturbs = (entry: Entry): boolean => {
   if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
   const { command } = entry.happening
@@ -156,7 +160,7 @@ const disturbs = (entry: Entry): boolean => {
     case "Stall":
       return true
     case "Inject":
-      // The peer of what is injected has not said it, and does not know what it will be answered.
+      // The peer has not sent the injected message, and does not expect its reply.
       return ["Cancel", "DuplicateRequest", "Initialize", "Request", "RepeatedResponse", "Initialized"].includes(
         command.what
       )
@@ -182,7 +186,7 @@ const askedOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Asked> => {
   return [...byNonce.values()]
 }
 
-/** What was sent, and the cancellations of what was not. */
+/** Returns the requests that were sent, and the cancellations of requests that were not. */
 const outboundOf = (entries: ReadonlyArray<Placed>) => {
   const strayCancels: Array<Placed> = []
   type Open = Writable<Outbound> & {
@@ -213,7 +217,7 @@ const outboundOf = (entries: ReadonlyArray<Placed>) => {
   return { outbound: [...byId.values()], strayCancels }
 }
 
-/** What came, and the replies to nothing that came. */
+/** Returns the requests that were received, and the replies to other requests. */
 const inboundOf = (entries: ReadonlyArray<Placed>) => {
   const all: Array<Writable<Inbound>> = []
   const strayReplies: Array<Placed> = []
@@ -255,11 +259,11 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
       if (served !== undefined) running.delete(served)
     } else if (isNamed(heard, "notifications/cancelled")) {
       const served = first(heard.params?.["requestId"])
-      // What no handler works on any more has been decided, whether it has been said yet or not.
+      // After its handler has ended, the outcome of a request is decided, sent or not.
       if (served !== undefined && running.has(served)) served.cancelled = place
     } else if (said !== undefined && isResponse(said) && said.id !== undefined && said.id !== null) {
       const refused = JsonRpc.isFailure(said) ? waiting(said.id).find(({ duplicate }) => duplicate) : undefined
-      // Each ping is answered as it comes, whatever is in flight.
+      // Each ping is answered at once, whatever is in flight.
       const answered = refused ?? first(said.id) ?? waiting(said.id).find(({ method }) => method === "ping")
       if (answered === undefined) strayReplies.push(entry)
       else answered.replied = place
@@ -293,7 +297,10 @@ const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
   )
 })
 
-/** The handshake is behind a client when it has an answer that it can live with, and behind a server when it has to give one. */
+/**
+ * Returns the place at which the handshake is complete: for a client at an acceptable response, for a server at its own
+ * response.
+ */
 const openedOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>): number | undefined => {
   const asked = new Set<unknown>()
   return entries.find((entry) => {
@@ -337,7 +344,7 @@ const sideOf = (
   ...how
 })
 
-/** Both sides of every session of a history. */
+/** Returns both sides of every session of a history. */
 export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> => {
   const placed = entries.map((entry, place): Placed => ({ ...entry, place }))
   const held = placed.filter(({ happening }) => happening._tag !== "Commanded")

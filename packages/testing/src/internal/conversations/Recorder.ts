@@ -1,3 +1,5 @@
+/** The recorder of one side of one session. */
+
 import { JsonRpc, type MethodDefinition } from "@effect-mcp/protocol"
 import type { RequestError, Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
@@ -7,15 +9,15 @@ import * as Result from "effect/Result"
 import type { End, Entry, Event, HandlerEnd } from "./History.ts"
 
 /**
- * What writes the history of one side of one session.
+ * Records the history of one side of one session.
  */
 export interface Recorder {
   readonly note: (happening: Event) => void
-  /** The transport, with all written down that passes. */
+  /** Wraps a transport so that its messages are recorded. */
   readonly transport: (transport: Transport.Transport["Service"]) => Transport.Transport["Service"]
-  /** A handler, with its beginning and its end. */
+  /** Runs a handler, and records its start and its end. */
   readonly serving: <A, E, R>(of: Served, serve: () => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** A request of the program, with its beginning and its end. */
+  /** Runs a request of the program, and records its start and its end. */
   readonly asking: <A>(
     of: Asked,
     ask: (nonce: number) => Effect.Effect<A, RequestError.RequestError>,
@@ -23,33 +25,33 @@ export interface Recorder {
   ) => Effect.Effect<void>
   /** The last messages of the peer. */
   readonly last: Last
-  /** Does something right behind the next reply. */
+  /** Runs an action directly after the next reply. */
   readonly behindReply: (action: (id: JsonRpc.Response["id"]) => void) => void
 }
 
-/** What a handler serves. */
+/** The request that a handler serves. */
 export interface Served {
   readonly method: string
   readonly id: JsonRpc.Request["id"]
   readonly nonce: unknown
 }
 
-/** What a program asks. */
+/** A request of a program. */
 export interface Asked {
   readonly what: string
   readonly deadline: number
-  /** For how long progress may put the deadline off, at the very most; `undefined` if it does not. */
+  /** The greatest extension of the deadline by progress; `undefined` if progress does not extend it. */
   readonly total: number | undefined
   readonly probe: boolean
 }
 
-/** The last messages of the peer, to repeat and to refer to. */
+/** The last messages of the peer, for repetitions and references. */
 export interface Last {
   request: JsonRpc.Request | undefined
   response: JsonRpc.Response | undefined
 }
 
-/** What the recorders of one history share: its entries, and the numbers given out. */
+/** The state that the recorders of one history share: its entries, and the assigned numbers. */
 export interface Book {
   readonly entries: Array<Entry>
   readonly now: () => number
@@ -74,7 +76,7 @@ const handlerEndOf = (exit: Exit.Exit<unknown, unknown>): HandlerEnd => {
   return Cause.hasInterruptsOnly(exit.cause) ? "Interrupted" : "Died"
 }
 
-/** What is no JSON never gets to the wire. */
+/** A value that JSON cannot represent never reaches the wire. */
 const isWritable = (frame: JsonRpc.Frame): boolean => {
   try {
     JSON.stringify(frame)

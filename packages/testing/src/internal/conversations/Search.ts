@@ -1,5 +1,5 @@
 /**
- * A search for a conversation in which a law does not hold, and for the shortest one at that.
+ * A search for a conversation in which a law does not hold, and for the shortest such one.
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
@@ -10,28 +10,28 @@ import type { History } from "./History.ts"
 import * as Simulation from "./Simulation.ts"
 
 /**
- * How long to search, and where.
+ * The extent of a search.
  */
 export interface Options {
-  /** How many conversations to hold. */
+  /** The number of conversations to simulate. */
   readonly runs: number
-  /** Where to begin; the same seed draws the same conversations. */
+  /** The seed. The same seed generates the same conversations. */
   readonly seed: number | string
-  /** How long the conversations grow in the course of the search, in commands. Default: as long as they may be. */
+  /** The number of commands to which conversations grow in the course of the search. Default: the maximum. */
   readonly size?: number | undefined
-  /** How many conversations to try in order to make a failing one shorter. Default 3,000. */
+  /** The greatest number of conversations to try in order to shrink a failing one. Default: 3,000. */
   readonly maxShrinks?: number | undefined
 }
 
 /**
- * A conversation in which a law does not hold, as short as it could be made.
+ * A conversation in which a law does not hold, after shrinking.
  */
 export interface Found {
   readonly conversation: Conversation
   readonly violations: ReadonlyArray<ConversationLaws.Violation>
-  /** What happened in it; `undefined` where it could not be held to its end. */
+  /** Its history; `undefined` if the simulation did not end. */
   readonly history: History | undefined
-  /** How many conversations were held before the first that failed. */
+  /** The number of conversations before the first failing one. */
   readonly runs: number
 }
 
@@ -44,7 +44,7 @@ const unheld = (thrown: unknown): ConversationLaws.Violation => ({
 })
 
 /**
- * Holds one conversation and judges it.
+ * Simulates one conversation and checks it.
  */
 export const judge = (
   conversation: Conversation
@@ -58,11 +58,12 @@ export const judge = (
 }
 
 /**
- * Holds conversations until a law does not hold in one, and makes that one shorter; `undefined` if it finds none.
+ * Simulates conversations until a law does not hold, and shrinks that conversation. Returns `undefined` if all laws
+ * hold.
  */
 export const run = ({ maxShrinks = 3000, runs, seed, size = length }: Options): Effect.Effect<Found | undefined> =>
   Effect.suspend(() => {
-    // What is made shorter has to break the law that was found to be broken, not just any.
+    // A shorter conversation must break the same law.
     let broken: string | undefined
     const holds = (conversation: Conversation): boolean => {
       const laws = judge(conversation).violations.map(({ law }) => law)
@@ -78,7 +79,7 @@ export const run = ({ maxShrinks = 3000, runs, seed, size = length }: Options): 
   })
 
 /**
- * What was found, for a person to read.
+ * Describes the result of a search.
  */
 export const describe = ({ conversation, history, violations }: Found): string =>
   history === undefined

@@ -1,3 +1,5 @@
+/** A simulated session: both sides, and a program on each. */
+
 import type { Elicitation, MethodDefinition } from "@effect-mcp/protocol"
 import {
   CallbackContext,
@@ -21,22 +23,22 @@ import * as Recorder from "./Recorder.ts"
 import * as simulatedTools from "./simulatedTools.ts"
 
 /**
- * One session, with a program on either side.
+ * One session, with a program on each side.
  */
 export interface SimulatedSession {
   readonly pair: SimulatedTransport.Pair
   readonly recorders: { readonly [Side in MethodDefinition.Role]: Recorder.Recorder }
-  /** The client's session, once it has shaken hands. */
+  /** The client's session, after its handshake. */
   readonly client: Effect.Effect<ClientSession.ClientSessionShape, unknown>
   readonly server: Effect.Effect<ServerSession.ServerSessionShape, unknown>
-  /** The sessions there are now. */
+  /** The sessions that exist now. */
   readonly made: { [Side in MethodDefinition.Role]?: Session.Session<{ readonly _tag: string }> }
   readonly close: (side: MethodDefinition.Role) => Effect.Effect<void>
 }
 
 const info = { name: "simulated", version: "1.0.0" }
 
-/** How many requests of the other side each side serves at the same time. */
+/** The greatest number of requests of the other side that each side serves at the same time. */
 export const incoming = 6
 
 const isTool = Schema.is(Tool)
@@ -57,7 +59,7 @@ export const open = (
     server: Recorder.make(book, session, "server")
   }
   const made: SimulatedSession["made"] = {}
-  // Each session of a conversation has choices of its own.
+  // Each session of a conversation has its own random decisions.
   const pair = Effect.runSync(Effect.provideService(
     SimulatedTransport.make({ seed: 2 * seed + session, faults, form }),
     Clock.Clock,
@@ -71,12 +73,12 @@ export const open = (
   const serving = ServerSession.make({
     "tools/call": ({ arguments: input, name }) => {
       const tool = isTool(name) ? name : "refuse"
-      // Before there is any effect of it.
+      // Before there is an effect.
       if (tool === "throwNull") throw null
       return Effect.flatMap(RequestContext.RequestContext, ({ id, method }) => {
         const nonce = input?.["nonce"]
         return recorders.server.serving({ method, id, nonce }, () =>
-          // Whoever waits in a handler for the end of its session waits for itself.
+          // A handler that waits for the end of its session waits for itself.
           tool === "close"
             ? Effect.as(Effect.forkDetach(close("server")), simulatedTools.resultFor(nonce))
             : simulatedTools.call(tool, nonce, Deferred.await(server)))
@@ -88,7 +90,7 @@ export const open = (
     observe: (event) => recorders.server.note({ _tag: "Event", event })
   })
 
-  /** The user of the client, who behaves as the question says. */
+  /** The user of the client, who behaves as the message demands. */
   const user = (behaviour: string): Effect.Effect<Elicitation.ElicitResult> => {
     switch (behaviour) {
       case "elicitNested":

@@ -1,6 +1,7 @@
 /**
- * Holds a conversation in a world of its own, and tells what happened. The sessions are the real ones; simulated are the time, the
- * connection, and the programs on both sides.
+ * Simulates a conversation in virtual time, and returns its history.
+ *
+ * The sessions are the real ones. The time, the connection, and the programs on both sides are simulated.
  */
 import type { RequestError } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
@@ -14,17 +15,17 @@ import type { Asked, Book } from "./Recorder.ts"
 import * as SimulatedSession from "./SimulatedSession.ts"
 import { nonceOf } from "./simulatedTools.ts"
 
-/** How long nothing is done before the sessions are looked at: longer than any deadline, in milliseconds. */
+/** The idle time before the sessions are examined, in milliseconds: longer than any deadline. */
 const quietMillis = 120_000
 
-/** How long a probe may take, and how long the sessions have to close, in milliseconds. */
+/** The time limit of a probe, and of the sessions to close, in milliseconds. */
 const probeMillis = 10_000
 const closingMillis = 60_000
 
-/** For how long progress may put a deadline off, in milliseconds. */
+/** The greatest extension of a deadline by progress, in milliseconds. */
 const totals = { None: undefined, Capped: 45, Free: 3_600_000 }
 
-/** How long a question of the server waits, in milliseconds. */
+/** The deadline of a request of the server, in milliseconds. */
 const patience = 5000
 
 const sides = ["client", "server"] as const
@@ -34,8 +35,8 @@ const question = { type: "object" as const, properties: { answer: { type: "strin
 const nothing = () => undefined
 
 /**
- * Holds a conversation, from its first command to the end of everything in it, and tells what happened. The same conversation has
- * the same history each time (law 13). It takes about a millisecond.
+ * Simulates a conversation, from its first command to the end of everything in it, and returns its history. The same
+ * conversation always has the same history (law 13). It takes about a millisecond.
  */
 export const run = (conversation: Conversation): History => {
   const world = VirtualRuntime.make(conversation)

@@ -1,9 +1,11 @@
+/** Messages that no session has sent, as lines. */
+
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import type * as Command from "./Command.ts"
 import type { Last } from "./Recorder.ts"
 import { resultFor } from "./simulatedTools.ts"
 
-/** An id that no session gives out. */
+/** An id that no session assigns. */
 const nobodys = 4711
 
 const frameOf = (
@@ -46,14 +48,14 @@ const frameOf = (
   }
 }
 
-/** A step of progress of a request that has its response. */
+/** Returns progress of a request that has its response. */
 export const progressBehind = (progressToken: JsonRpc.Response["id"]): string =>
   `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 99 } })}\n`
 
-/** The id of a request at the very end of what a client sends. */
+/** The id of the last request of a client. */
 export const lastId = "last"
 
-/** A request without the newline that ends it. */
+/** A request without the line feed that ends it. */
 export const unterminated = JSON.stringify(
   JsonRpc.request(lastId, "tools/call", { name: "echo", arguments: { nonce: "unterminated" } })
 )
@@ -61,8 +63,8 @@ export const unterminated = JSON.stringify(
 const notJson = "npm warn {\n"
 
 /**
- * What no session has sent, as the line that carries it. Some refers to what the peer said last, some is told apart by
- * a number.
+ * Returns the line of an injected message. Some refer to the last message of the peer, others are distinguished by a
+ * number.
  */
 export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last, number: number): string => {
   if (what === "NotJson") return notJson

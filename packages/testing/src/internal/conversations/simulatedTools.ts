@@ -1,3 +1,5 @@
+/** The tools of the simulated server. */
+
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
 import { RequestContext, type ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
@@ -6,12 +8,12 @@ import type * as Command from "./Command.ts"
 
 type Serving = Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext>
 
-/** A result that says which call it is for. */
+/** Returns a result that names its call. */
 export const resultFor = (nonce: unknown): Tool.CallToolResult => ({
   content: [Content.text(JSON.stringify({ nonce }))]
 })
 
-/** The number of the call that a result says it is for. */
+/** Returns the number of the call that a result names. */
 export const nonceOf = (result: Tool.CallToolResult): unknown => {
   const [first] = result.content
   if (first?.type !== "text") return undefined
@@ -19,12 +21,12 @@ export const nonceOf = (result: Tool.CallToolResult): unknown => {
   return typeof said === "object" && said !== null && "nonce" in said ? said.nonce : undefined
 }
 
-/** How long a handler waits for the answer to a question, in milliseconds. */
+/** The deadline of a handler's request to the client, in milliseconds. */
 const patience = 1000
 
 const form = { type: "object" as const, properties: { answer: { type: "string" as const } } }
 
-/** Asks the client's user; the message says how the client behaves. */
+/** Sends an elicitation to the client's user. The message determines the behaviour of the client. */
 const elicit = (behaviour: string, nonce: unknown): Serving =>
   Effect.flatMap(
     RequestContext.RequestContext,
@@ -44,7 +46,7 @@ const steps = (nonce: unknown): Serving =>
     return resultFor(nonce)
   })
 
-/** Takes its time, and says how far it has got. */
+/** Takes time, and reports progress. */
 const walk = (nonce: unknown): Serving =>
   Effect.gen(function*() {
     for (let step = 1; step <= 8; step++) {
@@ -55,8 +57,7 @@ const walk = (nonce: unknown): Serving =>
   })
 
 /**
- * Says how far it has got, and logs, by the session and not by the request: each message names the request it belongs
- * to.
+ * Reports progress and logs by the session instead of the request. Each message names its request.
  */
 const report = (nonce: unknown, server: Effect.Effect<ServerSession.ServerSessionShape, unknown>): Serving =>
   Effect.gen(function*() {
@@ -69,7 +70,7 @@ const report = (nonce: unknown, server: Effect.Effect<ServerSession.ServerSessio
     return resultFor(nonce)
   }).pipe(Effect.mapError((error) => McpError.invalidRequest(String(error))))
 
-/** Goes on after it has answered. */
+/** Continues after its result. */
 const linger = (nonce: unknown): Serving =>
   Effect.gen(function*() {
     const context = yield* RequestContext.RequestContext
@@ -77,7 +78,7 @@ const linger = (nonce: unknown): Serving =>
     return resultFor(nonce)
   })
 
-/** What each tool does but those that need more than the request. */
+/** Calls a tool that needs nothing but its request. */
 export const call = (
   tool: Exclude<Command.Tool, "throwNull" | "close">,
   nonce: unknown,
@@ -101,7 +102,7 @@ export const call = (
     case "die":
       return Effect.die(new Error("a secret"))
     case "unserializable":
-      // What no wire can carry, and no type allows.
+      // A value that JSON cannot represent, and that no type permits.
       return Effect.succeed(trust({ content: [], structuredContent: { much: 10n } }))
     case "stubborn":
       return Effect.as(Effect.uninterruptible(Effect.sleep(30)), resultFor(nonce))

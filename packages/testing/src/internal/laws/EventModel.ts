@@ -1,3 +1,5 @@
+/** A model of an event store. */
+
 import type { EventStore } from "@effect-mcp/session"
 import * as assert from "node:assert/strict"
 
@@ -6,11 +8,11 @@ interface Appended extends EventStore.StreamKey, EventStore.StoredEvent {}
 const isOf = ({ session, stream }: EventStore.StreamKey) => (other: EventStore.StreamKey): boolean =>
   other.session === session && other.stream === stream
 
-/** What a store of events has to hold, as plainly as it can be said. */
+/** The expected content of an event store. */
 export class EventModel {
   #held: ReadonlyArray<Appended> = []
   #ended: ReadonlyArray<EventStore.StreamKey> = []
-  /** Every id that was given out, also those of sessions that were dropped. */
+  /** Every assigned id, those of dropped sessions included. */
   readonly ids: Array<Pick<Appended, "session" | "id">> = []
 
   appended(key: EventStore.StreamKey, id: string, data: string): void {

@@ -1,3 +1,5 @@
+/** The context of every law: the transport under test, its clients, and common checks. */
+
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, type HandshakeError, type SessionEvent, Transport } from "@effect-mcp/session"
 import type { TransportError } from "@effect-mcp/session/TransportError"
@@ -8,25 +10,25 @@ import type * as Scope from "effect/Scope"
 import type { ClientEnd, Subject } from "../../laws/TransportSubject.ts"
 import * as RawPeer from "../../RawPeer.ts"
 
-/** How a law would have its session. */
+/** Options of the session of a law. */
 export type SessionOptions = Partial<ClientSession.Options<Handlers.Handlers<"server">>>
 
 /**
- * What every law has at hand: the transport that is judged, and clients of it.
+ * The transport under test, and constructors of its clients.
  */
 export interface LawContext<Served extends ClientEnd> {
   readonly runs: number
   readonly form: NonNullable<Subject<Served>["form"]>
   readonly sessionFirst: boolean
   readonly serve: Subject<Served>["serve"]
-  /** A session over an end that was served. */
+  /** Opens a session over a served transport. */
   readonly connect: (
     served: ClientEnd,
     options?: SessionOptions
   ) => Effect.Effect<ClientSession.ClientSessionShape, HandshakeError.HandshakeError, Scope.Scope>
-  /** A session over an end of its own. */
+  /** Serves a transport, and opens a session over it. */
   readonly open: (options?: SessionOptions) => Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>
-  /** A client without rules over an end that was served. */
+  /** Connects a client without rules to a served transport. */
   readonly connectRaw: (served: ClientEnd) => Effect.Effect<RawPeer.RawPeer, TransportError, Scope.Scope>
   readonly openRaw: Effect.Effect<RawPeer.RawPeer, unknown, Scope.Scope>
   readonly openRawAndInitialized: Effect.Effect<RawPeer.RawPeer, unknown, Scope.Scope>
@@ -48,10 +50,10 @@ export const call = (id: number | string, tool: string, input: JsonRpc.Params = 
 export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === "object" && value !== null
 
-/** What was waited for did not come to be so. */
+/** The error of a condition that is not true yet. */
 export class NotYet extends Data.TaggedError("NotYet") {}
 
-/** Tries again until something is so, for as long as the law has: the other side may be another process. */
+/** Repeats a check until it holds, up to the time limit of the law: the other side may be another process. */
 export const eventually = <E>(check: Effect.Effect<boolean, E>): Effect.Effect<void, E | NotYet> =>
   Effect.retry(
     Effect.flatMap(check, (is) => is ? Effect.void : Effect.fail(new NotYet())),
@@ -64,22 +66,22 @@ export const errorCode = (response: JsonRpc.Response): number | undefined =>
 export const structured = (response: JsonRpc.Response): unknown =>
   JsonRpc.isFailure(response) || !isRecord(response.result) ? undefined : response.result["structuredContent"]
 
-/** What the server has seen, as its tool `report` tells it. */
+/** Returns the record of the server, by its tool `report`. */
 export const reported = (session: ClientSession.ClientSessionShape) =>
   Effect.map(session.callTool("report"), (result) => ({
     waiting: result.structuredContent?.["waiting"],
     interrupted: result.structuredContent?.["interrupted"]
   }))
 
-/** Waits until so many calls of `wait` have begun. */
+/** Waits until this number of calls of `wait` has started. */
 export const untilWaiting = (session: ClientSession.ClientSessionShape, count: number) =>
   eventually(Effect.map(reported(session), ({ waiting }) => waiting === count))
 
-/** The mistakes that nobody should see in a conversation that went well. */
+/** Returns whether an event is a fault that must not occur in an undisturbed conversation. */
 export const isOdd = (event: SessionEvent.SessionEvent): boolean =>
   event._tag === "UnmatchedResponse" || event._tag === "Malformed" || event._tag === "SendFailed"
 
-/** Does the handshake of a client without rules. */
+/** Performs the handshake of a client without rules. */
 export const shakeHands = Effect.fnUntraced(function*(peer: RawPeer.RawPeer) {
   yield* peer.send(initialize)
   yield* peer.response

@@ -1,3 +1,5 @@
+/** Laws of requests and log messages from the server to the client. */
+
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
 import type { TransportLaw } from "../../laws/TransportLaw.ts"
@@ -5,7 +7,7 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import type { LawContext } from "./LawContext.ts"
 
-/** What the server asks and says. */
+/** Returns the laws of requests and log messages from the server. */
 export const asking = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("server to client", [
     law(

@@ -1,3 +1,5 @@
+/** Laws of connections that break. */
+
 import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import type { Transport } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
@@ -11,19 +13,19 @@ import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { eventually, type LawContext, untilWaiting } from "./LawContext.ts"
 
-/** How a session ends whose connection has broken. */
+/** Returns whether this is a close reason of a session whose connection broke. */
 const isBreak = ({ _tag }: CloseReason.CloseReason): boolean => _tag === "PeerEnded" || _tag === "TransportFailed"
 
 const sayBroken = (reason: CloseReason.CloseReason) =>
   assert.ok(isBreak(reason), `closed as ${reason._tag} and not as PeerEnded or TransportFailed`)
 
-/** An end that lets something happen to its connection. */
+/** Returns an end whose connection a law can affect. */
 const tampered = (
   end: ClientEnd,
   tamper: (connection: Transport.Connection) => Effect.Effect<Transport.Connection>
 ): ClientEnd => ({ connect: Effect.flatMap(end.connect, tamper) })
 
-/** A connection on which something happens as soon as the first message is handed over. */
+/** Returns a connection on which an action happens with its first message. */
 const onFirstMessage = (connection: Transport.Connection, act: Effect.Effect<unknown>): Transport.Connection => {
   let first = true
   const meanwhile = <A, E>(send: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -40,7 +42,7 @@ const onFirstMessage = (connection: Transport.Connection, act: Effect.Effect<unk
   }
 }
 
-/** A connection that breaks off, whatever is going on. */
+/** Returns the laws of a connection that breaks at any moment. */
 export const cutting = <Served extends ClientEnd>(
   { connect, form, open, serve }: LawContext<Served>,
   cut: NonNullable<SubjectFaults<Served>["cut"]>
@@ -121,7 +123,7 @@ export const cutting = <Served extends ClientEnd>(
         const reason = yield* session.closed
         sayBroken(reason)
         for (const end of ends) {
-          // Where it has a stream of its own, that may be the first to end.
+          // With a stream for each request, that stream may be the first to end.
           const ofStream = form === "StreamPerRequest" &&
             (end.reason._tag === "SendFailed" || end.reason._tag === "OutcomeUnknown")
           if (!ofStream) assert.deepStrictEqual(end.reason, { _tag: "Closed", reason })

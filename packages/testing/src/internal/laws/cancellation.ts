@@ -1,3 +1,5 @@
+/** Laws of cancellation. */
+
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,7 +9,7 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { call, eventually, isRecord, type LawContext, reported, structured } from "./LawContext.ts"
 
-/** Giving up a request, on both sides. */
+/** Returns the laws of cancelled requests, on both sides. */
 export const cancellation = <Served extends ClientEnd>(
   { open, openRawAndInitialized }: LawContext<Served>
 ): ReadonlyArray<TransportLaw> =>

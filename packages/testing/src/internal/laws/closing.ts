@@ -1,3 +1,5 @@
+/** Laws of sessions that this side closes. */
+
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -9,7 +11,7 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { eventually, type LawContext, reported } from "./LawContext.ts"
 
-/** How a session ends by this side's wish. */
+/** Returns the laws of sessions that this side closes. */
 export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("the end", [
     law(

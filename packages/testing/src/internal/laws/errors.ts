@@ -1,3 +1,5 @@
+/** Laws of errors. */
+
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
@@ -6,7 +8,7 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { call, errorCode, type LawContext, structured } from "./LawContext.ts"
 
-/** What goes wrong, and what it costs. */
+/** Returns the laws of errors, and of their consequences. */
 export const errors = <Served extends ClientEnd>(
   { open, openRawAndInitialized }: LawContext<Served>
 ): ReadonlyArray<TransportLaw> =>
@@ -65,7 +67,7 @@ export const errors = <Served extends ClientEnd>(
         while (answers.length < 3) answers.push(yield* peer.response)
         assert.deepStrictEqual(answers.filter((response) => JsonRpc.isFailure(response)).map(errorCode), [-32600])
         const returned = answers.flatMap((response) => structured(response) ?? [])
-        // They are served at the same time, so either may be the first.
+        // Both are served at the same time, so either may be the first.
         assert.deepStrictEqual(new Set(returned), new Set([{ value: 1 }, { value: 2 }]))
       })
     )

@@ -1,3 +1,5 @@
+/** Laws of framing, for transports that carry lines. */
+
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -9,18 +11,18 @@ import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { call, errorCode, eventually, type LawContext, shakeHands, structured } from "./LawContext.ts"
 
-/** Lets the other side read, so that what is sent before and after this comes in two pieces. */
+/** Lets the other side read, so that the data before and after arrives in two chunks. */
 const apart = Effect.sleep(1)
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 const lineOf = (message: JsonRpc.Message): string => `${JSON.stringify(message)}\n`
 
-/** A message of the server's log, as a line. */
+/** Returns a log message of the server, as a line. */
 const logged = (data: string | number): string =>
   lineOf(JsonRpc.notification("notifications/message", { level: "info", data }))
 
-/** Lines that are no JSON: words, half a message, and half a character. */
+/** Lines that are not JSON: words, half a message, and half a character. */
 const noJson: ReadonlyArray<Uint8Array> = [
   bytesOf("npm warn deprecated\n"),
   bytesOf("{\"jsonrpc\":\"2.0\",\"method\":\n"),
@@ -29,19 +31,19 @@ const noJson: ReadonlyArray<Uint8Array> = [
 
 const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => Uint8Array.from(chunks.flatMap((chunk) => [...chunk]))
 
-/** The bytes, cut at these places. */
+/** Returns the bytes, cut at these places. */
 const piecesOf = (bytes: Uint8Array, places: ReadonlyArray<number>): ReadonlyArray<Uint8Array> => {
   const cuts = places.map((place) => place % bytes.length).toSorted((one, two) => one - two)
   return [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index])).filter(({ length }) => length > 0)
 }
 
-/** A line of so many bytes, its newline not counted. */
+/** Returns a line of this number of bytes, without its line feed. */
 const lineOfBytes = (length: number): string => {
   const empty = logged("")
   return logged("x".repeat(length + 1 - empty.length))
 }
 
-/** What a client makes of bytes that come in any pieces and need be no messages. */
+/** Returns the laws of bytes for the client, in any chunks and possibly invalid. */
 export const clientFraming = <Served extends ClientEnd>(
   { connect, runs, serve }: LawContext<Served>,
   inject: NonNullable<SubjectFaults<Served>["injectToClient"]>,
@@ -131,7 +133,7 @@ export const clientFraming = <Served extends ClientEnd>(
   ])
 }
 
-/** What a server makes of bytes that need be no messages. */
+/** Returns the laws of possibly invalid bytes for the server. */
 export const serverFraming = <Served extends ClientEnd>(
   { connectRaw, serve }: LawContext<Served>,
   inject: NonNullable<SubjectFaults<Served>["injectToServer"]>
@@ -139,7 +141,7 @@ export const serverFraming = <Served extends ClientEnd>(
   const ready = Effect.gen(function*() {
     const served = yield* serve
     const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
-    // What was said before has been read, so that it does not come amid what is injected.
+    // Waits until earlier messages were read, so that they are not mixed with injected bytes.
     yield* peer.send(JsonRpc.request("ready", "ping", undefined))
     yield* peer.response
     return { peer, served }

@@ -1,3 +1,5 @@
+/** Laws of the handshake. */
+
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
@@ -8,7 +10,7 @@ import { call, errorCode, info, initialize, type LawContext, structured } from "
 
 type OpenRaw = LawContext<ClientEnd>["openRaw"]
 
-/** What may be said on a connection that there is no session for yet. */
+/** Returns the laws of messages before the handshake. */
 const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   law(
     "[PING-01] law 6: before the handshake a ping is answered and a request refused",
@@ -39,7 +41,10 @@ const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   )
 ]
 
-/** The same where nothing but `initialize` makes a session, and nothing can be said without one. */
+/**
+ * Returns the same laws for a transport whose session starts with `initialize`, and that rejects everything else
+ * before.
+ */
 const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   law(
     "[SHS-25] law 6: before there is a session a ping is refused as well as a request",
@@ -76,7 +81,7 @@ const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   )
 ]
 
-/** How a session begins. */
+/** Returns the laws of the handshake. */
 export const handshake = <Served extends ClientEnd>(
   { open, openRaw, openRawAndInitialized, sessionFirst }: LawContext<Served>
 ): ReadonlyArray<TransportLaw> =>

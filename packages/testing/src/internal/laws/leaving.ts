@@ -1,3 +1,5 @@
+/** Laws of clients that leave. */
+
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -8,7 +10,9 @@ import type { ClientEnd, Subject, SubjectFaults } from "../../laws/TransportSubj
 import { law, topic } from "./Law.ts"
 import { type LawContext, untilWaiting } from "./LawContext.ts"
 
-/** What the server sees of a client that leaves: a transport lets go of its connection when its scope closes. */
+/**
+ * Returns the laws of clients that leave: a transport closes its connection with its scope, and the server observes it.
+ */
 export const leaving = <Served extends ClientEnd>(
   { connect, connectRaw, serve }: LawContext<Served>,
   ended: NonNullable<Subject<Served>["ended"]>,

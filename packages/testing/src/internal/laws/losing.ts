@@ -1,3 +1,5 @@
+/** Laws that hold on lossy connections. */
+
 import { type ClientSession, HandshakeError } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,10 +14,10 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { eventually, type LawContext } from "./LawContext.ts"
 
-/** Long enough for an answer that comes, and short for one that does not. */
+/** A deadline that is long for a response that arrives, and short for one that does not. */
 const deadline = 500
 
-/** What a call came to: what it returned, or why it returned nothing. */
+/** Returns the outcome of a call: its result, or the reason for its failure. */
 const outcomeOf = (
   session: ClientSession.ClientSessionShape,
   tool: string,
@@ -29,9 +31,9 @@ const outcomeOf = (
     })
   )
 
-/** What is promised even where messages get lost, come twice, or overtake each other. */
+/** Returns the laws that hold even if messages get lost, arrive twice, or overtake each other. */
 export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Served>): ReadonlyArray<TransportLaw> => {
-  // A request that was mutilated or came twice may be refused, and a stream may end without what it was opened for.
+  // A truncated or repeated request may be rejected, and a stream may end without its response.
   const legal = new Set([
     "Success",
     "Timeout",
@@ -39,7 +41,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
     ...form === "OneStream" ? [] : ["SendFailed", "OutcomeUnknown"]
   ])
   const attempt = open({ limits: { handshakeTimeout: deadline } })
-  // The handshake may get lost as well; each attempt has a connection of its own.
+  // The handshake may get lost as well. Each attempt has a connection of its own.
   const opened = Effect.retry(attempt, { schedule: Schedule.recurs(100) })
 
   return topic("a lossy connection", [

@@ -1,3 +1,5 @@
+/** Laws of matching responses to requests. */
+
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
@@ -9,7 +11,7 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { call, errorCode, isOdd, type LawContext, structured } from "./LawContext.ts"
 
-/** Every response reaches who asked, and comes as it went. */
+/** Returns the laws of matching: every response reaches its caller, unchanged. */
 export const matching = <Served extends ClientEnd>(
   { open, openRawAndInitialized, runs }: LawContext<Served>
 ): ReadonlyArray<TransportLaw> =>
@@ -54,7 +56,7 @@ export const matching = <Served extends ClientEnd>(
       "law 5: a duplicate id in flight gets an error, the first its answer",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
-        // The first has its answer when this peer has answered a question.
+        // The first has its response after this peer has answered a request.
         yield* peer.send(call(5, "ask"))
         const question = yield* peer.receive
         yield* peer.send(call(5, "echo", { value: "second" }))

@@ -1,3 +1,5 @@
+/** Laws of progress. */
+
 import { JsonRpc, type Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
@@ -6,7 +8,7 @@ import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import type { LawContext } from "./LawContext.ts"
 
-/** Steps of progress, and where they end. */
+/** Returns the laws of progress: its order, and its end. */
 export const progress = <Served extends ClientEnd>(
   { open, openRawAndInitialized }: LawContext<Served>
 ): ReadonlyArray<TransportLaw> =>

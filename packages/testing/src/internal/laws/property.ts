@@ -1,8 +1,10 @@
+/** Properties of the laws. */
+
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
 
-/** Tries something with values as often as it says. What fails or is thrown for one is reported for the least that shows it. */
+/** Checks a property for generated values. A failure or an exception is reported with the simplest value. */
 export const holdsFor = <A, E>(
   arbitrary: Arbitrary.Arbitrary<A>,
   body: (value: A) => Effect.Effect<void, E>,

@@ -1,3 +1,5 @@
+/** Laws of a server that stops reading. */
+
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
@@ -8,11 +10,11 @@ import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic, type Unsorted } from "./Law.ts"
 import { call, eventually, isOdd, isRecord, type LawContext, reported, shakeHands, structured } from "./LawContext.ts"
 
-/** More than buffers on the way hold, in messages of a size that any reader takes. */
+/** More than all buffers on the way hold, in messages of a size that every reader accepts. */
 const padding = "x".repeat(1024 * 1024)
 const paddings = 24
 
-/** Where there is one stream for everything, nothing behind a message goes out before it. */
+/** On a connection with one stream, messages leave in order. */
 const ofOneStream = <Served extends ClientEnd>(
   { connect, serve }: Pick<LawContext<Served>, "connect" | "serve">,
   stall: NonNullable<SubjectFaults<Served>["stall"]>
@@ -59,7 +61,7 @@ const ofOneStream = <Served extends ClientEnd>(
   )
 ]
 
-/** A server that takes no bytes for a while. */
+/** Returns the laws of a server that stops reading for some time. */
 export const stalling = <Served extends ClientEnd>(
   { connect, connectRaw, form, serve }: LawContext<Served>,
   stall: NonNullable<SubjectFaults<Served>["stall"]>
@@ -132,7 +134,7 @@ export const stalling = <Served extends ClientEnd>(
         yield* Effect.sleep(20)
         yield* Fiber.interrupt(waiting)
         yield* stall.end(served)
-        // It may have been taken back, or begun and cancelled. A call behind it sees which.
+        // The request may have been withdrawn, or started and cancelled. A later call shows which.
         yield* session.callTool("echo", { value: 1 })
         yield* eventually(Effect.map(reported(session), ({ interrupted, waiting }) => waiting === interrupted))
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })

@@ -1,3 +1,5 @@
+/** Laws of clients that cannot send: a half-closed connection, and failing writes. */
+
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,7 +9,7 @@ import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
 import { law, topic } from "./Law.ts"
 import { call, type LawContext, shakeHands, structured, untilWaiting } from "./LawContext.ts"
 
-/** A client that says nothing more, and listens. */
+/** Returns the laws of a client that has ended its direction, and still reads. */
 export const halfClosing = <Served extends ClientEnd>(
   { connectRaw, serve }: LawContext<Served>,
   halfClose: NonNullable<SubjectFaults<Served>["halfClose"]>
@@ -37,12 +39,12 @@ export const halfClosing = <Served extends ClientEnd>(
     )
   ])
 
-/** A message that cannot be written. */
+/** Returns the laws of a message that cannot be written. */
 export const failingWrites = <Served extends ClientEnd>(
   { connect, form, serve }: LawContext<Served>,
   failWrite: NonNullable<SubjectFaults<Served>["failWrite"]>
 ): ReadonlyArray<TransportLaw> => {
-  /** A call that waits, and one whose message cannot be written. */
+  /** Makes a call that waits, and one whose message cannot be written. */
   const calls = Effect.gen(function*() {
     const served = yield* serve
     const session = yield* connect(served)

@@ -1,17 +1,20 @@
+/** Random decisions of a seed. */
+
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
 /**
- * Choices that a seed decides. Each name has choices of its own, so that one more choice in one place changes none in another.
+ * Random decisions of a seed. Each name has its own, so that an additional decision in one place changes none in
+ * another.
  */
 export interface Choices {
-  /** True about so often, from 0 (never) to 1 (always). */
+  /** Returns true with this probability, from 0 to 1. */
   readonly chance: (probability: number) => boolean
-  /** A whole number from 0 to one below this. */
+  /** Returns a whole number from 0 to one below this limit. */
   readonly below: (limit: number) => number
 }
 
-/** Effect's random numbers, decided by a seed and a name. */
+/** Creates a `Random` service of Effect from a seed and a name. */
 export const random = (seed: number, name: string): typeof Random.Random["Service"] =>
   Effect.runSync(Random.withSeed(Effect.service(Random.Random), `${seed} ${name}`))
 

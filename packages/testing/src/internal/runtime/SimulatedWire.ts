@@ -1,27 +1,29 @@
+/** One direction of a simulated connection. */
+
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type { Faults } from "../../Faults.ts"
 import type * as Choices from "./Choices.ts"
 
-/** Where bytes come out that belong together: the one stream of a connection, or one of many. */
+/** An outlet for bytes: that of the one stream of a connection, or of one stream of many. */
 export interface Channel {
   readonly push: (chunk: Uint8Array) => void
 }
 
 /**
- * One direction of a connection: what is on its way, and what happens to it there.
+ * One direction of a connection: the data in transit, and its faults.
  */
 export interface SimulatedWire {
-  /** Puts one message on its way. */
+  /** Sends one message. */
   readonly write: (channel: Channel, bytes: Uint8Array) => void
-  /** Does something when everything that was written to this channel so far has come or got lost. */
+  /** Runs an action after everything written to this channel so far has arrived or got lost. */
   readonly afterwards: (channel: Channel, action: () => void) => void
-  /** Lets come what is on its way, each thing at its time. It never ends. */
+  /** Delivers data in transit, each piece at its time. It never ends. */
   readonly run: Effect.Effect<never>
 }
 
-/** Something on its way. */
+/** Data in transit. */
 interface Item {
   readonly due: number
   readonly channel: Channel
@@ -29,10 +31,10 @@ interface Item {
   readonly action: (() => void) | undefined
 }
 
-/** How often something happens that need not. */
+/** The probability of a fault. */
 const often = 0.1
 
-/** What comes within so many milliseconds comes in one chunk, where chunks are merged. */
+/** The period in milliseconds whose data arrives in one chunk, if chunks are merged. */
 const gathered = 20
 
 const newline = 0x0a
@@ -55,7 +57,7 @@ export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Cloc
   const everything = {}
   const latest = new WeakMap<object, number>()
 
-  /** When something comes that is sent now: behind what was sent before, on its stream at least. */
+  /** Returns the arrival time of data that is sent now: after earlier data, at least on its stream. */
   const dueOn = (channel: Channel): number => {
     const stream = faults.reorder ? channel : everything
     const soonest = clock.currentTimeMillisUnsafe() + choices.below(faults.delay + 1)
@@ -82,7 +84,7 @@ export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Cloc
     for (const piece of piecesOf(bytes)) if (piece.length > 0) put(channel, piece)
   }
 
-  /** What has come by now: what belongs together as one chunk, and all of it in order. */
+  /** Takes the data that has arrived, in order, merged into chunks. */
   const take = () => {
     const now = clock.currentTimeMillisUnsafe()
     const later = items.findIndex(({ due }) => due > now)
@@ -105,7 +107,7 @@ export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Cloc
       const twice = faults.duplicate && choices.chance(often)
       const cut = faults.truncate && choices.chance(often)
       if (drop) return
-      // Only the message's own bytes get lost, not the boundary to the next one.
+      // Only bytes of the message get lost, not the boundary to the next one.
       const sent = cut ? joined([bytes.subarray(0, choices.below(bytes.length)), Uint8Array.of(newline)]) : bytes
       writeOnce(channel, sent)
       if (twice) writeOnce(channel, sent)

@@ -1,18 +1,20 @@
-/** What one side of a conversation chose for itself, such as ids, and the names by which it is known in a transcript of the other. */
+/**
+ * The values that one side of a conversation chooses, such as ids, and their names in a transcript of the other side.
+ */
 import * as Pattern from "../../arbitrary/Pattern.ts"
 import { isMembers } from "../arbitrary/members.ts"
 
-/** What a name stands for, which it begins with. */
+/** The kind of a value. Its name starts with the kind. */
 type Kind = "id" | "token" | "elicitation" | "cursor"
 
-/** What the other side chooses afresh in each run, by where it stands in its messages; ids of its requests come on top. */
+/** The places of values that the other side chooses anew in each run. The ids of its requests are another. */
 const chosen: ReadonlyArray<{ readonly path: ReadonlyArray<string>; readonly kind: Kind }> = [
   { path: ["params", "_meta", "progressToken"], kind: "token" },
   { path: ["params", "elicitationId"], kind: "elicitation" },
   { path: ["result", "nextCursor"], kind: "cursor" }
 ]
 
-/** Where such values come back, by the name of what they are. */
+/** The places where such values recur, by their kind. */
 const repeated: Readonly<Record<Kind, ReadonlyArray<ReadonlyArray<string>>>> = {
   token: [["params", "progressToken"]],
   elicitation: [["params", "elicitationId"]],
@@ -20,13 +22,13 @@ const repeated: Readonly<Record<Kind, ReadonlyArray<ReadonlyArray<string>>>> = {
   id: [["id"], ["params", "requestId"]]
 }
 
-/** Where a trace is named, which is another one in each run. */
+/** The places of trace ids, which differ in each run. */
 const traces = ["traceparent", "tracestate", "baggage"].map((name) => ["params", "_meta", name])
 
 const at = (value: unknown, path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((inner, name) => isMembers(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined, value)
 
-/** The pattern with another one in this place, where there is such a place. */
+/** Returns the pattern with another one at this place, if the place exists. */
 const replaced = (pattern: Pattern.Pattern, path: ReadonlyArray<string>, by: Pattern.Pattern): Pattern.Pattern => {
   const [first, ...rest] = path
   if (first === undefined) return by
@@ -39,9 +41,9 @@ const replaced = (pattern: Pattern.Pattern, path: ReadonlyArray<string>, by: Pat
 
 /** The names of one conversation. */
 export interface ChosenNames {
-  /** What the other side sent: what it chose is named here, and what was named before stands by its name. */
+  /** Returns a message of the other side with the names of the values that it chose. */
   readonly expected: (frame: unknown) => Pattern.Pattern
-  /** What this side sent: what the other side chose stands by its name. */
+  /** Returns a message of this side with the names of the values that the other side chose. */
   readonly said: (frame: unknown) => Pattern.Pattern
 }
 
@@ -69,7 +71,7 @@ export const make = (): ChosenNames => {
     return replaced(pattern, path, { _tag: "Name", name })
   }
 
-  /** The messages of a batch one by one. */
+  /** Applies a function to the messages of a batch one by one. */
   const each = (frame: unknown, name: (message: unknown) => Pattern.Pattern): Pattern.Pattern =>
     Array.isArray(frame) ? { _tag: "Array", elements: frame.map(name), open: false } : name(frame)
 

@@ -1,7 +1,7 @@
-/** Patterns as text: JSON, and `_`, `...` and `$name` beside it. */
+/** Patterns as text: JSON with `_`, `...` and `$name`. */
 import * as Result from "effect/Result"
 
-/** What a value has to look like; `Pattern` of the package says more of it. */
+/** A pattern for a value. `Pattern` of the package documents it. */
 export type Pattern =
   | { readonly _tag: "Any" }
   | { readonly _tag: "Name"; readonly name: string }
@@ -13,29 +13,29 @@ export type Pattern =
   }
   | { readonly _tag: "Array"; readonly elements: ReadonlyArray<Pattern>; readonly open: boolean }
 
-/** What was wrong with a text; `column` counts from 1. */
+/** The error of a text; `column` counts from 1. */
 export interface Problem {
   readonly column: number
   readonly expected: string
   readonly found: string
 }
 
-/** A message that is said is a value, so it has no wildcards. */
+/** A message to send is a value, so it has no wildcards. */
 export type Kind = "pattern" | "value"
 
-/** Deeper texts are refused, so that reading and matching them need no more of the stack than there is. */
+/** Deeper texts are rejected, so that parsing and matching cannot exhaust the stack. */
 const depthLimit = 500
 
 const space = /[ \t]*/y
-/** Which escapes and characters a text may have is for `JSON.parse` to say. */
+/** `JSON.parse` decides which escapes and characters a text may have. */
 const text = /"(?:[^"\\]|\\.)*"/y
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const name = /\$([A-Za-z][A-Za-z0-9_]*)/y
 const word = /true|false|null|_/y
-/** As much of what is there as says where one is. */
+/** Enough of the text to show the place of an error. */
 const glimpse = /"(?:[^"\\]|\\.)*"?|[\p{L}\p{N}_$.+-]+|./uy
 
-/** Thrown by the reader below, and caught by `parse` alone. */
+/** Thrown by the reader below, and caught by `parse`. */
 class Refusal extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
@@ -66,7 +66,7 @@ class Reader {
     throw new Refusal({ column: at + 1, expected, found })
   }
 
-  /** Takes what stands here, if it is this, and the space behind it. */
+  /** Reads this expression, if it is next, and the white space after it. */
   private take(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.at
     const taken = expression.exec(this.source)
@@ -127,7 +127,7 @@ class Reader {
     }
   }
 
-  /** `...`, which stands last. */
+  /** Reads `...`, which is the last element. */
   private takeRest(close: string): boolean {
     const begin = this.at
     if (!this.takeMark("...")) return false
@@ -166,7 +166,7 @@ class Reader {
   }
 }
 
-/** Reads a pattern from a text that begins and ends with it. */
+/** Parses a pattern from a text that contains nothing else. */
 export const parse = (source: string, kind: Kind): Result.Result<Pattern, Problem> => {
   try {
     return Result.succeed(new Reader(source.trimEnd(), kind).whole())
@@ -179,7 +179,7 @@ export const parse = (source: string, kind: Kind): Result.Result<Pattern, Proble
 const enclosed = (open: string, inner: ReadonlyArray<string>, rest: boolean, close: string): string =>
   open + inner.join(",") + (rest ? inner.length > 0 ? ", ..." : "..." : "") + close
 
-/** Writes a pattern as `parse` reads it. */
+/** Prints a pattern so that `parse` returns an equal one. */
 export const print = (pattern: Pattern): string => {
   switch (pattern._tag) {
     case "Any":

@@ -1,4 +1,4 @@
-/** A connection for whoever says what a script says: it finds the stream for each message, and keeps what comes in order. */
+/** The connection of a scripted peer: it finds the stream for each message, and queues received messages. */
 import { Initialize, JsonRpc, type Profile, type RequestId, Revision } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
 import type { TransportError } from "@effect-mcp/session/TransportError"
@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { trust } from "../trust.ts"
 
-/** What came, in order: a message, bytes that are none, the peer's end, or that something of the transport failed. */
+/** An arrival: a message, bytes that are not a message, the end of the peer, or a failure of the transport. */
 export type Arrival =
   | { readonly _tag: "Message"; readonly frame: unknown }
   | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
@@ -20,9 +20,9 @@ export type Arrival =
 
 export interface ScriptedConnection {
   readonly arrivals: Queue.Dequeue<Arrival>
-  /** Says any JSON, a message or not. */
+  /** Sends any JSON, valid message or not. */
   readonly say: (frame: unknown) => Effect.Effect<void, TransportError>
-  /** Closes the connection. Returns at once; what the peer still says arrives where the transport lets it. */
+  /** Closes the connection. Returns at once; later messages of the peer arrive if the transport delivers them. */
   readonly end: Effect.Effect<void>
 }
 
@@ -46,7 +46,7 @@ const serverProfile = (result: unknown): Profile.ServerProfile | undefined => {
   }
 }
 
-/** A frame with the members of a request, right or wrong: it goes where requests go. */
+/** Returns whether a frame has the members of a request, valid or not. It is sent like a request. */
 const looksLikeRequest = (frame: unknown): boolean =>
   typeof frame === "object" && frame !== null && "method" in frame && "id" in frame
 
@@ -55,7 +55,7 @@ const tokenOf = ({ params }: JsonRpc.Request): unknown => {
   return typeof meta === "object" && meta !== null && "progressToken" in meta ? meta.progressToken : undefined
 }
 
-/** The peer's requests that are not answered yet, and the streams they came in. */
+/** The unanswered requests of the peer, and their streams. */
 const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
   const open = new Map<
     RequestId.RequestId,
@@ -77,7 +77,10 @@ const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
       }
       if (!messages.some(JsonRpc.isRequest)) settle(origin)
     },
-    /** Where a frame goes: the reply to its request, progress to the request with its token, the rest to the latest one. */
+    /**
+     * Returns the stream for a frame: a reply to its request, progress to the request with its token, other frames to
+     * the latest request.
+     */
     route: (frame: unknown): { readonly replyTo: Transport.StreamOrigin | undefined; readonly last: boolean } => {
       const messages = JsonRpc.messages(frame)
       const answered = messages.flatMap((message) => {
@@ -99,7 +102,7 @@ const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
   }
 }
 
-/** Tells the transport when the handshake is done, as a session would. */
+/** Notifies the transport after the handshake, as a session does. */
 const makeIntroductions = (established: ((profile: Profile.Profile) => void) | undefined) => {
   const asked = new Map<RequestId.RequestId, JsonRpc.Request>()
   const heard = new Map<RequestId.RequestId, JsonRpc.Request>()
@@ -130,7 +133,7 @@ const makeIntroductions = (established: ((profile: Profile.Profile) => void) | u
   }
 }
 
-/** Connects, and says nothing yet. The connection closes with the scope at the latest. */
+/** Connects, and sends nothing. The connection closes with the scope, or earlier. */
 export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.Transport | Scope.Scope> = Effect.gen(
   function*() {
     const transport = yield* Transport.Transport
@@ -162,7 +165,7 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
           const { request } = connection
           if (request !== undefined && looksLikeRequest(frame)) {
             introductions.said(frame)
-            // A script may say what is no message at all; a transport carries it as it is.
+            // A script may send a frame that is not a message. The transport carries it unchanged.
             return request(trust<JsonRpc.Request>(frame)).pipe(
               Effect.catch((error) => Effect.sync(() => arrive({ _tag: "Failed", error }))),
               Effect.forkIn(scope, { startImmediately: true }),
