@@ -10,28 +10,28 @@ import { subject } from "./support/socketSubject.ts"
 /** The laws that each mistake breaks. */
 const brokenLaws = {
   "it parses each chunk as whole lines": [
-    "[MSG-02] a megabyte of every kind of character comes back as it went",
-    "[STD-02] law 7: lines that are no JSON cost only themselves, in the same chunk as messages",
-    "[TRN-01] [STD-02] law 7: wherever a stream of messages is cut, they come whole and in order",
-    "[TRN-01] [STD-02] a message may come byte by byte",
+    "[MSG-02] a megabyte of every kind of character is carried unchanged",
+    "[STD-02] law 7: lines that are not JSON affect only themselves, in the same chunk as messages",
+    "[TRN-01] [STD-02] law 7: messages in any chunks arrive completely and in order",
+    "[TRN-01] [STD-02] a message may arrive byte by byte",
     "[STD-02] laws 7 and 12: a line of more than 4194304 bytes costs only itself"
   ],
   "it handles only a normal end": [
-    "[INIT-16] law 1: before the first word there is no session, and a reason",
-    "[INIT-16] law 1: amid the handshake there is no session, or one that ends",
-    "law 1: with nothing in flight the session ends, and later calls have its reason",
-    "law 1: every call in flight ends once, with the reason of the session's end",
-    "law 2: nothing is left of a session whose connection has broken off",
-    "law 10: the session of another connection goes on"
+    "[INIT-16] law 1: if it breaks before the first message, the handshake fails with a reason",
+    "[INIT-16] law 1: if it breaks during the handshake, the handshake fails or the session ends",
+    "law 1: with nothing in flight the session ends, and later calls fail with its close reason",
+    "law 1: every call in flight ends once, with the close reason",
+    "law 2: nothing is left of a session whose connection broke",
+    "law 10: the session of another connection continues"
   ],
   "a message counts as sent at once": [
-    "[CAN-01] laws 8 and 12: what the transport had no room for is taken back without a word",
-    "laws 1 and 12: a peer that takes nothing for too long is given up, and every call ends with that reason"
+    "[CAN-01] laws 8 and 12: a request that waits for the transport is withdrawn without a message",
+    "laws 1 and 12: a session with a peer that reads nothing for too long ends, and every call with its close reason"
   ]
 }
 
 /** A law that holds or not, depending on the chunks in which the system delivers its many lines. */
-const lawByChance = "[PRG-03] [PRG-04] law 4: every step, in order, before the result"
+const lawByChance = "[PRG-03] [PRG-04] law 4: every step is delivered, in order, before the result"
 
 /** Returns the laws that the transport breaks, or the others, with this patience. */
 const laws = (patience: Duration.Input, areBroken: boolean): ReadonlyArray<TransportLaw.TransportLaw> =>

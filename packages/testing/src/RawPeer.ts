@@ -45,7 +45,10 @@ export interface RawPeer {
  *   yield* peer.send(JsonRpc.request(1, "tools/list", {}))
  *   const response = yield* peer.response
  *   return JsonRpc.isFailure(response) ? response.error.code : undefined
- * }).pipe(Effect.scoped, Effect.provide(ServerSession.layerInProcess(LawServer.make(), LawServer.options))) // => -32600
+ * }).pipe(
+ *   Effect.scoped,
+ *   Effect.provide(ServerSession.layerInProcess(LawServer.make(), LawServer.options))
+ * ) // => -32600
  * ```
  *
  * @category constructors

@@ -74,16 +74,16 @@ const describe = (reason: ScriptErrorReason): string => {
       const difference = mismatch === undefined
         ? ""
         : `\n${place(mismatch.path)}: expected ${mismatch.expected}, found ${mismatch.found}`
-      return `expected\n${expected}\nbut there came\n${came}${difference}`
+      return `expected\n${expected}\nbut received\n${came}${difference}`
     }
     case "NothingCame":
-      return `expected\n${reason.expected}\nbut nothing of the kind came within ${reason.afterMillis} ms`
+      return `expected\n${reason.expected}\nbut received no such message within ${reason.afterMillis} ms`
     case "Unexpected":
-      return `nothing was expected, but there came\n${reason.came}`
+      return `expected no message, but received\n${reason.came}`
     case "SendFailed":
-      return `it could not be said: ${reason.error.message}`
+      return `the transport did not accept the message: ${reason.error.message}`
     case "Unbound":
-      return `$${reason.name} is bound to nothing yet`
+      return `$${reason.name} is not bound yet`
   }
 }
 

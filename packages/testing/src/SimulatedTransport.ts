@@ -268,7 +268,8 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
  *
  * const program = Effect.gen(function*() {
  *   const pair = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40, split: true } })
- *   yield* ServerSession.make({ "tools/call": () => Effect.succeed({ content: [Content.text("42")] }) }, { info }).pipe(
+ *   const handlers = ServerSession.handlers({ "tools/call": () => Effect.succeed({ content: [Content.text("42")] }) })
+ *   yield* ServerSession.make(handlers, { info }).pipe(
  *     Effect.provideService(Transport.Transport, pair.server)
  *   )
  *   const session = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))

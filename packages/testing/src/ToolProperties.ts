@@ -286,12 +286,14 @@ export const check = Effect.fnUntraced(function*(
  * import { TestSession, ToolProperties } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *
- * const inputSchema = { type: "object", properties: { name: { type: "string" } }, additionalProperties: false } as const
+ * const properties = { name: { type: "string" } } as const
+ * const inputSchema = { type: "object", properties, additionalProperties: false } as const
  *
  * export const kept = Effect.gen(function*() {
  *   const { client } = yield* TestSession.make({
  *     "tools/list": () => Effect.succeed({ tools: [{ name: "greet", inputSchema }] }),
- *     "tools/call": ({ arguments: input }) => Effect.succeed({ content: [Content.text(`hello ${input?.["name"] ?? "you"}`)] })
+ *     "tools/call": ({ arguments: input }) =>
+ *       Effect.succeed({ content: [Content.text(`hello ${input?.["name"] ?? "you"}`)] })
  *   })
  *   return yield* ToolProperties.checkAll(client, { validator: AjvValidator.make(), runs: 20 })
  * }).pipe(Effect.scoped) // => [{ tool: "greet", runs: 20, toolErrors: 0 }]

@@ -4,7 +4,7 @@
  *
  * ```text
  * # a client that calls one tool
- * → {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":_}}
+ * → {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25", ...}}
  * ← {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25", ...}}
  * → {"jsonrpc":"2.0","method":"notifications/initialized"}
  * → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}
@@ -426,10 +426,9 @@ const onTheWire = (frame: unknown): { readonly frame: unknown } | undefined => {
  * import { Transcript } from "@effect-mcp/testing"
  *
  * export const text = Transcript.print(Transcript.fromRecording([
- *   { _tag: "Received", at: 0, frame: JsonRpc.request(7, "roots/list", undefined) },
- *   { _tag: "Sent", at: 1, frame: JsonRpc.success(7, { roots: [] }) }
+ *   { _tag: "Received", at: 0, frame: JsonRpc.request(7, "roots/list", undefined) }
  * ]))
- * // => "← {\"jsonrpc\":\"2.0\",\"id\":$id1,\"method\":\"roots/list\"}\n→ {\"jsonrpc\":\"2.0\",\"id\":$id1,\"result\":{\"roots\":[]}}\n"
+ * // => "← {\"jsonrpc\":\"2.0\",\"id\":$id1,\"method\":\"roots/list\"}\n"
  * ```
  *
  * @category constructors
@@ -444,10 +443,10 @@ export const fromRecording = (
     if (entry._tag === "Unreadable") {
       return said === "Sent"
         ? { _tag: "ExpectUnreadable" }
-        : { _tag: "Comment", text: "here the peer said what is no JSON, which no transport can repeat" }
+        : { _tag: "Comment", text: "the peer sent a frame that is not JSON, which no transport can repeat" }
     }
     const wire = onTheWire(entry.frame)
-    if (wire === undefined) return { _tag: "Comment", text: "here a message was no JSON, and reached nobody" }
+    if (wire === undefined) return { _tag: "Comment", text: "a message that is not JSON was not delivered" }
     return entry._tag === said
       ? { _tag: "Say", message: names.said(wire.frame) }
       : { _tag: "Expect", pattern: names.expected(wire.frame) }

@@ -44,7 +44,7 @@ describe("Pattern", () => {
     assert.strictEqual(problemOf("{\"a\" 1}"), "column 6: expected :, found 1")
     assert.strictEqual(problemOf("{a: 1}"), "column 2: expected the name of a member in quotes, or ..., found a")
     assert.strictEqual(problemOf("[1 2]"), "column 4: expected , or ], found 2")
-    assert.strictEqual(problemOf("{..., \"a\":1}"), "column 5: expected } behind ..., found ,")
+    assert.strictEqual(problemOf("{..., \"a\":1}"), "column 5: expected } after ..., found ,")
     assert.strictEqual(problemOf("1 \"x\""), "column 3: expected the end of the line, found \"x\"")
     assert.strictEqual(problemOf("[1e999]"), "column 2: expected a number that is finite, found 1e999")
     assert.strictEqual(problemOf("\"a\tb\""), "column 1: expected a text as JSON has it, found \"a\tb\"")

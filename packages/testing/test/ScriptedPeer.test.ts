@@ -42,7 +42,7 @@ const forms = [
 const over = (end: Transport.Transport["Service"]) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.provideService(effect, Transport.Transport, end)
 
-/** What the script says comes, whatever the script says. */
+/** A transport that delivers these frames. */
 const saying = (...arrivals: ReadonlyArray<Transport.Inbound>): Transport.Transport["Service"] => ({
   connect: Effect.succeed({
     run: (deliver) =>
@@ -268,7 +268,7 @@ describe("ScriptedPeer", () => {
   }
 
   describe("fails", () => {
-    it.effect("at the line, and shows what was expected, what came, where they differ, and all before", () =>
+    it.effect("with the line, the expected and the received message, their difference, and the conversation so far", () =>
       Effect.gen(function*() {
         const error = yield* departure(`# ping first
 → {"jsonrpc":"2.0","id":1,"method":"ping"}
@@ -281,7 +281,7 @@ describe("ScriptedPeer", () => {
           error.message,
           `line 6 of the script: expected
 ← {"jsonrpc":"2.0","id":2,"result":{"pong":_, ...}}
-but there came
+but received
 ← {"jsonrpc":"2.0","id":2,"result":{}}
 at ["result"]["pong"]: expected _, found nothing
 
@@ -344,19 +344,19 @@ the conversation so far:
         assert.deepStrictEqual([taken.line, taken.reason._tag], [6, "Mismatch"])
       }))
 
-    it.effect("when nothing comes for five seconds, or what the script says", () =>
+    it.effect("when no message arrives for five seconds, or for the time that the script sets", () =>
       Effect.gen(function*() {
         const { playing } = yield* withServer("← {\"method\":\"roots/list\", ...}")
         yield* TestClock.adjust(4_999)
         assert.isUndefined(playing.pollUnsafe())
         yield* TestClock.adjust(1)
         const error = yield* Effect.flip(Fiber.join(playing))
-        assert.include(error.message, "but nothing of the kind came within 5000 ms")
+        assert.include(error.message, "but received no such message within 5000 ms")
         const { reason } = yield* departure("deadline 2s\n← _")
         assert.deepStrictEqual(reason, { _tag: "NothingCame", expected: "← _", afterMillis: 2000 })
       }))
 
-    it.effect("when something comes in a silence, or behind the last line", () =>
+    it.effect("when a message arrives during a silence, or after the last line", () =>
       Effect.gen(function*() {
         const said = "→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
         const inSilence = yield* departure(`${said}\nsilence 10s\n`)
@@ -368,7 +368,7 @@ the conversation so far:
         assert.deepStrictEqual([atTheEnd.line, atTheEnd.reason._tag], [6, "Unexpected"])
       }))
 
-    it.effect("when the peer ends, says what is no JSON, or takes nothing", () =>
+    it.effect("when the peer ends, sends a frame that is not JSON, or rejects a message", () =>
       Effect.gen(function*() {
         const ended = yield* departureFrom("← _", saying())
         assert.include(ended.message, "out of ink")
@@ -376,18 +376,18 @@ the conversation so far:
         assert.include((yield* departureFrom("← _", unreadable)).message, "← unreadable: \"Listening on 3000\"")
         assert.include((yield* departureFrom("← end", unreadable)).message, "← unreadable")
         yield* ScriptedPeer.play("← unreadable\n← end").pipe(over(unreadable))
-        assert.include((yield* departureFrom("← unreadable", saying(frame(1)))).message, "but there came\n← 1\n")
+        assert.include((yield* departureFrom("← unreadable", saying(frame(1)))).message, "but received\n← 1\n")
         const unsaid = yield* departureFrom("→ {}", saying())
         assert.include(unsaid.message, "no paper")
         assert.strictEqual(unsaid.reason._tag, "SendFailed")
       }))
 
-    it.effect("where a name is not bound, as it is in no transcript that was read", () =>
+    it.effect("when a name is not bound, which a parsed transcript excludes", () =>
       Effect.gen(function*() {
         const unbound = yield* Effect.flip(
           ScriptedPeer.play([{ _tag: "Say", message: { _tag: "Name", name: "a" } }]).pipe(over(saying()))
         )
-        assert.include(unbound.message, "$a is bound to nothing yet")
+        assert.include(unbound.message, "$a is not bound yet")
       }))
 
     it.effect("if the text is no transcript, or the transport is in use", () =>
@@ -402,7 +402,7 @@ the conversation so far:
       }))
   })
 
-  it.effect("what the script ignores may come at any time, and is expected all the same where it says so", () =>
+  it.effect("ignored messages may arrive at any time, and a line may still expect them", () =>
     Effect.gen(function*() {
       const log = (data: string) => JsonRpc.notification("notifications/message", { level: "info", data })
       const { entries } = yield* ScriptedPeer.play(`
@@ -461,7 +461,7 @@ the conversation so far:
       assert.include(error.message, "ended the request's stream without a response")
     }))
 
-  it.live("plays against a child process; what was asked before the end of input is answered behind it", () =>
+  it.live("plays against a child process, which answers requests from before the end of its input", () =>
     Effect.gen(function*() {
       const program = fileURLToPath(new URL("fixtures/lawServer.ts", import.meta.url))
       const child = StdioClient.layerNode({ command: process.execPath, args: [program], stderr: () => {} })

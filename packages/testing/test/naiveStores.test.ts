@@ -19,91 +19,91 @@ const brokenOf = (laws: ReturnType<typeof EventStoreLaws.laws>) =>
 
 describe("a naive store of events", () => {
   const whatever =
-    "[SHS-17] [SHS-18] [SHS-20] whatever is done, a replay brings what came behind on that stream, and nothing else"
+    "[SHS-17] [SHS-18] [SHS-20] after any operations, a replay returns the later events of that stream, and no others"
 
   const broken: Readonly<Record<NaiveEventStore.Mistake, Array<string>>> = {
     "it counts the events of a stream to number the next": [
       whatever,
-      "[SHS-17] no two events have the same id, however many are appended at once",
-      "[SHS-17] an id is not given again after its session was dropped, and gets nothing",
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else",
-      "of what many append to one stream at once, each event comes once, and those of each in order"
+      "[SHS-17] the ids of events that are appended concurrently are distinct",
+      "[SHS-17] an id is not assigned again after its session was dropped, and replays nothing",
+      "dropping a session deletes all of its streams, ended ones included, and nothing else",
+      "events that several fibers append to one stream are replayed once, those of each fiber in order"
     ],
     "it numbers an event before it inserts it": [
-      "while a stream is appended to, a replay brings the beginning of what it will bring"
+      "a replay during appends returns a beginning of the stream"
     ],
     "it numbers each stream by itself, and leaves its name out of ids": [
       whatever,
-      "[SHS-17] no two events of a session have the same id, whatever their streams",
-      "[SHS-17] no two events have the same id, however many are appended at once",
-      "[SHS-18] an id is printable ASCII without a space, and leads to its stream, whatever that is called",
-      "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
-      "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
-      "[SHS-20] an id that was not given out gets nothing",
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed",
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else"
+      "[SHS-17] the ids of all events of a session are distinct",
+      "[SHS-17] the ids of events that are appended concurrently are distinct",
+      "[SHS-18] an id is printable ASCII without a space, and identifies its stream, whatever its name",
+      "[SHS-20] streams that are appended to alternately are replayed separately",
+      "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
+      "[SHS-20] an id that was never assigned replays nothing",
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed",
+      "dropping a session deletes all of its streams, ended ones included, and nothing else"
     ],
     "it takes the stream's name to end at the first hyphen": [
       whatever,
-      "[SHS-18] an id is printable ASCII without a space, and leads to its stream, whatever that is called",
-      "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
-      "[SHS-20] an id that was not given out gets nothing",
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed"
+      "[SHS-18] an id is printable ASCII without a space, and identifies its stream, whatever its name",
+      "[SHS-20] streams that are appended to alternately are replayed separately",
+      "[SHS-20] an id that was never assigned replays nothing",
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed"
     ],
     "it reads as much of a number as there is": [
-      "[SHS-20] an id that was not given out gets nothing"
+      "[SHS-20] an id that was never assigned replays nothing"
     ],
     "it looks for an id in all sessions": [
       whatever,
-      "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed",
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else",
-      "to end or to drop what is not there does nothing"
+      "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed",
+      "dropping a session deletes all of its streams, ended ones included, and nothing else",
+      "ending or dropping an unknown stream or session does nothing"
     ],
     "it replays whatever came later in the session": [
       whatever,
-      "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
-      "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
-      "[SHS-20] an id that was not given out gets nothing",
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed",
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else"
+      "[SHS-20] streams that are appended to alternately are replayed separately",
+      "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
+      "[SHS-20] an id that was never assigned replays nothing",
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed",
+      "dropping a session deletes all of its streams, ended ones included, and nothing else"
     ],
     "it replays the event itself, too": [
       whatever,
-      "what was appended comes back as it was",
-      "what was appended comes back as it was, where it is a megabyte of every kind of character",
-      "a replay brings all that came behind, once and in order, as often as it is asked for",
-      "behind the last event there is nothing yet, which is an answer",
-      "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
-      "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
-      "[SHS-20] an id that was not given out gets nothing",
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed",
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else",
-      "to end or to drop what is not there does nothing",
-      "of what many append to one stream at once, each event comes once, and those of each in order",
-      "while a stream is appended to, a replay brings the beginning of what it will bring"
+      "an event is replayed unchanged",
+      "a megabyte of every kind of character is replayed unchanged",
+      "each replay returns all later events, once and in order",
+      "a replay after the last event is empty, and is not an unknown id",
+      "[SHS-20] streams that are appended to alternately are replayed separately",
+      "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
+      "[SHS-20] an id that was never assigned replays nothing",
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed",
+      "dropping a session deletes all of its streams, ended ones included, and nothing else",
+      "ending or dropping an unknown stream or session does nothing",
+      "events that several fibers append to one stream are replayed once, those of each fiber in order",
+      "a replay during appends returns a beginning of the stream"
     ],
     "it replays an event once": [
       whatever,
-      "a replay brings all that came behind, once and in order, as often as it is asked for",
-      "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
-      "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
-      "[SHS-20] an id that was not given out gets nothing",
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed",
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else",
-      "to end or to drop what is not there does nothing",
-      "while a stream is appended to, a replay brings the beginning of what it will bring"
+      "each replay returns all later events, once and in order",
+      "[SHS-20] streams that are appended to alternately are replayed separately",
+      "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
+      "[SHS-20] an id that was never assigned replays nothing",
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed",
+      "dropping a session deletes all of its streams, ended ones included, and nothing else",
+      "ending or dropping an unknown stream or session does nothing",
+      "a replay during appends returns a beginning of the stream"
     ],
     "it tells streams that have ended by their names": [
       whatever,
-      "a stream has ended once it was ended, no sooner and no other, and is still replayed"
+      "a stream has ended after it was ended, and no other stream has, and it is still replayed"
     ],
     "it remembers that a stream has ended when its session is dropped": [
-      "to drop a session forgets all of its streams, those that have ended included, and nothing else"
+      "dropping a session deletes all of its streams, ended ones included, and nothing else"
     ],
     "it throws for an id that it has not given out": [
-      "[SHS-20] an id that was not given out gets nothing",
-      "every operation ends within 5 seconds, whatever it is called with, and none throws or dies"
+      "[SHS-20] an id that was never assigned replays nothing",
+      "every operation ends within 5 seconds, for any arguments, and none throws or dies"
     ]
   }
 
@@ -129,48 +129,48 @@ describe("a naive store of events", () => {
 describe("a naive store of sessions", () => {
   const broken: Readonly<Record<NaiveSessionStore.Mistake, Array<string>>> = {
     "it compares ids without regard to case": [
-      "sessions are kept apart, however alike their ids are"
+      "sessions with similar ids are separate"
     ],
     "it takes no principal and an empty one for the same": [
-      "what was saved is loaded as it was, whatever the client said when it opened it"
+      "a session is loaded unchanged, whatever its handshake messages"
     ],
     "it looks ids up among the members of an object": [
-      "nothing is known of a session that was not saved, whatever its id"
+      "a session that was not saved is unknown, whatever its id"
     ],
     "it keeps what was saved first": [
-      "whatever is done, what is loaded is what was saved last and not removed",
-      "a session that is saved again takes the place of what was remembered, the time of its last use included"
+      "after any operations, a load returns the session that was saved last and not removed",
+      "a session that is saved again replaces the stored one, its time of last use included"
     ],
     "it saves the parts of a session one after another": [
-      "of what is saved at once under one id, one is remembered, and all of it",
-      "an operation that is interrupted holds up no other, and is done as a whole or not at all"
+      "of sessions saved concurrently with one id, one is stored completely",
+      "an interrupted operation blocks no other, and is completed or has no effect"
     ],
     "it remembers a session by the first message only": [
-      "what was saved is loaded as it was, whatever the client said when it opened it"
+      "a session is loaded unchanged, whatever its handshake messages"
     ],
     "it remembers no use": [
-      "whatever is done, what is loaded is what was saved last and not removed",
-      "a use is remembered, a minute late at the most, and changes nothing else",
-      "a use that is told late does not set the time back",
-      "of uses that are told at once, the latest counts"
+      "after any operations, a load returns the session that was saved last and not removed",
+      "a use is stored, at most a minute late, and changes nothing else",
+      "a use that is reported late does not set the time back",
+      "of uses that are reported concurrently, the latest counts"
     ],
     "it takes the latest word for the latest use": [
-      "whatever is done, what is loaded is what was saved last and not removed",
-      "a use that is told late does not set the time back",
-      "of uses that are told at once, the latest counts"
+      "after any operations, a load returns the session that was saved last and not removed",
+      "a use that is reported late does not set the time back",
+      "of uses that are reported concurrently, the latest counts"
     ],
     "it loads, alters and saves what is used": [
-      "of uses that are told at once, the latest counts",
+      "of uses that are reported concurrently, the latest counts",
       "a session that is removed while it is used stays removed"
     ],
     "it inserts what is used, where it is not there": [
-      "whatever is done, what is loaded is what was saved last and not removed",
-      "to touch or to remove what is not known does nothing",
-      "a session that was removed is forgotten, and a use does not bring it back",
+      "after any operations, a load returns the session that was saved last and not removed",
+      "touching or removing an unknown session does nothing",
+      "a removed session is unknown, and a use does not restore it",
       "a session that is removed while it is used stays removed"
     ],
     "it holds its lock when it is interrupted": [
-      "an operation that is interrupted holds up no other, and is done as a whole or not at all"
+      "an interrupted operation blocks no other, and is completed or has no effect"
     ]
   }
 

@@ -147,7 +147,7 @@ export const serverState: Arbitrary.Arbitrary<Handshake.ServerState> = choose<Ha
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
  *
- * // Such a server can ask nobody anything.
+ * // Such a server sends no requests.
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(HandshakeStates.sessionlessServerState, (state) =>
  *     Handshake.sessionlessServer.transition(state, { _tag: "SendRequest" })._tag === "LocalViolation"),

@@ -35,7 +35,7 @@ export class UnsupportedKeyword extends Data.TaggedError("UnsupportedKeyword")<{
     const place = path.map((step) => `[${JSON.stringify(step)}]`).join("")
     return keyword === undefined
       ? `no values can be generated from the schema: ${problem}`
-      : `no values can be generated from the keyword ${JSON.stringify(keyword)} at ${place}: ${problem}`
+      : `no values can be generated for the keyword ${JSON.stringify(keyword)} at ${place}: ${problem}`
   }
 }
 
@@ -125,7 +125,7 @@ const firstOf = (found: ReadonlyArray<UnsupportedKeyword | undefined>): Unsuppor
 
 /** Checks the value of a keyword. */
 const inKeyword = (keyword: string, value: unknown, path: Path): UnsupportedKeyword | undefined => {
-  if (refused.has(keyword)) return unsupported(path, "it is none of those that values are generated from")
+  if (refused.has(keyword)) return unsupported(path, "the keyword is not supported")
   if (withSchema.has(keyword)) return inSchema(value, path)
   if (withNamedSchemas.has(keyword) && isMembers(value)) {
     return firstOf(Object.entries(value).map(([name, schema]) => inSchema(schema, [...path, name])))

@@ -73,9 +73,9 @@ export class PatternError extends Data.TaggedError("PatternError")<{
  * import { Pattern } from "@effect-mcp/testing/arbitrary"
  * import * as Result from "effect/Result"
  *
- * const answer = Result.getOrThrow(Pattern.parse("{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {\"content\": _, ...}}"))
+ * const answer = Result.getOrThrow(Pattern.parse("{\"id\": 1, \"result\": {\"content\": _, ...}, ...}"))
  * export const text = Pattern.print(answer)
- * // => "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":_, ...}}"
+ * // => "{\"id\":1,\"result\":{\"content\":_, ...}, ...}"
  * ```
  *
  * @category parsing
@@ -90,7 +90,8 @@ export const parse = (text: string): Result.Result<Pattern, PatternError> =>
  * ```ts
  * import { Pattern } from "@effect-mcp/testing/arbitrary"
  *
- * export const text = Pattern.print({ _tag: "Array", elements: [{ _tag: "Name", name: "id" }], open: true }) // => "[$id, ...]"
+ * export const text = Pattern.print({ _tag: "Array", elements: [{ _tag: "Name", name: "id" }], open: true })
+ * // => "[$id, ...]"
  * ```
  *
  * @category formatting
@@ -235,7 +236,8 @@ const fit = (pattern: Pattern, value: unknown, bindings: Bindings, path: Path): 
  * import { Pattern } from "@effect-mcp/testing/arbitrary"
  * import * as Result from "effect/Result"
  *
- * const pattern = Result.getOrThrow(Pattern.parse("{\"id\": $id, \"result\": {\"tools\": [{\"name\": \"add\", ...}]}}"))
+ * const text = "{\"id\": $id, \"result\": {\"tools\": [{\"name\": \"add\", ...}]}}"
+ * const pattern = Result.getOrThrow(Pattern.parse(text))
  * const matched = Pattern.match(pattern, { id: 1, result: { tools: [{ name: "sum" }] } })
  * export const path = Result.isFailure(matched) ? matched.failure.path : [] // => ["result", "tools", 0, "name"]
  * ```

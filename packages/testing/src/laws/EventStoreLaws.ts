@@ -239,7 +239,7 @@ export const laws = (
   { runs = 100 }: Options = {}
 ): ReadonlyArray<StoreLaw> => [
   law(
-    "[SHS-17] [SHS-18] [SHS-20] whatever is done, a replay brings what came behind on that stream, and nothing else",
+    "[SHS-17] [SHS-18] [SHS-20] after any operations, a replay returns the later events of that stream, and no others",
     Effect.flatMap(make, (store) =>
       holdsFor(
         conversation,
@@ -254,7 +254,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-17] no two events of a session have the same id, whatever their streams",
+    "[SHS-17] the ids of all events of a session are distinct",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -267,7 +267,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-17] no two events have the same id, however many are appended at once",
+    "[SHS-17] the ids of events that are appended concurrently are distinct",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -277,7 +277,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-17] an id is not given again after its session was dropped, and gets nothing",
+    "[SHS-17] an id is not assigned again after its session was dropped, and replays nothing",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -291,7 +291,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-18] an id is printable ASCII without a space, and leads to its stream, whatever that is called",
+    "[SHS-18] an id is printable ASCII without a space, and identifies its stream, whatever its name",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -304,7 +304,7 @@ export const laws = (
   ),
 
   law(
-    "what was appended comes back as it was",
+    "an event is replayed unchanged",
     Effect.flatMap(make, (store) =>
       holdsFor(
         data,
@@ -320,7 +320,7 @@ export const laws = (
   ),
 
   law(
-    "what was appended comes back as it was, where it is a megabyte of every kind of character",
+    "a megabyte of every kind of character is replayed unchanged",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -334,7 +334,7 @@ export const laws = (
   ),
 
   law(
-    "a replay brings all that came behind, once and in order, as often as it is asked for",
+    "each replay returns all later events, once and in order",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -345,7 +345,7 @@ export const laws = (
   ),
 
   law(
-    "behind the last event there is nothing yet, which is an answer",
+    "a replay after the last event is empty, and is not an unknown id",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -356,7 +356,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-20] of streams that are appended to in turns, each is replayed by itself",
+    "[SHS-20] streams that are appended to alternately are replayed separately",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -369,7 +369,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-20] of sessions with streams of the same names, none gets anything of another, nor for its ids",
+    "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
     Effect.gen(function*() {
       const store = yield* make
       const sessions = yield* newSessions
@@ -384,7 +384,7 @@ export const laws = (
   ),
 
   law(
-    "[SHS-20] an id that was not given out gets nothing",
+    "[SHS-20] an id that was never assigned replays nothing",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -402,7 +402,7 @@ export const laws = (
   ),
 
   law(
-    "a stream has ended once it was ended, no sooner and no other, and is still replayed",
+    "a stream has ended after it was ended, and no other stream has, and it is still replayed",
     Effect.gen(function*() {
       const store = yield* make
       const sessions = yield* newSessions
@@ -422,7 +422,7 @@ export const laws = (
   ),
 
   law(
-    "to drop a session forgets all of its streams, those that have ended included, and nothing else",
+    "dropping a session deletes all of its streams, ended ones included, and nothing else",
     Effect.gen(function*() {
       const store = yield* make
       const sessions = yield* newSessions
@@ -441,7 +441,7 @@ export const laws = (
   ),
 
   law(
-    "to end or to drop what is not there does nothing",
+    "ending or dropping an unknown stream or session does nothing",
     Effect.gen(function*() {
       const store = yield* make
       const sessions = yield* newSessions
@@ -458,7 +458,7 @@ export const laws = (
   ),
 
   law(
-    "every operation ends within 5 seconds, whatever it is called with, and none throws or dies",
+    "every operation ends within 5 seconds, for any arguments, and none throws or dies",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* newSession
@@ -474,7 +474,7 @@ export const laws = (
   ),
 
   law(
-    "of what many append to one stream at once, each event comes once, and those of each in order",
+    "events that several fibers append to one stream are replayed once, those of each fiber in order",
     Effect.gen(function*() {
       const store = yield* make
       const key = { session: yield* newSession, stream: "a" }
@@ -493,7 +493,7 @@ export const laws = (
   ),
 
   law(
-    "while a stream is appended to, a replay brings the beginning of what it will bring",
+    "a replay during appends returns a beginning of the stream",
     Effect.gen(function*() {
       const store = yield* make
       const key = { session: yield* newSession, stream: "a" }

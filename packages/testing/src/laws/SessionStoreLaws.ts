@@ -172,7 +172,7 @@ export const laws = (
   { runs = 100 }: Options = {}
 ): ReadonlyArray<StoreLaw> => [
   law(
-    "whatever is done, what is loaded is what was saved last and not removed",
+    "after any operations, a load returns the session that was saved last and not removed",
     Effect.flatMap(make, (store) =>
       holdsFor(
         commands,
@@ -187,7 +187,7 @@ export const laws = (
   ),
 
   law(
-    "what was saved is loaded as it was, whatever the client said when it opened it",
+    "a session is loaded unchanged, whatever its handshake messages",
     Effect.flatMap(make, (store) =>
       holdsFor(
         any,
@@ -209,7 +209,7 @@ export const laws = (
   ),
 
   law(
-    "nothing is known of a session that was not saved, whatever its id",
+    "a session that was not saved is unknown, whatever its id",
     Effect.gen(function*() {
       const store = yield* make
       for (const id of [...oddIds, ...yield* likeIds]) assert.strictEqual(yield* store.load(id), undefined, id)
@@ -217,7 +217,7 @@ export const laws = (
   ),
 
   law(
-    "sessions are kept apart, however alike their ids are",
+    "sessions with similar ids are separate",
     Effect.gen(function*() {
       const store = yield* make
       const sessions = yield* Effect.forEach(yield* likeIds, sessionOf)
@@ -234,7 +234,7 @@ export const laws = (
   ),
 
   law(
-    "a session that is saved again takes the place of what was remembered, the time of its last use included",
+    "a session that is saved again replaces the stored one, its time of last use included",
     Effect.gen(function*() {
       const store = yield* make
       const id = yield* newId
@@ -248,7 +248,7 @@ export const laws = (
   ),
 
   law(
-    "a use is remembered, a minute late at the most, and changes nothing else",
+    "a use is stored, at most a minute late, and changes nothing else",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* sessionOf(yield* newId)
@@ -262,7 +262,7 @@ export const laws = (
   ),
 
   law(
-    "a use that is told late does not set the time back",
+    "a use that is reported late does not set the time back",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* sessionOf(yield* newId)
@@ -273,7 +273,7 @@ export const laws = (
   ),
 
   law(
-    "to touch or to remove what is not known does nothing",
+    "touching or removing an unknown session does nothing",
     Effect.gen(function*() {
       const store = yield* make
       const id = yield* newId
@@ -286,7 +286,7 @@ export const laws = (
   ),
 
   law(
-    "a session that was removed is forgotten, and a use does not bring it back",
+    "a removed session is unknown, and a use does not restore it",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* sessionOf(yield* newId)
@@ -302,7 +302,7 @@ export const laws = (
   ),
 
   law(
-    "of what is saved at once under one id, one is remembered, and all of it",
+    "of sessions saved concurrently with one id, one is stored completely",
     Effect.gen(function*() {
       const store = yield* make
       const id = yield* newId
@@ -318,7 +318,7 @@ export const laws = (
   ),
 
   law(
-    "of uses that are told at once, the latest counts",
+    "of uses that are reported concurrently, the latest counts",
     Effect.gen(function*() {
       const store = yield* make
       const session = yield* sessionOf(yield* newId)
@@ -348,7 +348,7 @@ export const laws = (
   ),
 
   law(
-    "an operation that is interrupted holds up no other, and is done as a whole or not at all",
+    "an interrupted operation blocks no other, and is completed or has no effect",
     Effect.gen(function*() {
       const store = yield* make
       for (const turns of numbers(5)) {

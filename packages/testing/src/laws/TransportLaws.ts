@@ -33,14 +33,14 @@ export type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
  * import { TransportLaws } from "@effect-mcp/testing/laws"
  *
  * export const message = new TransportLaws.LawTimeout({ afterMillis: 15_000 }).message
- * // => "nothing came of it within 15000 ms"
+ * // => "the law did not end within 15000 ms"
  * ```
  *
  * @category errors
  */
 export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterMillis: number }> {
   override get message(): string {
-    return `nothing came of it within ${this.afterMillis} ms`
+    return `the law did not end within ${this.afterMillis} ms`
   }
 }
 

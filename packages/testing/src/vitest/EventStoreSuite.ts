@@ -29,7 +29,7 @@ export const suite = (
   make: Effect.Effect<EventStore.EventStore["Service"], unknown, Scope.Scope>,
   options?: StoreLaw.Options
 ): void => {
-  describe(`what every store of events keeps: ${name}`, () => {
+  describe(`laws of event stores: ${name}`, () => {
     for (const law of EventStoreLaws.laws(make, options)) it.live(law.name, () => law.run, timeout)
   })
 }

@@ -266,7 +266,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
   const refused = (schema: JsonSchemaValidator.JsonSchema): UnsupportedSchema.UnsupportedSchemaReason =>
     Result.getOrThrow(Result.flip(make().compile(schema))).reason
 
-  describe(`what every validator keeps: ${name}`, () => {
+  describe(`laws of validators: ${name}`, () => {
     for (const [what, { fit, misfit, schema }] of Object.entries(rows)) {
       it(`[TOOL-08] [MSG-32] ${what}`, () => {
         for (const dialect of [undefined, "https://json-schema.org/draft/2020-12/schema"]) {
@@ -277,7 +277,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
       })
     }
 
-    it("[MSG-33] a dialect that it does not have is named", () => {
+    it("[MSG-33] an unsupported dialect is named", () => {
       const dialect = "https://example.com/dialect"
       const reason = refused({ $schema: dialect, type: "object" })
       assert.strictEqual(reason._tag === "UnknownDialect" ? reason.dialect : reason._tag, dialect)
@@ -290,12 +290,12 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
     }
 
     for (const $ref of ["https://example.com/schema", "other.json", "#/$defs/none", "file:///etc/hostname"]) {
-      it(`[MSG-35] what a schema does not contain is refused: ${$ref}`, () => {
+      it(`[MSG-35] a reference to the outside is rejected: ${$ref}`, () => {
         assert.strictEqual(refused({ properties: { a: { $ref } } })._tag, "UnresolvedReference")
       })
     }
 
-    it("says in one line what does not fit, and where", () => {
+    it("a problem is one line, with the reason and the place", () => {
       const nested = { properties: { list: { items: { properties: { "a\nb": number } } } } }
       const problem = compiled(nested)({ list: [{}, { "a\nb": "1" }] })
       assert.include(problem, `["list"][1]["a\\nb"]`)
@@ -322,7 +322,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
       assert.isTrue(Result.isFailure(outside))
     })
 
-    it("leaves schema and value as they were, and a check is of the schema that was compiled", () => {
+    it("schema and value are unchanged, and a check uses the schema that was compiled", () => {
       const schema = { properties: { a: { default: 1, ...number } }, required: ["b"], additionalProperties: false }
       const value = { b: "2" }
       const before = JSON.stringify([schema, value])
@@ -334,7 +334,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
       assert.strictEqual(check(value), problem)
     })
 
-    it("[MSG-35] what is too deep, or never ends, comes to a reason or a problem", () => {
+    it("[MSG-35] a value that is too deep, or cyclic, leads to a reason or a problem", () => {
       const validator = make()
       const schemas = [
         within(100_000, {}),
@@ -351,7 +351,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
     })
 
     for (const [what, [schema, value]] of Object.entries(hostile)) {
-      it(`[MSG-35] a hostile schema is refused, or its check ends within a bound and finds fault: ${what}`, () => {
+      it(`[MSG-35] a hostile schema is rejected, or its check is bounded and reports a problem: ${what}`, () => {
         const check = make().compile(schema)
         assert.isString(Result.isSuccess(check) ? check.success(value) : check.failure.message)
       })
@@ -363,7 +363,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
       assert.strictEqual(refused(schema)._tag, "Rejected")
     })
 
-    it.prop("whatever comes, it does not throw", [level, level, Arbitrary.schema(words), values], ([
+    it.prop("it never throws", [level, level, Arbitrary.schema(words), values], ([
       outer,
       inner,
       word,

@@ -29,7 +29,7 @@ export const suite = (
   make: Effect.Effect<SessionStore.SessionStore["Service"], unknown, Scope.Scope>,
   options?: StoreLaw.Options
 ): void => {
-  describe(`what every store of sessions keeps: ${name}`, () => {
+  describe(`laws of session stores: ${name}`, () => {
     for (const law of SessionStoreLaws.laws(make, options)) it.live(law.name, () => law.run, timeout)
   })
 }

@@ -95,7 +95,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "laws 1 and 9: where nothing disturbs a session, its requests end as they should",
+    name: "laws 1 and 9: the requests of an undisturbed session end as expected",
     lossy: false,
     *findings({ asked, intact, opened, session, side }, history) {
       if (!intact || opened === undefined) return
@@ -136,14 +136,14 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 1: where nothing disturbs a session, it opens",
+    name: "law 1: the handshake of an undisturbed session succeeds",
     lossy: false,
     *findings({ entries, intact, opened }) {
       if (intact && opened === undefined) yield { place: entries.at(-1)?.place ?? 0, problem: "there was no handshake" }
     }
   },
   {
-    name: "law 2: who closes in good order has answered what it was asked",
+    name: "law 2: a side that closes gracefully has answered its requests",
     lossy: false,
     *findings({ asked, orderly, side }, history) {
       const first = asked.find(({ what }) => what === "close")
@@ -156,7 +156,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 2: when one side has ended, the other ends, too",
+    name: "law 2: after one side has ended, the other ends",
     lossy: false,
     *findings({ entries, quiet, session, side }, { entries: all }) {
       if (quiet === undefined || quiet.state !== "Closed") return
@@ -172,7 +172,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 2: when all is closed, nothing is left",
+    name: "law 2: nothing is left after both sides have closed",
     lossy: true,
     *findings({ end, entries }, { fibersLeft }) {
       const place = entries.at(-1)?.place ?? 0
@@ -183,7 +183,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 2: in a quiet moment, nothing is in flight that nobody waits for",
+    name: "law 2: in a quiet moment, every request in flight has a waiting caller or handler",
     lossy: true,
     *findings({ entries, handlers, quiet }) {
       if (quiet === undefined) return
@@ -198,7 +198,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 3: a request ends with the first response to its id, and with nothing else",
+    name: "law 3: a request ends with the first response to its id, and with no other message",
     lossy: true,
     *findings({ asked, closing, outbound, session }, { conversation }) {
       // A request that is repeated with its id and other params is answered again if the first reply got lost.
@@ -214,7 +214,7 @@ const laws: ReadonlyArray<Law> = [
         const [first] = request.responses
         if (end.kind === "Success" || end.kind === "ErrorResponse") {
           if (first === undefined || first.place > place) yield { place, problem: `${named} ended without a response` }
-          else if (first.at !== at) yield { place, problem: `${named} ended ${at - first.at} ms behind its response` }
+          else if (first.at !== at) yield { place, problem: `${named} ended ${at - first.at} ms after its response` }
           else if (JsonRpc.isFailure(first.response) !== (end.kind === "ErrorResponse")) {
             yield { place, problem: `${named} did not end with its first response` }
           } else if (end.kind === "Success" && end.nonce !== nonce && !(repeated && end.nonce === "intruder")) {
@@ -227,7 +227,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 4: progress is delivered in order and whole, and before the response",
+    name: "law 4: progress is delivered completely, in order, and before the response",
     lossy: false,
     *findings({ asked, inbound, entries, outbound, session }, { conversation }) {
       for (const { ended, nonce, steps, what } of asked) {
@@ -262,7 +262,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 5: every request that comes gets exactly one reply, and none once it was cancelled",
+    name: "law 5: every inbound request gets exactly one reply, and none after its cancellation",
     lossy: true,
     *findings({ closing, entries, handlers, inbound, quiet, strayReplies }, { conversation }) {
       for (const { happening, place } of strayReplies) {
@@ -283,7 +283,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 5: a request that is cancelled is interrupted",
+    name: "law 5: the handler of a cancelled request is interrupted",
     lossy: true,
     *findings({ handlers, inbound, quiet, entries }) {
       const place = entries.find(({ happening }) => happening === quiet)?.place
@@ -300,7 +300,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 5: who ends in good order has answered what it has begun to serve",
+    name: "law 5: a side that closes gracefully has answered the requests that it has started to serve",
     lossy: false,
     *findings({ closing, entries, graceful, handlers, inbound, side }, { conversation, entries: all }) {
       // After the end of its stream, a reply that could not be written cannot be replaced.
@@ -323,7 +323,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 5: what nobody asked is answered only where it could not be read, and seldom",
+    name: "law 5: only unreadable messages get a reply without a request, and few",
     lossy: true,
     *findings({ entries, side }) {
       const unreadable = entries.filter(({ happening }) =>
@@ -344,7 +344,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 5: what a handler died of is told to nobody",
+    name: "law 5: the defect of a handler is not sent to the peer",
     lossy: true,
     *findings({ entries }) {
       for (const { happening, place } of entries) {
@@ -354,7 +354,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 7: the last line counts, also without an end",
+    name: "law 7: the last line is delivered, also without a line feed",
     lossy: false,
     *findings({ entries, session, side }, { entries: all }) {
       const ended = all.findIndex((entry) =>
@@ -416,7 +416,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 6: log messages wait for the answer to initialize, and none is lost or overtaken",
+    name: "law 6: log messages wait for the response to initialize, and keep their order",
     lossy: true,
     *findings({ closing, entries, logs, opened, quiet, side }) {
       if (side !== "client") return
@@ -436,7 +436,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 7: what is sent comes, whole and in order, whatever is beside it",
+    name: "law 7: messages arrive completely and in order, whatever arrives between them",
     lossy: false,
     *findings({ entries, session, side }, { conversation, entries: all }) {
       if (conversation.form !== "OneStream") return
@@ -472,7 +472,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 8: a request that is given up is cancelled at the peer, once; no other is, and never the handshake",
+    name: "law 8: an interrupted request is cancelled at the peer, once; no other is, and never the handshake",
     lossy: false,
     *findings({ asked, closing, entries, outbound, quiet, strayCancels }, { conversation }) {
       for (const { place } of strayCancels) yield { place, problem: "what was cancelled was never sent" }
@@ -511,7 +511,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 10: what is served belongs to its own session",
+    name: "law 10: a server serves only requests of its own session",
     lossy: true,
     *findings({ handlers, session }, { entries }) {
       for (const { nonce, place } of handlers) {
@@ -522,7 +522,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 12: no more requests are served at the same time than the limit says",
+    name: "law 12: no more requests are served at the same time than the limit permits",
     lossy: true,
     *findings({ entries }, { incoming }) {
       const running = new Set<number>()
@@ -534,7 +534,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "[SHS-08] what belongs to a request takes its stream",
+    name: "[SHS-08] messages of a request use its stream",
     lossy: true,
     *findings({ entries, side }, { conversation }) {
       if (side !== "server" || conversation.form === "OneStream") return
@@ -567,7 +567,7 @@ const laws: ReadonlyArray<Law> = [
     }
   },
   {
-    name: "law 12: whoever is turned away finds the limit reached",
+    name: "law 12: a request is rejected as one too many only if the limit is reached",
     lossy: false,
     *findings({ entries, handlers, inbound }, { incoming }) {
       for (const { happening, place } of entries) {

@@ -36,7 +36,7 @@ export interface Found {
 }
 
 const unheld = (thrown: unknown): ConversationLaws.Violation => ({
-  law: "law 1: a conversation comes to its end",
+  law: "law 1: a conversation ends",
   session: 0,
   side: "client",
   place: 0,

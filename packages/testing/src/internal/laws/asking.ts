@@ -11,7 +11,7 @@ import type { LawContext } from "./LawContext.ts"
 export const asking = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("server to client", [
     law(
-      "[PING-01] law 9: a handler asks the client, while the client waits for that handler",
+      "[PING-01] law 9: a handler sends a request to the client, while the client waits for that handler",
       Effect.gen(function*() {
         const session = yield* open()
         const results = yield* Effect.forEach([1, 2, 3], () => session.callTool("ask"), { concurrency: "unbounded" })

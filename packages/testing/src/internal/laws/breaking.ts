@@ -47,9 +47,9 @@ export const cutting = <Served extends ClientEnd>(
   { connect, form, open, serve }: LawContext<Served>,
   cut: NonNullable<SubjectFaults<Served>["cut"]>
 ): ReadonlyArray<TransportLaw> =>
-  topic("a connection that breaks off", [
+  topic("a connection that breaks", [
     law(
-      "[INIT-16] law 1: before the first word there is no session, and a reason",
+      "[INIT-16] law 1: if it breaks before the first message, the handshake fails with a reason",
       Effect.gen(function*() {
         const served = yield* serve
         const end = tampered(served, (connection) => Effect.as(Effect.orDie(cut(served)), connection))
@@ -61,7 +61,7 @@ export const cutting = <Served extends ClientEnd>(
     ),
 
     law(
-      "[INIT-16] law 1: amid the handshake there is no session, or one that ends",
+      "[INIT-16] law 1: if it breaks during the handshake, the handshake fails or the session ends",
       Effect.gen(function*() {
         const served = yield* serve
         const end = tampered(served, (connection) =>
@@ -82,7 +82,7 @@ export const cutting = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 1: with nothing in flight the session ends, and later calls have its reason",
+      "law 1: with nothing in flight the session ends, and later calls fail with its close reason",
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)
@@ -95,7 +95,7 @@ export const cutting = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 1: every call in flight ends once, with the reason of the session's end",
+      "law 1: every call in flight ends once, with the close reason",
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)
@@ -134,7 +134,7 @@ export const cutting = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 1: while the session is closing its reason stays",
+      "law 1: the close reason of a closing session does not change",
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)
@@ -148,7 +148,7 @@ export const cutting = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 2: nothing is left of a session whose connection has broken off",
+      "law 2: nothing is left of a session whose connection broke",
       Effect.gen(function*() {
         const census = FiberCount.make()
         yield* census.count(Effect.gen(function*() {
@@ -170,7 +170,7 @@ export const cutting = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 10: the session of another connection goes on",
+      "law 10: the session of another connection continues",
       Effect.gen(function*() {
         const served = yield* serve
         const broken = yield* connect(served)

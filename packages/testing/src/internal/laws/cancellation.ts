@@ -37,7 +37,7 @@ export const cancellation = <Served extends ClientEnd>(
     ),
 
     law(
-      "[CAN-07] law 8: a cancellation right behind its request is not lost",
+      "[CAN-07] law 8: a cancellation directly after its request is not lost",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         for (let id = 1; id <= 10; id++) {
@@ -54,7 +54,7 @@ export const cancellation = <Served extends ClientEnd>(
     ),
 
     law(
-      "[CAN-05] [CAN-09] cancelling what is unknown or finished does nothing",
+      "[CAN-05] [CAN-09] cancelling an unknown or finished request does nothing",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         yield* peer.send(call(1, "echo", { value: 1 }))

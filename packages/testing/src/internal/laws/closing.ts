@@ -15,7 +15,7 @@ import { eventually, type LawContext, reported } from "./LawContext.ts"
 export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("the end", [
     law(
-      "law 1: what is in flight when the session closes ends with the reason",
+      "law 1: requests in flight when the session closes end with the close reason",
       Effect.gen(function*() {
         const session = yield* open()
         const waiting = yield* Effect.forkChild(Effect.flip(session.callTool("wait")))
@@ -50,7 +50,7 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
     ),
 
     law(
-      "law 10: two sessions do not see each other",
+      "law 10: two sessions do not affect each other",
       Effect.gen(function*() {
         const [one, two] = [yield* open(), yield* open()]
         const waiting = yield* Effect.forkChild(one.callTool("wait"))

@@ -14,7 +14,7 @@ export const errors = <Served extends ClientEnd>(
 ): ReadonlyArray<TransportLaw> =>
   topic("errors", [
     law(
-      "[MSG-10] an error travels with its code and message",
+      "[MSG-10] an error keeps its code and message",
       Effect.gen(function*() {
         const session = yield* open()
         const error = yield* Effect.flip(session.callTool("refuse", { code: -4711, message: "not today" }))
@@ -25,7 +25,7 @@ export const errors = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 5: a handler that dies, or throws null, is answered without its secrets",
+      "law 5: the reply for a handler that dies, or throws null, does not contain the defect",
       Effect.gen(function*() {
         const session = yield* open()
         for (const tool of ["die", "throwNull"]) {
@@ -41,7 +41,7 @@ export const errors = <Served extends ClientEnd>(
     ),
 
     law(
-      "an unknown method is −32601, params that do not fit are −32602",
+      "an unknown method is rejected with −32601, invalid params with −32602",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         for (const method of ["no/such", "__proto__", "constructor", "sampling/createMessage"]) {
@@ -55,7 +55,7 @@ export const errors = <Served extends ClientEnd>(
     ),
 
     law(
-      "[MSG-12] law 7: what is no message costs only itself",
+      "[MSG-12] law 7: a frame that is not a message affects only itself",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         yield* peer.send(call(1, "echo", { value: 1 }))

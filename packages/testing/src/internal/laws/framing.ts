@@ -76,9 +76,9 @@ export const clientFraming = <Served extends ClientEnd>(
       })
     )
 
-  return topic("bytes that come to the client", [
+  return topic("bytes for the client", [
     law(
-      "[STD-02] law 7: lines that are no JSON cost only themselves, in the same chunk as messages",
+      "[STD-02] law 7: lines that are not JSON affect only themselves, in the same chunk as messages",
       Effect.gen(function*() {
         const { bad, seen, served, session } = yield* listen
         yield* inject(
@@ -94,7 +94,7 @@ export const clientFraming = <Served extends ClientEnd>(
     ),
 
     law(
-      "[TRN-01] [STD-02] law 7: wherever a stream of messages is cut, they come whole and in order",
+      "[TRN-01] [STD-02] law 7: messages in any chunks arrive completely and in order",
       Effect.gen(function*() {
         const { bad, seen, served } = yield* listen
         const outcome = yield* Arbitrary.checkEffect(
@@ -119,7 +119,7 @@ export const clientFraming = <Served extends ClientEnd>(
     ),
 
     law(
-      "[TRN-01] [STD-02] a message may come byte by byte",
+      "[TRN-01] [STD-02] a message may arrive byte by byte",
       Effect.gen(function*() {
         const { bad, seen, served } = yield* listen
         for (const byte of bytesOf(logged("aé漢🙂"))) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
@@ -147,9 +147,9 @@ export const serverFraming = <Served extends ClientEnd>(
     return { peer, served }
   })
 
-  return topic("bytes that come to the server", [
+  return topic("bytes for the server", [
     law(
-      "[STD-02] law 7: a line that is no JSON is answered, and costs only itself",
+      "[STD-02] law 7: a line that is not JSON is answered with an error, and affects only itself",
       Effect.gen(function*() {
         const { peer, served } = yield* ready
         yield* inject(
@@ -172,7 +172,7 @@ export const serverFraming = <Served extends ClientEnd>(
     ),
 
     law(
-      "[TRN-01] [STD-02] a request may come byte by byte",
+      "[TRN-01] [STD-02] a request may arrive byte by byte",
       Effect.gen(function*() {
         const { peer, served } = yield* ready
         const line = bytesOf(lineOf(call(1, "echo", { value: "aé漢🙂" })))

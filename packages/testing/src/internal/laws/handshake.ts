@@ -13,7 +13,7 @@ type OpenRaw = LawContext<ClientEnd>["openRaw"]
 /** Returns the laws of messages before the handshake. */
 const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   law(
-    "[PING-01] law 6: before the handshake a ping is answered and a request refused",
+    "[PING-01] law 6: before the handshake a ping is answered and a request is rejected",
     Effect.gen(function*() {
       const peer = yield* openRaw
       yield* peer.send(JsonRpc.request("early", "ping", undefined))
@@ -28,7 +28,7 @@ const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   ),
 
   law(
-    "[INIT-10] requests pipelined behind initialize are served",
+    "[INIT-10] requests pipelined after initialize are served",
     Effect.gen(function*() {
       const peer = yield* openRaw
       yield* peer.send(initialize)
@@ -47,7 +47,7 @@ const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
  */
 const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   law(
-    "[SHS-25] law 6: before there is a session a ping is refused as well as a request",
+    "[SHS-25] law 6: without a session a ping and a request are rejected",
     Effect.gen(function*() {
       const peer = yield* openRaw
       for (const early of [JsonRpc.request("early", "ping", undefined), call(1, "echo")]) {
@@ -61,7 +61,7 @@ const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   ),
 
   law(
-    "[SHS-25] what is asked before initialize is answered is refused, and does not disturb it",
+    "[SHS-25] a request before the response to initialize is rejected, and does not affect the handshake",
     Effect.gen(function*() {
       const peer = yield* openRaw
       yield* peer.send(initialize)
@@ -89,7 +89,7 @@ export const handshake = <Served extends ClientEnd>(
     ...(sessionFirst ? withoutSession(openRaw) : beforeSession(openRaw)),
 
     law(
-      "[TRN-01] [INIT-01] [INIT-07] [INIT-08] a session is operating once it is there",
+      "[TRN-01] [INIT-01] [INIT-07] [INIT-08] a new session is operating",
       Effect.gen(function*() {
         const session = yield* open()
         assert.strictEqual((yield* session.state)._tag, "Operating")
@@ -124,7 +124,7 @@ export const handshake = <Served extends ClientEnd>(
     ),
 
     law(
-      "[INIT-02] an initialize that does not fit is refused, and the next one may",
+      "[INIT-02] an invalid initialize is rejected, and a later valid one succeeds",
       Effect.gen(function*() {
         const peer = yield* openRaw
         yield* peer.send(JsonRpc.request(0, "initialize", { capabilities: {} }))

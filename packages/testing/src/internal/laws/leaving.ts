@@ -34,7 +34,7 @@ export const leaving = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 2: it ends also where nothing was ever said",
+      "law 2: it ends also if no message was ever sent",
       Effect.gen(function*() {
         const served = yield* serve
         yield* Effect.scoped(connectRaw(served))
@@ -44,7 +44,7 @@ export const leaving = <Served extends ClientEnd>(
 
     ...stall === undefined ? [] : [
       law(
-        "law 2: it ends also where the server took nothing any more",
+        "law 2: it ends also if the server has stopped reading",
         Effect.gen(function*() {
           const served = yield* serve
           const scope = yield* Scope.make()

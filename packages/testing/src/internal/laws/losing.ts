@@ -46,7 +46,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
 
   return topic("a lossy connection", [
     law(
-      "[INIT-16] law 1: every handshake ends, as a session or with a reason",
+      "[INIT-16] law 1: every handshake ends, with a session or a reason",
       Effect.gen(function*() {
         const results = yield* Effect.forEach(
           Array.from({ length: 20 }),
@@ -61,7 +61,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
     ),
 
     law(
-      "[TMO-03] [MSG-07] laws 1 and 3: every call ends, and brings what it asked for if it brings anything",
+      "[TMO-03] [MSG-07] laws 1 and 3: every call ends, and a result is that of its own request",
       Effect.gen(function*() {
         const session = yield* opened
         const values = Array.from({ length: 100 }, (_, index) => `value ${index}`)
@@ -80,7 +80,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
     ),
 
     law(
-      "law 7: whatever came before, what comes whole is taken",
+      "law 7: a complete message is processed, whatever arrived before",
       Effect.gen(function*() {
         const session = yield* opened
         yield* Effect.forEach(Array.from({ length: 100 }), () => outcomeOf(session, "steps", { count: 3 }), {
@@ -115,7 +115,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
     ),
 
     law(
-      "law 10: two sessions do not see each other",
+      "law 10: two sessions do not affect each other",
       Effect.gen(function*() {
         const [one, two] = [yield* opened, yield* opened]
         const asked = Array.from({ length: 50 }, (_, index) => index)

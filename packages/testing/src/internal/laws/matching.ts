@@ -17,7 +17,7 @@ export const matching = <Served extends ClientEnd>(
 ): ReadonlyArray<TransportLaw> =>
   topic("matching", [
     law(
-      "[MSG-07] law 3: every response reaches the exchange it answers",
+      "[MSG-07] law 3: every response reaches its exchange",
       Effect.gen(function*() {
         const odd: Array<SessionEvent.SessionEvent> = []
         const session = yield* open({ observe: (event) => isOdd(event) && odd.push(event) })
@@ -53,7 +53,7 @@ export const matching = <Served extends ClientEnd>(
     ),
 
     law(
-      "law 5: a duplicate id in flight gets an error, the first its answer",
+      "law 5: a duplicate id in flight is answered with an error, and the first request with its result",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         // The first has its response after this peer has answered a request.
@@ -67,7 +67,7 @@ export const matching = <Served extends ClientEnd>(
     ),
 
     law(
-      "[TRN-01] [MSG-01] whatever JSON can say comes back as it went",
+      "[TRN-01] [MSG-01] every JSON value is carried unchanged",
       Effect.gen(function*() {
         const session = yield* open()
         const outcome = yield* Arbitrary.checkEffect(
@@ -85,7 +85,7 @@ export const matching = <Served extends ClientEnd>(
     ),
 
     law(
-      "[MSG-02] a megabyte of every kind of character comes back as it went",
+      "[MSG-02] a megabyte of every kind of character is carried unchanged",
       Effect.gen(function*() {
         const session = yield* open()
         const value = "aé漢🙂\n\r\u2028\u0000\"\\".repeat(64 * 1024)

@@ -14,7 +14,7 @@ export const progress = <Served extends ClientEnd>(
 ): ReadonlyArray<TransportLaw> =>
   topic("progress", [
     law(
-      "[PRG-03] [PRG-04] law 4: every step, in order, before the result",
+      "[PRG-03] [PRG-04] law 4: every step is delivered, in order, before the result",
       Effect.gen(function*() {
         const session = yield* open()
         const seen: Array<Progress.Progress> = []
@@ -30,7 +30,7 @@ export const progress = <Served extends ClientEnd>(
     ),
 
     law(
-      "[PRG-05] law 4: a slow consumer still has every step before the result",
+      "[PRG-05] law 4: a slow consumer receives every step before the result",
       Effect.gen(function*() {
         const session = yield* open()
         const order: Array<string> = []
@@ -43,7 +43,7 @@ export const progress = <Served extends ClientEnd>(
     ),
 
     law(
-      "[PRG-05] nothing is said about a request that has been answered",
+      "[PRG-05] a request that was answered gets no further progress",
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         yield* peer.send(

@@ -20,7 +20,7 @@ const ofOneStream = <Served extends ClientEnd>(
   stall: NonNullable<SubjectFaults<Served>["stall"]>
 ): ReadonlyArray<Unsorted> => [
   law(
-    "[CAN-01] laws 8 and 12: what the transport had no room for is taken back without a word",
+    "[CAN-01] laws 8 and 12: a request that waits for the transport is withdrawn without a message",
     Effect.gen(function*() {
       const told: Array<SessionEvent.SessionEvent> = []
       const served = yield* serve
@@ -42,7 +42,7 @@ const ofOneStream = <Served extends ClientEnd>(
   ),
 
   law(
-    "laws 1 and 12: a peer that takes nothing for too long is given up, and every call ends with that reason",
+    "laws 1 and 12: a session with a peer that reads nothing for too long ends, and every call with its close reason",
     Effect.gen(function*() {
       const served = yield* serve
       const session = yield* connect(served, { limits: { writeTimeout: 100 } })
@@ -68,7 +68,7 @@ export const stalling = <Served extends ClientEnd>(
 ): ReadonlyArray<TransportLaw> =>
   topic("a stalled peer", [
     law(
-      "[MSG-07] laws 1 and 3: what is asked meanwhile is answered afterwards, and nothing is lost",
+      "[MSG-07] laws 1 and 3: requests sent meanwhile are answered afterwards, and none is lost",
       Effect.gen(function*() {
         const odd: Array<SessionEvent.SessionEvent> = []
         const served = yield* serve
@@ -86,7 +86,7 @@ export const stalling = <Served extends ClientEnd>(
     ),
 
     law(
-      "[CAN-07] law 8: what waited goes out in its order, so that no cancellation comes before its request",
+      "[CAN-07] law 8: waiting messages are sent in their order, so that no cancellation arrives before its request",
       Effect.gen(function*() {
         const served = yield* serve
         const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
@@ -111,7 +111,7 @@ export const stalling = <Served extends ClientEnd>(
     ),
 
     law(
-      "[TMO-03] law 1: a deadline ends a call meanwhile, and the session goes on",
+      "[TMO-03] law 1: a deadline ends a call meanwhile, and the session continues",
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)
@@ -125,7 +125,7 @@ export const stalling = <Served extends ClientEnd>(
     ),
 
     law(
-      "[CAN-04] law 8: what is given up meanwhile is not left running",
+      "[CAN-04] law 8: a request interrupted meanwhile is not left running",
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)

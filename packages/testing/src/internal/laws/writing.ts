@@ -16,7 +16,7 @@ export const halfClosing = <Served extends ClientEnd>(
 ): ReadonlyArray<TransportLaw> =>
   topic("a client that has stopped sending", [
     law(
-      "law 5: what it has asked for is still answered, steps of progress included",
+      "law 5: its requests are still answered, with their progress",
       Effect.gen(function*() {
         const served = yield* serve
         const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
@@ -58,7 +58,7 @@ export const failingWrites = <Served extends ClientEnd>(
   return topic("a write that fails", [
     form === "StreamPerRequest"
       ? law(
-        "law 1: it ends its own call and no other",
+        "law 1: it fails its own call and no other",
         Effect.gen(function*() {
           const { reason, session, waiting } = yield* calls
           assert.strictEqual(reason._tag, "SendFailed")
@@ -67,7 +67,7 @@ export const failingWrites = <Served extends ClientEnd>(
         })
       )
       : law(
-        "law 1: it ends its own call, all others in flight, and the session",
+        "law 1: it fails its own call, all others in flight, and the session",
         Effect.gen(function*() {
           const { reason: own, session, waiting } = yield* calls
           assert.ok(own._tag === "Closed" || own._tag === "SendFailed", `it ended as ${own._tag}`)

@@ -132,7 +132,7 @@ class Reader {
     const begin = this.at
     if (!this.takeMark("...")) return false
     if (this.kind === "value") this.refuse("a value, since a message is said here", begin)
-    if (!this.takeMark(close)) this.refuse(`${close} behind ...`)
+    if (!this.takeMark(close)) this.refuse(`${close} after ...`)
     return true
   }
 
