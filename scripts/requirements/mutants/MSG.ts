@@ -294,7 +294,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "withoutScheme(uri) === withoutScheme($schema))",
     broken: "withoutScheme(uri) === withoutScheme($schema)) ?? newest",
     test: "packages/session/test/AjvValidator.test.ts",
-    name: "a dialect that it does not have is named"
+    name: "an unsupported dialect is named"
   },
   {
     id: "MSG-34",
@@ -310,7 +310,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const validate = ajv.compile(schema)",
     broken: "const validate = ajv.addSchema({}, \"https://example.com/schema\").compile(schema)",
     test: "packages/session/test/AjvValidator.test.ts",
-    name: "what a schema does not contain is refused"
+    name: "a reference to the outside is rejected"
   },
   {
     id: "MSG-35",

@@ -152,7 +152,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return stream.prefix + event.number\n",
     broken: "return `${this.#name}.${stream.events}`\n",
     test: "packages/testing/test/memoryStores.test.ts",
-    name: "no two events of a session have the same id, whatever their streams"
+    name: "the ids of all events of a session are distinct"
   },
   {
     id: "SHS-18",
@@ -160,7 +160,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return { stream: stream.name, events,",
     broken: "return { stream: \"\", events,",
     test: "packages/testing/test/memoryStores.test.ts",
-    name: "an id is printable ASCII without a space, and leads to its stream"
+    name: "an id is printable ASCII without a space, and identifies its stream"
   },
   {
     id: "SHS-19",
@@ -176,7 +176,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "let event = stream.oldest\n",
     broken: "let event = Array.from(stream.session.streams.values())[0]?.oldest\n",
     test: "packages/testing/test/memoryStores.test.ts",
-    name: "of streams that are appended to in turns, each is replayed by itself"
+    name: "streams that are appended to alternately are replayed separately"
   },
   {
     id: "SHS-21",
