@@ -26,20 +26,23 @@ const serving = Effect.fnUntraced(function*(
 const code = (reply: SessionlessServer.Reply | undefined): number | undefined =>
   reply === undefined || JsonRpc.isBatch(reply) ? undefined : codeOf(reply)
 
-describe("a server of frames", () => {
-  it.effect("[INIT-04] [INIT-05] answers initialize with the client's revision, or else its newest", () =>
+describe("a SessionlessServer", () => {
+  it.effect("[INIT-04] [INIT-05] answers initialize with the requested revision if it has it, or else its newest", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({}, { revisions: ["2024-11-05", "2025-06-18"] })
       assert.deepStrictEqual(server.revisions, ["2024-11-05", "2025-06-18"])
       for (
-        const [offered, answered] of [["2024-11-05", "2024-11-05"], ["2025-11-25", "2025-06-18"], ["1", "2025-06-18"]]
+        const [requested, negotiated] of [["2024-11-05", "2024-11-05"], ["2025-11-25", "2025-06-18"], [
+          "1",
+          "2025-06-18"
+        ]]
       ) {
-        const reply = yield* server.handle(initialize(offered), { revision: "2025-03-26" })
-        assert.deepNestedInclude(reply, { "result.protocolVersion": answered })
+        const reply = yield* server.handle(initialize(requested), { revision: "2025-03-26" })
+        assert.deepNestedInclude(reply, { "result.protocolVersion": negotiated })
       }
     }))
 
-  it.effect("law 12: answers what has no room in the reply to a batch with an error", () =>
+  it.effect("law 12: replaces replies of a batch by errors if they exceed maxOutgoingBytes", () =>
     Effect.gen(function*() {
       const big = text("x".repeat(10_000))
       const { server } = yield* serving({ big: Effect.succeed(big) }, { limits: { maxOutgoingBytes: 25_000 } })
@@ -58,7 +61,7 @@ describe("a server of frames", () => {
       )
     }))
 
-  it.effect("serves the same id to two clients at once, and lets neither cancel the other's", () =>
+  it.effect("serves two frames with the same id at once, and a third frame cannot cancel them", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
       const { record, server } = yield* serving({ wait: Effect.as(Deferred.await(gate), text("done")) })
@@ -72,7 +75,7 @@ describe("a server of frames", () => {
       assert.deepStrictEqual(record.events.map(({ _tag }) => _tag), ["CancelIgnored"])
     }))
 
-  it.effect("tells its handlers who asks, and gives them services of its own alone", () =>
+  it.effect("passes the principal to handlers, which run with the services of the server and not of the caller", () =>
     Effect.gen(function*() {
       const Own = Context.Reference<string>("test/Own", { defaultValue: () => "default" })
       const { server } = yield* serving({
@@ -81,17 +84,17 @@ describe("a server of frames", () => {
           return text(`${principal?.id} ${yield* Own}`)
         })
       }).pipe(Effect.provideService(Own, "the server's"))
-      const asked = server.handle(call(1, "who"), { revision, principal: { id: "ada" } })
+      const handled = server.handle(call(1, "who"), { revision, principal: { id: "ada" } })
       assert.deepStrictEqual(
-        yield* Effect.provideService(asked, Own, "the caller's"),
+        yield* Effect.provideService(handled, Own, "the caller's"),
         JsonRpc.success(1, text("ada the server's"))
       )
     }))
 
-  it.effect("replies when what the handler has acquired is released, and what it said is on its way", () =>
+  it.effect("replies after the resources of the handler are released and its messages are sent", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
-      const note = (words: string) => Effect.sync(() => void seen.push(words))
+      const note = (text: string) => Effect.sync(() => void seen.push(text))
       const gate = yield* Deferred.make<void>()
       const { server } = yield* serving({
         x: Effect.gen(function*() {
@@ -104,7 +107,7 @@ describe("a server of frames", () => {
       const fiber = yield* start(Effect.tap(
         server.handle(call(1, "x"), {
           revision,
-          notify: ({ params }) => Effect.andThen(Deferred.await(gate), note(`said ${String(params?.["data"])}`))
+          notify: ({ params }) => Effect.andThen(Deferred.await(gate), note(`sent ${String(params?.["data"])}`))
         }),
         () => note("replied")
       ))
@@ -112,10 +115,10 @@ describe("a server of frames", () => {
       assert.deepStrictEqual(seen, ["released"])
       yield* Deferred.succeed(gate, undefined)
       yield* Fiber.join(fiber)
-      assert.deepStrictEqual(seen, ["released", "said 1", "said 2", "replied"])
+      assert.deepStrictEqual(seen, ["released", "sent 1", "sent 2", "replied"])
     }))
 
-  it.effect("goes on when what a handler says goes nowhere", () =>
+  it.effect("continues if a message of a handler cannot be sent", () =>
     Effect.gen(function*() {
       const { record, server } = yield* serving({
         x: Effect.gen(function*() {
@@ -131,9 +134,9 @@ describe("a server of frames", () => {
           throw new Error("broken")
         }
       ]
-      for (const say of failing) {
+      for (const notify of failing) {
         assert.deepStrictEqual(
-          yield* server.handle(call(1, "x"), { revision, notify: say }),
+          yield* server.handle(call(1, "x"), { revision, notify }),
           JsonRpc.success(1, text("x"))
         )
       }
@@ -143,7 +146,7 @@ describe("a server of frames", () => {
       )
     }))
 
-  it.effect("interrupts its handlers when nobody waits, and has then ended them", () =>
+  it.effect("interrupts its handlers if the caller is interrupted, and waits until they have ended", () =>
     Effect.gen(function*() {
       const work = traced(Effect.never)
       const slow = traced(Effect.never.pipe(Effect.onInterrupt(() => Effect.yieldNow)))
@@ -157,46 +160,46 @@ describe("a server of frames", () => {
       assert.deepStrictEqual(record.of("HandlerFailed"), [])
     }))
 
-  it.effect("serves so many requests at a time for all its clients, and frees what those held that are gone", () =>
+  it.effect("limits the requests of all clients together, and frees the capacity of interrupted ones", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
         limits: { maxIncomingRequests: 4 }
       })
-      const ask = (client: string, frame: unknown) =>
+      const send = (client: string, frame: unknown) =>
         Effect.map(server.handle(frame, { revision: "2025-03-26", client }), code)
-      const one = yield* start(ask("one", call(1, "wait")))
-      // A reply that waits for the rest of its batch counts, too.
-      const batch = yield* start(ask("two", [call(1, "x"), call(2, "wait")]))
-      const three = yield* start(ask("three", call(1, "wait")))
-      assert.strictEqual(yield* ask("two", call(2, "x")), -32010)
-      assert.strictEqual(yield* ask("two", JsonRpc.request(3, "ping", {})), undefined)
+      const one = yield* start(send("one", call(1, "wait")))
+      // A reply that waits for the rest of its batch counts as well.
+      const batch = yield* start(send("two", [call(1, "x"), call(2, "wait")]))
+      const three = yield* start(send("three", call(1, "wait")))
+      assert.strictEqual(yield* send("two", call(2, "x")), -32010)
+      assert.strictEqual(yield* send("two", JsonRpc.request(3, "ping", {})), undefined)
       yield* Fiber.interruptAll([one, batch, three])
-      for (let time = 0; time < 5; time++) assert.strictEqual(yield* ask("four", call(2, "x")), undefined)
+      for (let time = 0; time < 5; time++) assert.strictEqual(yield* send("four", call(2, "x")), undefined)
       const again = [
-        yield* start(ask("one", [call(1, "wait"), call(2, "wait")])),
-        yield* start(ask("two", call(1, "wait"))),
-        yield* start(ask("three", call(1, "wait")))
+        yield* start(send("one", [call(1, "wait"), call(2, "wait")])),
+        yield* start(send("two", call(1, "wait"))),
+        yield* start(send("three", call(1, "wait")))
       ]
-      assert.strictEqual(yield* ask("one", call(2, "x")), -32010)
+      assert.strictEqual(yield* send("one", call(2, "x")), -32010)
       yield* Fiber.interruptAll(again)
     }))
 
-  describe("leaves room for others, however much one client asks for", () => {
-    const hog = (
+  describe("limits each client, so that others have room", () => {
+    const sendMany = (
       server: SessionlessServer.SessionlessServer,
       count: number,
-      whose: Pick<SessionlessServer.IncomingFrame, "client" | "principal">
+      identity: Pick<SessionlessServer.IncomingFrame, "client" | "principal">
     ) =>
       Effect.forEach(
         Array.from({ length: count }, (_, id) => id),
-        (id) => start(Effect.map(server.handle(call(id, "wait"), { revision, ...whose }), code))
+        (id) => start(Effect.map(server.handle(call(id, "wait"), { revision, ...identity }), code))
       )
 
-    const refusedOf = (fibers: ReadonlyArray<Fiber.Fiber<number | undefined>>) =>
+    const rejectedOf = (fibers: ReadonlyArray<Fiber.Fiber<number | undefined>>) =>
       fibers.filter((fiber) => fiber.pollUnsafe() !== undefined).length
 
     for (
-      const [name, whose, others] of [
+      const [name, identity, others] of [
         ["of one principal", { principal: { id: "ada" }, client: "192.0.2.1" }, [
           { principal: { id: "grace" }, client: "192.0.2.1" },
           { client: "192.0.2.1" },
@@ -207,16 +210,16 @@ describe("a server of frames", () => {
         ["of unknown clients", {}, [{ client: "192.0.2.1" }, { principal: { id: "" } }, { client: "" }]]
       ] as const
     ) {
-      it.effect(`requests ${name}: no more than half`, () =>
+      it.effect(`requests ${name}: at most half`, () =>
         Effect.gen(function*() {
           const { record, server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
             limits: { maxIncomingRequests: 16 }
           })
-          const held = yield* hog(server, 20, whose)
-          assert.strictEqual(refusedOf(held), 12)
+          const held = yield* sendMany(server, 20, identity)
+          assert.strictEqual(rejectedOf(held), 12)
           assert.strictEqual(record.of("Rejected").length, 12)
-          const refused = yield* server.handle(call(99, "x"), { revision, ...whose })
-          assert.deepNestedInclude(refused, {
+          const rejected = yield* server.handle(call(99, "x"), { revision, ...identity })
+          assert.deepNestedInclude(rejected, {
             "error.code": -32010,
             "error.message":
               "Overloaded: 8 requests of this client are in flight, and as many of others must still have room"
@@ -225,74 +228,74 @@ describe("a server of frames", () => {
             assert.isUndefined(code(yield* server.handle(call(1, "x"), { revision, ...other })))
           }
           yield* Fiber.interruptAll(held)
-          assert.strictEqual(refusedOf(yield* hog(server, 20, whose)), 12)
+          assert.strictEqual(rejectedOf(yield* sendMany(server, 20, identity)), 12)
         }))
     }
 
-    it.effect("bytes: no more than half, and all of them for one request", () =>
+    it.effect("bytes: at most half, and more for a single request", () =>
       Effect.gen(function*() {
         const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
           limits: { maxIncomingBytes: 10_000 }
         })
-        const ask = (tool: string, client: string, arrays: number) => {
+        const send = (tool: string, client: string, arrays: number) => {
           const input = { x: Array.from({ length: arrays }, () => []) }
           return Effect.map(server.handle(call(1, tool, { arguments: input }), { revision, client, bytes: 1 }), code)
         }
-        assert.isUndefined(yield* ask("x", "hog", 160))
-        yield* start(ask("wait", "hog", 40))
-        yield* start(ask("wait", "hog", 10))
-        assert.strictEqual(yield* ask("x", "hog", 80), -32010)
-        assert.isUndefined(yield* ask("x", "another", 80))
+        assert.isUndefined(yield* send("x", "one", 160))
+        yield* start(send("wait", "one", 40))
+        yield* start(send("wait", "one", 10))
+        assert.strictEqual(yield* send("x", "one", 80), -32010)
+        assert.isUndefined(yield* send("x", "another", 80))
       }))
   })
 
-  it.effect("law 12: a request of the client with most in flight makes room for a newcomer's, and is Overloaded", () =>
+  it.effect("law 12: the client with most in flight loses a request to a newcomer, as Overloaded", () =>
     Effect.gen(function*() {
       let interrupted = 0
       const { record, server } = yield* serving({
         wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++)),
         x: Effect.succeed(text("x"))
       }, { limits: { maxIncomingRequests: 4 } })
-      const ask = (client: string, frame: unknown) => server.handle(frame, { revision: "2025-03-26", client })
-      const single = yield* start(ask("one", call(1, "wait")))
-      const batch = yield* start(ask("two", [call(1, "wait"), call(2, "wait")]))
-      const other = yield* start(ask("three", call(1, "wait")))
-      assert.deepStrictEqual(yield* ask("four", call(7, "x")), JsonRpc.success(7, text("x")))
+      const send = (client: string, frame: unknown) => server.handle(frame, { revision: "2025-03-26", client })
+      const single = yield* start(send("one", call(1, "wait")))
+      const batch = yield* start(send("two", [call(1, "wait"), call(2, "wait")]))
+      const other = yield* start(send("three", call(1, "wait")))
+      assert.deepStrictEqual(yield* send("four", call(7, "x")), JsonRpc.success(7, text("x")))
       assert.strictEqual(interrupted, 1)
       assert.deepStrictEqual(record.of("Rejected").map(({ code, id }) => [id, code]), [[1, -32010]])
-      yield* start(ask("four", call(8, "wait")))
-      // All have one now, and none has more than another.
-      assert.strictEqual(code(yield* ask("five", call(9, "x"))), -32010)
+      yield* start(send("four", call(8, "wait")))
+      // Now each client has one request in flight.
+      assert.strictEqual(code(yield* send("five", call(9, "x"))), -32010)
       for (const fiber of [single, batch, other]) assert.isUndefined(fiber.pollUnsafe())
     }))
 
-  it.effect("law 12: serves as many requests at a time as the limit of memory allows", () =>
+  it.effect("law 12: limits the memory of requests in flight", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({ wait: Effect.never, x: Effect.succeed(text("x")) }, {
         limits: { maxIncomingBytes: 10_000 }
       })
       let clients = 0
-      const ask = (tool: string, arrays: number) => {
+      const send = (tool: string, arrays: number) => {
         const input = { x: Array.from({ length: arrays }, () => []) }
         const client = String(clients++)
         return Effect.map(server.handle(call(1, tool, { arguments: input }), { revision, bytes: 1, client }), code)
       }
-      assert.strictEqual(yield* ask("x", 180), -32010)
-      const waiting = yield* start(ask("wait", 120))
-      assert.strictEqual(yield* ask("x", 125), -32010)
-      assert.strictEqual(yield* ask("x", 20), undefined)
+      assert.strictEqual(yield* send("x", 180), -32010)
+      const waiting = yield* start(send("wait", 120))
+      assert.strictEqual(yield* send("x", 125), -32010)
+      assert.strictEqual(yield* send("x", 20), undefined)
       yield* Fiber.interrupt(waiting)
-      assert.strictEqual(yield* ask("x", 160), undefined)
+      assert.strictEqual(yield* send("x", 160), undefined)
     }))
 
-  it.effect("hears a frame's notifications one after another, within the limit of requests, until nobody waits", () =>
+  it.effect("handles the notifications of a frame in order, as one request, until the caller is interrupted", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const record = recorder()
       const gate = yield* Deferred.make<void>()
       const server = yield* SessionlessServer.make({
         "notifications/roots/list_changed": () =>
-          Effect.andThen(Deferred.await(gate), Effect.sync(() => void seen.push("heard"))).pipe(
+          Effect.andThen(Deferred.await(gate), Effect.sync(() => void seen.push("handled"))).pipe(
             Effect.onInterrupt(() => Effect.sync(() => void seen.push("interrupted")))
           )
       }, { info, limits: { maxIncomingRequests: 1 }, observe: record.observe })
@@ -306,15 +309,15 @@ describe("a server of frames", () => {
       assert.deepStrictEqual(seen, ["interrupted"])
       yield* Deferred.succeed(gate, undefined)
       assert.isUndefined(yield* server.handle([changed, changed], { revision: "2025-03-26" }))
-      assert.deepStrictEqual(seen, ["interrupted", "heard", "heard"])
+      assert.deepStrictEqual(seen, ["interrupted", "handled", "handled"])
     }))
 
-  it.effect("logs what its observer throws, and goes on", () =>
+  it.effect("logs an exception of its observer, and continues", () =>
     Effect.gen(function*() {
       const server = yield* SessionlessServer.make({}, {
         info,
         observe: () => {
-          throw new Error("not my day")
+          throw new Error("broken")
         }
       })
       assert.strictEqual(code(yield* server.handle(JsonRpc.request(1, "no/such", {}), { revision })), -32601)

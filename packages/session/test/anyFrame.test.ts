@@ -5,10 +5,10 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { connected, settled, start, text, tools } from "./support/sessions.ts"
 
-describe("any frame at all", () => {
+describe("an arbitrary frame", () => {
   const orNull = <const Values extends ReadonlyArray<string | number | boolean>>(values: Values) =>
     Schema.Union([Schema.Literals(values), Schema.Null])
-  const anything = Schema.Union([
+  const anyValue = Schema.Union([
     orNull([true, 0, 1, 2, -1, 1.5, 1e300, "", "1", "2.0", "ping", "x"]),
     Schema.Struct({}),
     Schema.Array(orNull([1, "x"])),
@@ -43,18 +43,18 @@ describe("any frame at all", () => {
     1
   ])
   const Frame = Schema.Union([
-    anything,
+    anyValue,
     Schema.Struct({
       jsonrpc: Schema.optionalKey(Schema.Literals(["2.0", "2.0", "2.0", "1.0", 2])),
       id: Schema.optionalKey(orNull([0, 1, 2, 3, "1", "", 1.5])),
       method: Schema.optionalKey(methods),
-      params: Schema.optionalKey(anything),
-      result: Schema.optionalKey(anything),
-      error: Schema.optionalKey(anything)
+      params: Schema.optionalKey(anyValue),
+      result: Schema.optionalKey(anyValue),
+      error: Schema.optionalKey(anyValue)
     })
   ])
 
-  const harmless = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
+  const survive = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
     const { client, links, server } = yield* connected({
       handlers: tools({ x: Effect.succeed(text("x")), wait: Effect.never, die: Effect.die("x") }),
       client: { handlers: { "notifications/message": () => Effect.void } }
@@ -68,17 +68,17 @@ describe("any frame at all", () => {
     yield* client.ping()
     yield* server.ping()
     assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
-    // Nothing may have answered for what the client has not asked for.
+    // No frame has ended a session.
     assert.deepStrictEqual([(yield* client.state)._tag, (yield* server.state)._tag], ["Operating", "Operating"])
     yield* Fiber.interrupt(waiting)
     assert.strictEqual((yield* client.inFlight).sent, 0)
   })
 
-  it.effect("[MSG-01] [MSG-11] law 7: costs only itself, on either side", () =>
+  it.effect("[MSG-01] [MSG-11] law 7: affects only itself, at a client and at a server", () =>
     Effect.gen(function*() {
       const outcome = yield* Arbitrary.checkEffect(
         Arbitrary.array(Arbitrary.schema(Frame), { maxLength: 12 }),
-        (frames) => Effect.as(Effect.scoped(harmless(frames)), true),
+        (frames) => Effect.as(Effect.scoped(survive(frames)), true),
         { runs: 300 }
       )
       assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))

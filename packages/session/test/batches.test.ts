@@ -1,4 +1,4 @@
-/** Several messages in one frame, which revision 2025-03-26 has and no other. */
+/** Batches: several messages in one frame, which only revision 2025-03-26 has. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext, type Transport, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -27,8 +27,8 @@ import {
 const batched = "2025-03-26"
 const ping = (id: number) => JsonRpc.request(id, "ping", undefined)
 
-/** Every frame that a server sends, batches as they are. */
-const framesOf = (pair: MemoryTransport.Pair, frames: Array<JsonRpc.Frame>): MemoryTransport.Pair => ({
+/** Records the frames that a server sends. */
+const recordFrames = (pair: MemoryTransport.Pair, frames: Array<JsonRpc.Frame>): MemoryTransport.Pair => ({
   client: pair.client,
   server: {
     connect: Effect.map(pair.server.connect, (connection) => ({
@@ -52,7 +52,7 @@ const serverWith = Effect.fnUntraced(function*(
       capabilities: { logging: {} },
       limits: options.batch === undefined ? {} : { maxBatchMessages: options.batch }
     },
-    pair: Effect.map(MemoryTransport.make(), (pair) => framesOf(pair, frames))
+    pair: Effect.map(MemoryTransport.make(), (pair) => recordFrames(pair, frames))
   })
   yield* introduce(parts.raw, options.revision ?? batched)
   frames.length = 0
@@ -63,7 +63,7 @@ const idsOf = (frame: JsonRpc.Frame | undefined) =>
   frame === undefined || !JsonRpc.isBatch(frame) ? frame : frame.map(({ id }) => id)
 
 describe("a batch that a server receives", () => {
-  it.effect("[MSG-15] is answered by one frame, when the last of its requests has been", () =>
+  it.effect("[MSG-15] gets its replies in one frame, after the last request has ended", () =>
     Effect.gen(function*() {
       const { frames, link } = yield* serverWith({
         slow: Effect.as(Effect.sleep("1 second"), text("slow")),
@@ -76,7 +76,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(frames.map(idsOf), [["2", 3, 1]])
     }))
 
-  it.effect("[MSG-15] leaves out what needs no answer, and is not answered where nothing does", () =>
+  it.effect("[MSG-15] gets no frame in reply if it has no requests", () =>
     Effect.gen(function*() {
       const { frames, link, record, session } = yield* serverWith({})
       link.deliver([initialized, JsonRpc.success(99, {})])
@@ -86,7 +86,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("law 7: [MSG-15] what is no message in it costs only itself", () =>
+  it.effect("law 7: [MSG-15] a malformed message in it affects only itself", () =>
     Effect.gen(function*() {
       const { frames, link } = yield* serverWith({ quick: Effect.succeed(text("quick")) })
       link.deliver([1, call(1, "quick"), { jsonrpc: "2.0" }, { jsonrpc: "1.0", id: 2, method: "ping" }, [ping(3)]])
@@ -103,7 +103,7 @@ describe("a batch that a server receives", () => {
       assert.strictEqual(frames.length, 1)
     }))
 
-  it.effect("law 5: [CAN-04] a request in it that is cancelled has no reply, and the others wait for it no longer", () =>
+  it.effect("law 5: [CAN-04] a cancelled request in it gets no reply, and the others do not wait for it", () =>
     Effect.gen(function*() {
       const { frames, link } = yield* serverWith({ never: Effect.never, quick: Effect.succeed(text("quick")) })
       link.deliver([call(1, "never"), call(2, "quick")])
@@ -114,7 +114,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(frames.map(idsOf), [[2]])
     }))
 
-  it.effect("law 5: [CAN-04] a cancellation in it reaches the request before it", () =>
+  it.effect("law 5: [CAN-04] a cancellation in it cancels an earlier request of the batch", () =>
     Effect.gen(function*() {
       const { frames, link, session } = yield* serverWith({ never: Effect.never })
       link.deliver([call(1, "never"), JsonRpc.notification("notifications/cancelled", { requestId: 1 })])
@@ -123,7 +123,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("law 5: a duplicate id in it is refused, and the first is answered", () =>
+  it.effect("law 5: a duplicate id in it is rejected, and the first request is served", () =>
     Effect.gen(function*() {
       const { frames, link } = yield* serverWith({ slow: Effect.as(Effect.sleep("1 second"), text("slow")) })
       link.deliver([call(1, "slow"), call(1, "slow")])
@@ -135,22 +135,22 @@ describe("a batch that a server receives", () => {
       ])
     }))
 
-  it.effect("[MSG-15] what a handler says meanwhile does not wait for the batch, and takes its stream", () =>
+  it.effect("[MSG-15] messages of its handlers do not wait for its replies", () =>
     Effect.gen(function*() {
       const { frames, raw } = yield* serverWith({
-        talk: Effect.gen(function*() {
+        report: Effect.gen(function*() {
           yield* RequestContext.progress({ progress: 1 })
           yield* RequestContext.log({ level: "info", data: "here" })
           yield* Effect.sleep("1 second")
           return text("done")
         })
       })
-      yield* raw.send(call(1, "talk", { _meta: { progressToken: 7 } }))
+      yield* raw.send(call(1, "report", { _meta: { progressToken: 7 } }))
       yield* settled
       assert.strictEqual(frames.length, 2)
     }))
 
-  it.effect("[MSG-15] has one stream of its own, which its answer ends", () =>
+  it.effect("[MSG-15] uses one stream, which its replies end", () =>
     Effect.gen(function*() {
       const sent: Array<Transport.Outbound> = []
       const ended: Array<Transport.StreamOrigin> = []
@@ -164,31 +164,31 @@ describe("a batch that a server receives", () => {
           send: (outbound) => Effect.sync(() => sent.push(outbound)),
           endExchange: (origin) => ended.push(origin)
         })
-      }, tools({ talk: Effect.as(RequestContext.progress({ progress: 1 }), text("done")), never: Effect.never }))
+      }, tools({ report: Effect.as(RequestContext.progress({ progress: 1 }), text("done")), never: Effect.never }))
       yield* settled
-      const [handshake, batch, quiet, given] = [{}, {}, {}, {}]
+      const [handshake, batch, noReply, cancelled] = [{}, {}, {}, {}]
       deliver(initialize(batched), handshake)
-      deliver([call(1, "talk", { _meta: { progressToken: 7 } }), call(2, "talk"), initialized], batch)
-      deliver([initialized], quiet)
-      deliver([call(3, "never")], given)
+      deliver([call(1, "report", { _meta: { progressToken: 7 } }), call(2, "report"), initialized], batch)
+      deliver([initialized], noReply)
+      deliver([call(3, "never")], cancelled)
       deliver(JsonRpc.notification("notifications/cancelled", { requestId: 3 }), {})
       yield* settled
       assert.deepStrictEqual(
         sent.slice(1).map(({ last, message, replyTo }) => [replyTo === batch, last, idsOf(message)]),
         [
           [true, false, JsonRpc.notification("notifications/progress", { progress: 1, progressToken: 7 })],
-          // The first has reported progress, and so waits for the next turn.
+          // The handler of the first has reported progress, so its reply waits for the next turn.
           [true, true, [2, 1]]
         ]
       )
-      assert.deepStrictEqual(ended.map((origin) => [origin === quiet, origin === given]), [
+      assert.deepStrictEqual(ended.map((origin) => [origin === noReply, origin === cancelled]), [
         [true, false],
         [false, true],
         [false, false]
       ])
     }))
 
-  it.effect("[MSG-15] what no JSON can say is replaced, and the other replies are as they were", () =>
+  it.effect("[MSG-15] a reply that JSON cannot represent is replaced by an error, and the other replies stay", () =>
     Effect.gen(function*() {
       const { link, raw } = yield* serverWith({
         big: Effect.succeed({ content: [], _meta: { big: 1n } }),
@@ -200,7 +200,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(replies.map(codeOf), [-32603, undefined])
     }))
 
-  it.effect("law 12: replies that no transport can write are replaced at most twice, and then given up", () =>
+  it.effect("law 12: replies that a transport cannot serialize are replaced at most twice, and then dropped", () =>
     Effect.gen(function*() {
       const tooLong = TransportError.make({ _tag: "Unserializable", cause: new RangeError("Invalid string length") })
       const attempts: Array<unknown> = []
@@ -231,7 +231,7 @@ describe("a batch that a server receives", () => {
       assert.strictEqual(record.of("SendFailed").length, 5)
     }))
 
-  it.effect("law 12: replies that wait for the rest of their batch are bounded", () =>
+  it.effect("law 12: the number of replies that wait for the rest of their batch is limited", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
@@ -245,7 +245,7 @@ describe("a batch that a server receives", () => {
       assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 101 })
     }))
 
-  it.effect("law 12: so are the bytes that they take", () =>
+  it.effect("law 12: the bytes of replies that wait for the rest of their batch are limited", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never, big: Effect.succeed(text("x".repeat(10_000))) }),
@@ -254,7 +254,7 @@ describe("a batch that a server receives", () => {
       yield* settled
       link.deliver([call("a", "never"), call("b", "big")])
       yield* settled
-      // What goes out at once does not count, and neither does what has gone.
+      // Replies that are sent at once do not count.
       for (let round = 0; round < 3; round++) link.deliver([call(1, "big"), call(2, "big")])
       yield* settled
       link.deliver([call("d", "never"), call("e", "big")])
@@ -265,7 +265,7 @@ describe("a batch that a server receives", () => {
       assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 4 })
     }))
 
-  it.effect("law 12: replies that have gone with their batch wait no longer", () =>
+  it.effect("law 12: replies of a sent batch no longer count", () =>
     Effect.gen(function*() {
       const { frames, link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
@@ -281,7 +281,7 @@ describe("a batch that a server receives", () => {
       assert.strictEqual(frames.length, 900)
     }))
 
-  it.effect("law 12: a batch that nobody takes counts for as many replies as it has", () =>
+  it.effect("law 12: an unread batch counts as all of its replies", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
@@ -289,11 +289,11 @@ describe("a batch that a server receives", () => {
       yield* settled
       link.stall()
       for (let count = 0; count < 4; count++) link.deliver(upTo(40).map(ping))
-      // The first is with the transport.
+      // The transport has the first batch.
       assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 120 })
     }))
 
-  it.effect("law 12: what has gone out counts no longer, and a batch of ten thousand is answered", () =>
+  it.effect("law 12: sent replies no longer count, and a batch of ten thousand messages is served", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.sleep("1 second").pipe(Effect.as(text("x"))) }),
@@ -311,21 +311,21 @@ describe("a batch that a server receives", () => {
       assert.strictEqual((yield* session.state)._tag, "Sessionless")
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       const codes = link.handed.slice(-10_000).map(codeOf)
-      // Of the 5,000 calls, those that are more than 256 at a time are refused, and all are answered.
+      // Each of the 5,000 calls gets a reply; those beyond 256 in flight are rejected.
       assert.deepStrictEqual([codes.length, codes.filter((code) => code === -32010).length], [10_000, 5000 - 256])
     }))
 
-  it.effect("law 12: each of its messages is charged the memory that it takes itself", () =>
+  it.effect("law 12: each message of it is charged its own memory", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
         server: { limits: { maxIncomingBytes: 5000 }, sessionless: { revision: batched } }
       })
       yield* settled
-      const heavy = (id: number) => call(id, "never", { arguments: { x: "x".repeat(1000) } })
-      link.deliver([heavy(1), call(2, "never"), initialized, initialized], 1600)
+      const large = (id: number) => call(id, "never", { arguments: { x: "x".repeat(1000) } })
+      link.deliver([large(1), call(2, "never"), initialized, initialized], 1600)
       assert.strictEqual((yield* session.inFlight).served, 2)
-      link.deliver([call(3, "never"), heavy(4)], 1600)
+      link.deliver([call(3, "never"), large(4)], 1600)
       assert.strictEqual((yield* session.inFlight).served, 3)
       yield* settled
       assert.deepStrictEqual(link.handed, [])
@@ -338,8 +338,8 @@ describe("a batch that a server receives", () => {
 
   for (const limit of [undefined, 3]) {
     const most = limit ?? 100
-    const settings = limit === undefined ? "by default" : "as the limits say"
-    it.effect(`law 12: a batch of more than ${most} messages, ${settings}, is rejected with one error, and none is served`, () =>
+    const settings = limit === undefined ? "by default" : "by maxBatchMessages"
+    it.effect(`law 12: more than ${most} messages, ${settings}, are rejected with one error, and none is served`, () =>
       Effect.gen(function*() {
         const { frames, link, record, session } = yield* serverWith({ never: Effect.never }, { batch: limit })
         link.deliver([call(0, "never"), 1, ...upTo(most - 1).map(ping)])
@@ -360,7 +360,7 @@ describe("a batch that a server receives", () => {
       }))
   }
 
-  it.effect("[MSG-15] [MSG-17] a batch within a batch is no message, and the ones beside it are answered", () =>
+  it.effect("[MSG-15] [MSG-17] a batch in a batch is rejected, and the messages beside it are served", () =>
     Effect.gen(function*() {
       const { frames, link } = yield* serverWith({ quick: Effect.succeed(text("quick")) })
       let nested: unknown = [ping(9)]
@@ -370,7 +370,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(frames.map(idsOf), [[null, 1]])
     }))
 
-  it.effect("[MSG-15] one that holds a response and a request is answered when both are dealt with", () =>
+  it.effect("[MSG-15] a response and a request in one batch are both handled", () =>
     Effect.gen(function*() {
       const { frames, link, record } = yield* serverWith({ quick: Effect.succeed(text("quick")) })
       link.deliver([call(1, "quick"), JsonRpc.success(99, {})])
@@ -379,7 +379,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
     }))
 
-  it.effect("law 1: when the session ends, finished requests of a batch are answered though others are not", () =>
+  it.effect("law 1: at the end of the session, finished requests of a batch get their replies and others do not", () =>
     Effect.gen(function*() {
       const { frames, link, session } = yield* serverWith({ never: Effect.never, quick: Effect.succeed(text("quick")) })
       link.deliver([call(1, "never"), call(2, "quick")])
@@ -390,7 +390,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(frames.map(idsOf), [[2]])
     }))
 
-  it.effect("[MSG-16] initialize in a batch is refused, before the handshake and after it", () =>
+  it.effect("[MSG-16] initialize in a batch is rejected, before the handshake and after it", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
       yield* settled
@@ -404,7 +404,7 @@ describe("a batch that a server receives", () => {
     }))
 
   for (const revision of Revision.supported.filter((revision) => revision !== batched)) {
-    it.effect(`[MSG-17] is no message in ${revision}: it is refused as a whole`, () =>
+    it.effect(`[MSG-17] is rejected as a whole in ${revision}`, () =>
       Effect.gen(function*() {
         const ran = Deferred.makeUnsafe<void>()
         const { frames, link } = yield* serverWith({
@@ -419,11 +419,11 @@ describe("a batch that a server receives", () => {
 })
 
 describe("a batch that a client receives", () => {
-  const shaken = { result: RawServer.initializeResult({ protocolVersion: batched }) }
+  const connected = { result: RawServer.initializeResult({ protocolVersion: batched }) }
 
-  it.effect("[MSG-15] responses in it are matched each, whatever their order", () =>
+  it.effect("[MSG-15] each response in it completes its request, in any order", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer(shaken)
+      const { raw, session } = yield* withRawServer(connected)
       const one = yield* start(session.ping())
       const two = yield* start(session.callTool("x"))
       yield* raw.say([JsonRpc.success(2, text("x")), JsonRpc.success(1, {})])
@@ -431,9 +431,9 @@ describe("a batch that a client receives", () => {
       assert.deepStrictEqual(yield* Fiber.join(two), text("x"))
     }))
 
-  it.effect("law 4: [MSG-15] progress and its response in one batch come in order", () =>
+  it.effect("law 4: [MSG-15] progress and the response in one batch are delivered in order", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer(shaken)
+      const { raw, session } = yield* withRawServer(connected)
       const steps: Array<number> = []
       const calling = yield* start(session.callTool("x", {}, {
         onProgress: ({ progress }) => Effect.sync(() => steps.push(progress))
@@ -447,18 +447,18 @@ describe("a batch that a client receives", () => {
       assert.deepStrictEqual(steps, [1, 2])
     }))
 
-  it.effect("[MSG-15] pings in it are answered together", () =>
+  it.effect("[MSG-15] gets the replies to its pings in one frame", () =>
     Effect.gen(function*() {
-      const { link, raw } = yield* withRawServer(shaken)
+      const { link, raw } = yield* withRawServer(connected)
       const before = link.handed.length
       yield* raw.say([ping(1), ping(2)])
       yield* settled
       assert.deepStrictEqual(link.handed.slice(before), [JsonRpc.success(1, {}), JsonRpc.success(2, {})])
     }))
 
-  it.effect("law 12: of more than 100 messages none is looked at", () =>
+  it.effect("law 12: more than 100 messages are rejected, and none is handled", () =>
     Effect.gen(function*() {
-      const { raw, record, session } = yield* withRawServer(shaken)
+      const { raw, record, session } = yield* withRawServer(connected)
       const calling = yield* start(session.ping())
       yield* raw.say([...upTo(100).map((id) => JsonRpc.success(`unknown ${id}`, {})), JsonRpc.success(1, {})])
       yield* settled
@@ -471,7 +471,7 @@ describe("a batch that a client receives", () => {
       yield* Fiber.join(calling)
     }))
 
-  it.effect("[MSG-17] in another revision it changes nothing", () =>
+  it.effect("[MSG-17] changes nothing in another revision", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const calling = yield* start(session.ping())
@@ -484,7 +484,7 @@ describe("a batch that a client receives", () => {
     }))
 
   for (const revision of Revision.supported.filter((revision) => revision !== batched)) {
-    it.effect(`[MSG-17] one answer in a list of its own is read in ${revision}, with an event`, () =>
+    it.effect(`[MSG-17] a response in a batch of one is tolerated in ${revision}, with an event`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawServer({
           result: RawServer.initializeResult({ protocolVersion: revision })
@@ -503,7 +503,7 @@ describe("a batch that a client receives", () => {
       }))
   }
 
-  it.effect("[MSG-17] one request or notification in a list of its own is no message", () =>
+  it.effect("[MSG-17] a request or notification in a batch of one is rejected", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawServer()
       const before = raw.received.length

@@ -24,7 +24,7 @@ import {
 } from "./support/sessions.ts"
 
 describe("a client's handshake", () => {
-  /** A client that tries to shake hands with a server that follows a script. */
+  /** Starts the handshake of a client with a server that follows a script, and that fails. */
   const attempt = Effect.fnUntraced(function*(script: RawServer.Script, options: ClientSession.Options = { info }) {
     const pair = yield* MemoryTransport.make()
     const link = Link.over(pair.client)
@@ -38,7 +38,7 @@ describe("a client's handshake", () => {
   })
 
   for (const { form, pair } of forms) {
-    it.effect(`[INIT-01] [INIT-02] [INIT-08] [MSG-05] what it says, and in which order (${form})`, () =>
+    it.effect(`[INIT-01] [INIT-02] [INIT-08] [MSG-05] sends initialize, initialized and requests (${form})`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer({
           pair,
@@ -63,7 +63,7 @@ describe("a client's handshake", () => {
       }))
   }
 
-  it.effect("[MSG-05] [MSG-04] no id is used twice, whatever became of its request", () =>
+  it.effect("[MSG-05] [MSG-04] no request id is used twice, whatever the outcome of its request", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
         script: (message) =>
@@ -87,7 +87,7 @@ describe("a client's handshake", () => {
       assert.isTrue(ids.every(RequestId.isRequestId))
     }))
 
-  it.effect("[INIT-03] it offers the newest revision it was given", () =>
+  it.effect("[INIT-03] the client requests the newest revision of its options", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
         client: { revisions: ["2025-03-26", "2024-11-05"] },
@@ -99,25 +99,25 @@ describe("a client's handshake", () => {
       assert.strictEqual(session.profile.revision, "2024-11-05")
     }))
 
-  it.effect("the profile is what the server said, unknown members included", () =>
+  it.effect("the profile contains what the server sent, unknown members included", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer({
         result: RawServer.initializeResult({
           capabilities: { tools: { listChanged: true }, future: { x: 1 } },
           serverInfo: { name: "s", version: "2", homepage: "https://example.org" },
-          instructions: "Ask nicely."
+          instructions: "Call add."
         })
       })
       assert.deepStrictEqual<unknown>(session.profile, {
         revision: Revision.latest,
         capabilities: { tools: { listChanged: true }, future: { x: 1 } },
         info: { name: "s", version: "2", homepage: "https://example.org" },
-        instructions: "Ask nicely."
+        instructions: "Call add."
       })
       assert.deepStrictEqual(yield* session.state, { _tag: "Operating", profile: session.profile })
     }))
 
-  it.effect("[INIT-15] [TOOL-01] what the server has not declared is not asked of it", () =>
+  it.effect("[INIT-15] [TOOL-01] a request without the server's capability fails and is not sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ result: RawServer.initializeResult({ capabilities: {} }) })
       const error = yield* Effect.flip(session.callTool("add"))
@@ -125,21 +125,21 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
     }))
 
-  it.effect("[INIT-16] Refused: the server's own words, and the connection is closed", () =>
+  it.effect("[INIT-16] an error response fails as Refused with its error, and the connection is closed", () =>
     Effect.gen(function*() {
-      const refusal = new McpError.McpError({ code: -32000, message: "not you", data: { why: "because" } })
+      const rejection = new McpError.McpError({ code: -32000, message: "not allowed", data: { limit: 1 } })
       const { census, error, link, raw } = yield* attempt((message) =>
-        "id" in message && message.id === 0 ? [JsonRpc.failure(0, refusal)] : []
+        "id" in message && message.id === 0 ? [JsonRpc.failure(0, rejection)] : []
       )
       const { message, reason } = yield* error
       assert.strictEqual(reason._tag, "Rejected")
       if (reason._tag !== "Rejected") return
       assert.deepStrictEqual([reason.error.code, reason.error.message, reason.error.data], [
         -32000,
-        "not you",
-        { why: "because" }
+        "not allowed",
+        { limit: 1 }
       ])
-      assert.include(message, "not you")
+      assert.include(message, "not allowed")
       assert.isTrue(raw.ended())
       assert.isFalse(link.isOpen())
       assert.deepStrictEqual(names(raw.received), ["initialize"])
@@ -147,13 +147,13 @@ describe("a client's handshake", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("[INIT-06] [INIT-16] UnsupportedRevision: nothing more is sent, whatever comes behind it", () =>
+  it.effect("[INIT-06] [INIT-16] an unsupported revision fails, and later messages get no reply", () =>
     Effect.gen(function*() {
       const { census, error, raw, record } = yield* attempt(
         () => [
           JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2099-01-01" })),
-          JsonRpc.request("behind", "ping", undefined),
-          JsonRpc.request("far behind", "roots/list", undefined),
+          JsonRpc.request("after", "ping", undefined),
+          JsonRpc.request("later", "roots/list", undefined),
           logMessage("hello")
         ],
         { info, revisions: ["2025-06-18", "2025-03-26"] }
@@ -170,7 +170,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(record.of("StateChanged").map(({ to }) => to), ["Initializing", "Closed"])
     }))
 
-  it.effect("[INIT-06] a revision this library speaks, but this client was told not to", () =>
+  it.effect("[INIT-06] a revision that is not in the client's options fails as UnsupportedRevision", () =>
     Effect.gen(function*() {
       const { error } = yield* attempt(
         () => [JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2024-11-05" }))],
@@ -181,15 +181,15 @@ describe("a client's handshake", () => {
 
   for (
     const [what, result] of [
-      ["nothing", null],
+      ["null", null],
       ["an array", []],
-      ["no serverInfo", { protocolVersion: Revision.latest, capabilities: {} }],
-      ["no capabilities", { protocolVersion: Revision.latest, serverInfo: info }],
-      ["a revision that is a number", RawServer.initializeResult({ protocolVersion: 20251125 })],
-      ["instructions that are none", RawServer.initializeResult({ instructions: 42 })]
+      ["without serverInfo", { protocolVersion: Revision.latest, capabilities: {} }],
+      ["without capabilities", { protocolVersion: Revision.latest, serverInfo: info }],
+      ["with a number as revision", RawServer.initializeResult({ protocolVersion: 20251125 })],
+      ["with a number as instructions", RawServer.initializeResult({ instructions: 42 })]
     ] as const
   ) {
-    it.effect(`[INIT-07] [INIT-16] InvalidResult: ${what}`, () =>
+    it.effect(`[INIT-07] [INIT-16] a result that is ${what} fails as InvalidResult`, () =>
       Effect.gen(function*() {
         const { error, raw } = yield* attempt(() => [{ jsonrpc: "2.0", id: 0, result }])
         const { reason } = yield* error
@@ -200,7 +200,7 @@ describe("a client's handshake", () => {
       }))
   }
 
-  it.effect("[INIT-16] [CAN-02] Timeout: after 30 seconds, and nothing is cancelled", () =>
+  it.effect("[INIT-16] [CAN-02] fails as Timeout after 30 seconds, and initialize is not cancelled", () =>
     Effect.gen(function*() {
       const { census, error, fiber, raw } = yield* attempt(() => [])
       yield* TestClock.adjust(29_999)
@@ -214,14 +214,14 @@ describe("a client's handshake", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("[INIT-16] [TMO-04] Timeout: as the limits say, whatever the request deadline is", () =>
+  it.effect("[INIT-16] [TMO-04] fails as Timeout after handshakeTimeout, whatever the request timeout", () =>
     Effect.gen(function*() {
       const { error } = yield* attempt(() => [], { info, limits: { handshakeTimeout: "2 seconds", requestTimeout: 5 } })
       yield* TestClock.adjust(2000)
       assert.deepStrictEqual((yield* error).reason, { _tag: "Timeout", afterMillis: 2000 })
     }))
 
-  it.effect("[CAN-02] Timeout: an initialize that the transport has not even taken is not cancelled either", () =>
+  it.effect("[CAN-02] fails as Timeout, and an initialize that the transport has not received is not cancelled", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const link = Link.over(pair.client)
@@ -238,7 +238,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(raw.received, [])
     }))
 
-  it.effect("[INIT-16] Closed: the server ends first", () =>
+  it.effect("[INIT-16] fails as Closed if the server ends first", () =>
     Effect.gen(function*() {
       const { census, error, raw } = yield* attempt(() => [])
       yield* raw.end
@@ -247,7 +247,7 @@ describe("a client's handshake", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("[INIT-16] Closed: with how a child process exited", () =>
+  it.effect("[INIT-16] fails as Closed with the exit of a child process", () =>
     Effect.gen(function*() {
       const { error, link } = yield* attempt(() => [])
       const exit = { exitCode: 3, signal: undefined, stderr: ["no such module"] }
@@ -258,7 +258,7 @@ describe("a client's handshake", () => {
       assert.include(message, "no such module")
     }))
 
-  it.effect("[INIT-16] Closed: reading breaks", () =>
+  it.effect("[INIT-16] fails as Closed if reading fails", () =>
     Effect.gen(function*() {
       const { error, link, raw } = yield* attempt(() => [])
       yield* settled
@@ -270,7 +270,7 @@ describe("a client's handshake", () => {
       assert.isTrue(raw.ended())
     }))
 
-  it.effect("[INIT-16] Closed: writing initialize breaks", () =>
+  it.effect("[INIT-16] fails as Closed if writing initialize fails", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const link = Link.over(pair.client)
@@ -282,7 +282,7 @@ describe("a client's handshake", () => {
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("ConnectFailed: there is no connection, or only one for somebody else", () =>
+  it.effect("fails as ConnectFailed if the transport is in use", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
@@ -297,7 +297,7 @@ describe("a client's handshake", () => {
       assert.isFalse(raw.ended())
     }))
 
-  it.effect("it fails only when the connection has been closed", () =>
+  it.effect("fails after the connection has closed", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       yield* RawServer.make(pair.server, () => [JsonRpc.failure(0, McpError.invalidRequest("no"))])
@@ -322,7 +322,7 @@ describe("a client's handshake", () => {
       assert.isTrue(released)
     }))
 
-  it.effect("[CAN-02] interrupting it closes the connection and leaves no fiber", () =>
+  it.effect("[CAN-02] an interruption closes the connection and leaves no fiber", () =>
     Effect.gen(function*() {
       const { census, fiber, link, raw } = yield* attempt(() => [])
       yield* raw.receive
@@ -334,7 +334,7 @@ describe("a client's handshake", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("[CAN-02] interrupting it closes the connection, though its scope lives on", () =>
+  it.effect("[CAN-02] an interruption closes the connection while its scope stays open", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const link = Link.over(pair.client)
@@ -344,12 +344,12 @@ describe("a client's handshake", () => {
       yield* raw.receive
       yield* Fiber.interrupt(made)
       yield* settled
-      assert.isTrue(raw.ended(), "the connection is open, and nobody has a session for it")
+      assert.isTrue(raw.ended(), "the connection is open without a session")
       assert.deepStrictEqual(names(raw.received), ["initialize"])
       yield* Scope.close(scope, Exit.void)
     }))
 
-  it.effect("[INIT-16] Closed: its scope closes meanwhile", () =>
+  it.effect("[INIT-16] fails as Closed if its scope closes", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawServer.make(pair.server)
@@ -362,7 +362,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(names(raw.received), ["initialize"])
     }))
 
-  it.effect("[PING-01] [INIT-10] before the answer a ping is answered, a log message kept, a request refused", () =>
+  it.effect("[PING-01] [INIT-10] early pings are answered, log messages kept, and requests rejected", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const link = Link.over(pair.client)
@@ -396,7 +396,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(logged, ["hello"])
     }))
 
-  it.effect("[INIT-10] log messages before the answer are handled after it, in order, before later ones", () =>
+  it.effect("[INIT-10] log messages before the response are handled after it, in order, before later ones", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const logged: Array<unknown> = []
@@ -419,7 +419,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(logged, ["first", "second", "third"])
     }))
 
-  it.effect("law 12: of more than 256 log messages before the answer the oldest are dropped, with an event each", () =>
+  it.effect("law 12: of more than 256 early log messages the oldest are dropped, with an event each", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const record = recorder()
@@ -442,7 +442,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual([logged.length, logged[0], logged.at(-1)], [256, 3, 258])
     }))
 
-  it.effect("law 12: log messages before the answer take no more than 1 MiB of memory, over a transport that carries bytes", () =>
+  it.effect("law 12: log messages before the response take at most 1 MiB of memory on a transport with bytes", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const record = recorder()
@@ -469,7 +469,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(logged.map((data) => String(data)[0]), ["2", "3"])
     }))
 
-  it.effect("[INIT-16] log messages before an answer that fails the handshake are dropped, with an event each", () =>
+  it.effect("[INIT-16] log messages before a response that fails the handshake are dropped, with an event each", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const record = recorder()
@@ -490,7 +490,7 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(logged, [])
     }))
 
-  it.effect("[PING-01] [INIT-08] right behind the answer, in the same chunk, there is a session", () =>
+  it.effect("[PING-01] [INIT-08] messages in the chunk of the response find an established session", () =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
       const pair = yield* MemoryTransport.make()
@@ -513,12 +513,12 @@ describe("a client's handshake", () => {
       assert.deepStrictEqual(raw.received.map(codeOf), [undefined, undefined, undefined, ErrorCode.MethodNotFound])
     }))
 
-  it.effect("[INIT-08] a second answer to initialize changes nothing, and is no reason to say initialized twice", () =>
+  it.effect("[INIT-08] a second response to initialize changes nothing, and no second initialized is sent", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       yield* raw.say(
         JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2024-11-05", capabilities: {} })),
-        JsonRpc.failure(0, McpError.invalidRequest("on second thoughts"))
+        JsonRpc.failure(0, McpError.invalidRequest("second"))
       )
       assert.strictEqual(session.profile.revision, Revision.latest)
       assert.deepStrictEqual(yield* session.state, { _tag: "Operating", profile: session.profile })
@@ -526,7 +526,7 @@ describe("a client's handshake", () => {
       assert.strictEqual(record.of("UnmatchedResponse").length, 2)
     }))
 
-  it.effect("a request of the server's that only a client may send is no method of this client", () =>
+  it.effect("a server's request that only clients may send is answered with -32601", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawServer()
       yield* raw.say(initialize())

@@ -30,9 +30,9 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("an end on purpose", () => {
+describe("a session that this side closes", () => {
   for (const { form, pair } of forms) {
-    it.effect(`law 2: leaving the scope ends everything (${form})`, () =>
+    it.effect(`law 2: leaving the scope closes the session and releases its resources (${form})`, () =>
       Effect.gen(function*() {
         const census = FiberCount.make()
         const scope = yield* Scope.make()
@@ -50,7 +50,7 @@ describe("an end on purpose", () => {
         assert.strictEqual(census.living(), 0)
       }))
 
-    it.effect(`[CAN-04] what is in flight is cancelled at the peer (${form})`, () =>
+    it.effect(`[CAN-04] pending requests are cancelled at the peer (${form})`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawServer({ pair })
         const one = yield* start(session.callTool("x"))
@@ -68,7 +68,7 @@ describe("an end on purpose", () => {
       }))
   }
 
-  it.effect("law 1: after the end everything fails with the reason, and nothing is sent", () =>
+  it.effect("law 1: after the end, requests fail with the close reason, and nothing is sent", () =>
     Effect.gen(function*() {
       const { client, links, server } = yield* connected({ handlers: tools({}) })
       yield* client.close
@@ -85,7 +85,7 @@ describe("an end on purpose", () => {
       assert.strictEqual((yield* server.profile).info?.name, "test")
     }))
 
-  it.effect("closing twice is closing once", () =>
+  it.effect("a second close waits for the first and changes nothing", () =>
     Effect.gen(function*() {
       const { record, session } = yield* withRawServer()
       const both = yield* Effect.forEach([1, 2, 3], () => session.close, { concurrency: "unbounded" })
@@ -100,7 +100,7 @@ describe("an end on purpose", () => {
       ])
     }))
 
-  it.effect("a close whose caller leaves goes on", () =>
+  it.effect("a close continues if its caller is interrupted", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(2000))
       const { session } = yield* serving(effect)
@@ -112,19 +112,19 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(seen, ["began", "finished"])
     }))
 
-  it.effect("while it closes, requests are refused, pings answered, cancellations heeded, responses nobody's", () =>
+  it.effect("a closing session rejects requests, answers pings, applies cancellations, and matches no response", () =>
     Effect.gen(function*() {
-      const patient = traced(Effect.sleep(3000))
+      const slow = traced(Effect.sleep(3000))
       const cancelled = traced(Effect.never)
       const { raw, record, session } = yield* withRawClient({
-        handlers: tools({ patient: patient.effect, cancelled: cancelled.effect }),
+        handlers: tools({ slow: slow.effect, cancelled: cancelled.effect }),
         server: { limits: { gracefulCloseTimeout: 5000 } }
       })
       yield* introduce(raw)
-      yield* raw.send(call(1, "patient"))
+      yield* raw.send(call(1, "slow"))
       yield* raw.send(call(2, "cancelled"))
       yield* start(session.close)
-      yield* raw.send(call(3, "patient"))
+      yield* raw.send(call(3, "slow"))
       yield* raw.send(JsonRpc.request(4, "ping", undefined))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 2 }))
       yield* raw.send({ ...initialize(), id: 5 })
@@ -142,7 +142,7 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(yield* session.closed, requested)
     }))
 
-  it.effect("it takes no longer than its handlers do", () =>
+  it.effect("closing takes no longer than the handlers", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(300))
       const { raw, session } = yield* serving(effect)
@@ -156,7 +156,7 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(names(yield* raw.pending), [1])
     }))
 
-  it.effect("handlers get 5 seconds, then they are interrupted and their clean-up awaited", () =>
+  it.effect("handlers have 5 seconds, then they are interrupted, and their finalizers run", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const { raw, record, session } = yield* serving(Effect.onInterrupt(
@@ -173,7 +173,7 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("handlers are interrupted when the process cuts them off, although their 5 seconds have not passed", () =>
+  it.effect("HandlerCutoff interrupts handlers before their 5 seconds have passed", () =>
     Effect.gen(function*() {
       const cutoff = yield* Deferred.make<void>()
       const { effect, seen } = traced(Effect.never)
@@ -191,19 +191,19 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("law 2: a handler that cannot be stopped is reported, and does not hold the close", () =>
+  it.effect("law 2: a handler that cannot be interrupted is reported, and does not delay the close", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { raw, record, session } = yield* census.count(withRawClient({
         handlers: {
-          ...tools({ stubborn: Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), text("at last"))) }),
+          ...tools({ slow: Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), text("done"))) }),
           "tools/list": () => Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), { tools: [] }))
         },
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       }))
       yield* introduce(raw)
-      yield* raw.send(call(1, "stubborn"))
-      yield* raw.send(call(2, "stubborn"))
+      yield* raw.send(call(1, "slow"))
+      yield* raw.send(call(2, "slow"))
       yield* raw.send(JsonRpc.request(3, "tools/list", undefined))
       const close = yield* start(session.close)
       yield* TestClock.adjust("10 seconds")
@@ -222,14 +222,14 @@ describe("an end on purpose", () => {
       assert.strictEqual(record.of("HandlerFailed").length, 0)
     }))
 
-  it.effect("law 2: at its very worst it takes 10 seconds in total", () =>
+  it.effect("law 2: closing takes at most 10 seconds", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
-        handlers: tools({ stubborn: Effect.uninterruptible(Effect.never) }),
+        handlers: tools({ slow: Effect.uninterruptible(Effect.never) }),
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* introduce(raw)
-      yield* raw.send(call(1, "stubborn"))
+      yield* raw.send(call(1, "slow"))
       link.stall()
       yield* start(session.ping())
       const close = yield* start(session.close)
@@ -238,7 +238,7 @@ describe("an end on purpose", () => {
       assert.isDefined(close.pollUnsafe())
     }))
 
-  it.effect("law 2: a handler whose reply nobody takes is no handler that cannot be stopped", () =>
+  it.effect("law 2: a handler whose reply is not sent is not reported as unfinished", () =>
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -254,7 +254,7 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(closedEvents(record).map(({ unfinished }) => unfinished), [[]])
     }))
 
-  it.effect("with no time to finish, handlers are interrupted at once", () =>
+  it.effect("with a gracefulCloseTimeout of 0, handlers are interrupted at once", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(1))
       const { session } = yield* serving(effect, 0)
@@ -262,14 +262,14 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(seen, ["began", "interrupted"])
     }))
 
-  it.effect("law 9: a handler may end its session, and others still finish", () =>
+  it.effect("law 9: a handler can close its session, and other handlers finish", () =>
     Effect.gen(function*() {
       const other = traced(Effect.sleep(1000))
       let session: ServerSession.ServerSessionShape | undefined
       const close = Effect.suspend(() => session === undefined ? Effect.die("no session") : session.close)
       const made = yield* withRawClient({
         handlers: tools({
-          quit: Effect.as(Effect.forkDetach(close), text("bye")),
+          quit: Effect.as(Effect.forkDetach(close), text("closed")),
           other: other.effect
         }),
         server: { limits: { gracefulCloseTimeout: 5000 } }
@@ -284,7 +284,7 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(yield* session.closed, requested)
     }))
 
-  it.effect("law 9: a handler that waits for the end of its own session is interrupted in time", () =>
+  it.effect("law 9: a handler that waits for the close of its session is interrupted", () =>
     Effect.gen(function*() {
       let session: ServerSession.ServerSessionShape | undefined
       const made = yield* withRawClient({
@@ -304,22 +304,22 @@ describe("an end on purpose", () => {
       assert.deepStrictEqual(closedEvents(made.record).map(({ unfinished }) => unfinished), [[]])
     }))
 
-  it.effect("law 9: a sink, a notification's handler and an observer may end their session", () =>
+  it.effect("law 9: a consumer of progress, a handler of notifications and an observer can close their session", () =>
     Effect.gen(function*() {
-      for (const who of ["sink", "handler", "observer"]) {
+      for (const actor of ["progress", "handler", "observer"]) {
         let session: ClientSession.ClientSessionShape | undefined
         const close = Effect.suspend(() => session === undefined ? Effect.void : Effect.asVoid(session.close))
         const made = yield* withRawServer({
           client: {
-            handlers: { "notifications/message": () => who === "handler" ? close : Effect.void },
+            handlers: { "notifications/message": () => actor === "handler" ? close : Effect.void },
             observe: (event) => {
-              if (who === "observer" && event._tag === "UnmatchedResponse") Effect.runFork(close)
+              if (actor === "observer" && event._tag === "UnmatchedResponse") Effect.runFork(close)
             }
           }
         })
         session = made.session
         const calling = yield* start(
-          Effect.exit(session.callTool("x", {}, { onProgress: () => who === "sink" ? close : Effect.void }))
+          Effect.exit(session.callTool("x", {}, { onProgress: () => actor === "progress" ? close : Effect.void }))
         )
         yield* settled
         yield* made.raw.say(
@@ -327,12 +327,12 @@ describe("an end on purpose", () => {
           logMessage("x"),
           JsonRpc.success(99, {})
         )
-        assert.deepStrictEqual(yield* session.closed, requested, who)
-        assert.isTrue(Exit.isFailure(yield* Fiber.join(calling)), who)
+        assert.deepStrictEqual(yield* session.closed, requested, actor)
+        assert.isTrue(Exit.isFailure(yield* Fiber.join(calling)), actor)
       }
     }))
 
-  it.effect("closing while a request is with a transport that makes it wait", () =>
+  it.effect("a request that the transport makes wait is sent while the session closes, and cancelled", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
       link.stall()
@@ -342,7 +342,7 @@ describe("an end on purpose", () => {
       const close = yield* start(session.close)
       for (const fiber of [handed, waiting]) assert.deepStrictEqual(yield* reasonOf(fiber), closedFor(requested))
       yield* settled
-      assert.isUndefined(close.pollUnsafe(), "what was handed over may still get out")
+      assert.isUndefined(close.pollUnsafe(), "a request that was handed over can still be sent")
       link.recover()
       yield* settled
       assert.deepStrictEqual(yield* Fiber.join(close), requested)
@@ -350,7 +350,7 @@ describe("an end on purpose", () => {
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("closing while a request is with a transport that never takes it", () =>
+  it.effect("a request that the transport never sends does not delay the close beyond gracefulCloseTimeout", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(
@@ -369,7 +369,7 @@ describe("an end on purpose", () => {
       assert.isTrue(raw.ended())
     }))
 
-  it.effect("a log that waits for room when the session ends is told that it ended", () =>
+  it.effect("a log message that waits for room fails with the close reason", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 1, gracefulCloseTimeout: 0 } }
@@ -377,16 +377,16 @@ describe("an end on purpose", () => {
       yield* introduce(raw)
       link.stall()
       const log = (data: string) => session.log({ level: "info", data })
-      yield* log("with the transport")
-      yield* log("in the room")
-      const waiting = yield* start(log("outside"))
+      yield* log("in the transport")
+      yield* log("in the outbox")
+      const waiting = yield* start(log("waiting"))
       yield* settled
       assert.isUndefined(waiting.pollUnsafe())
       yield* session.close
       assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested))
     }))
 
-  it.effect("a log that is with the transport when the session ends is told that it ended, not interrupted", () =>
+  it.effect("a log message that the transport makes wait fails with the close reason, and is not interrupted", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 0, gracefulCloseTimeout: 0 } }
@@ -399,13 +399,13 @@ describe("an end on purpose", () => {
       yield* session.close
       const exit = yield* Fiber.await(waiting)
       assert.isTrue(Exit.isFailure(exit))
-      assert.isFalse(Exit.hasInterrupts(exit), "an interruption that nobody asked for")
+      assert.isFalse(Exit.hasInterrupts(exit), "the caller was not interrupted")
       assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested))
     }))
 })
 
-describe("the first reason stays", () => {
-  const ways: ReadonlyArray<readonly [string, (link: Link.Link) => void, CloseReason.CloseReason["_tag"]]> = [
+describe("the first close reason stays", () => {
+  const failures: ReadonlyArray<readonly [string, (link: Link.Link) => void, CloseReason.CloseReason["_tag"]]> = [
     ["the peer's end", (link) => link.endReading(), "PeerEnded"],
     ["a failed read", (link) => link.breakReading(Link.readFailed), "TransportFailed"],
     ["a failed write", (link) => {
@@ -414,14 +414,14 @@ describe("the first reason stays", () => {
     }, "TransportFailed"]
   ]
 
-  for (const [what, breakIt] of ways) {
-    it.effect(`${what} does not change why this side closes`, () =>
+  for (const [what, breakLink] of failures) {
+    it.effect(`${what} does not change the reason of a close by this side`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.sleep(1000))
         const { link, record, session } = yield* serving(effect)
         const close = yield* start(session.close)
         yield* settled
-        breakIt(link)
+        breakLink(link)
         yield* TestClock.adjust(1000)
         assert.deepStrictEqual(yield* Fiber.join(close), requested)
         assert.strictEqual(closedEvents(record).length, 1)
@@ -429,13 +429,13 @@ describe("the first reason stays", () => {
         assert.deepStrictEqual(seen, ["began", what === "the peer's end" ? "finished" : "interrupted"])
       }))
 
-    it.effect(`closing does not change that it was ${what}`, () =>
+    it.effect(`a close does not change the reason of ${what}`, () =>
       Effect.gen(function*() {
         const { link, record, session } = yield* serving(
           Effect.uninterruptible(Effect.as(Effect.sleep(500), text("x"))),
           0
         )
-        breakIt(link)
+        breakLink(link)
         yield* settled
         const state = yield* session.state
         assert.strictEqual(state._tag, "Closing")

@@ -5,74 +5,74 @@ import * as Effect from "effect/Effect"
 import * as RawServer from "./support/RawServer.ts"
 import { client } from "./support/sessions.ts"
 
-describe("both sides' transports", () => {
-  it.effect("are told of what was negotiated, once, before anything else is said under it", () =>
+describe("the transports of both sides", () => {
+  it.effect("receive the negotiated profile once, before the next message is sent", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const told: Array<string> = []
-      const telling = (who: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+      const seen: Array<string> = []
+      const recording = (side: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
         connect: Effect.map(end.connect, (connection) => ({
           ...connection,
           send: (outbound) => {
-            told.push(`${who} ${"method" in outbound.message ? outbound.message.method : "answers"}`)
+            seen.push(`${side} ${"method" in outbound.message ? outbound.message.method : "responds"}`)
             return connection.send(outbound)
           },
           onHandshake: ({ info, revision }) => {
-            told.push(`${who} knows ${info?.name} ${revision}`)
+            seen.push(`${side} knows ${info?.name} ${revision}`)
           }
         }))
       })
       yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(
-        Effect.provideService(Transport.Transport, telling("server", pair.server))
+        Effect.provideService(Transport.Transport, recording("server", pair.server))
       )
-      const session = yield* client(telling("client", pair.client), { revisions: ["2025-06-18"] })
+      const session = yield* client(recording("client", pair.client), { revisions: ["2025-06-18"] })
       yield* session.ping()
-      assert.deepStrictEqual(told.filter((line) => line.startsWith("client")), [
+      assert.deepStrictEqual(seen.filter((line) => line.startsWith("client")), [
         "client initialize",
         "client knows s 2025-06-18",
         "client notifications/initialized",
         "client ping"
       ])
-      assert.deepStrictEqual(told.filter((line) => line.startsWith("server knows")), ["server knows test 2025-06-18"])
-      assert.deepStrictEqual(told.filter((line) => line === "server answers").length, 2)
+      assert.deepStrictEqual(seen.filter((line) => line.startsWith("server knows")), ["server knows test 2025-06-18"])
+      assert.deepStrictEqual(seen.filter((line) => line === "server responds").length, 2)
     }))
 
-  it.effect("are told nothing where nothing was negotiated", () =>
+  it.effect("receive no profile if the handshake fails", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       yield* RawServer.make(pair.server, () => [
         JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "1999-01-01" }))
       ])
-      let told = 0
+      let calls = 0
       yield* Effect.flip(client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
           onHandshake: () => {
-            told++
+            calls++
           }
         }))
       }))
-      assert.strictEqual(told, 0)
+      assert.strictEqual(calls, 0)
     }))
 
-  it.effect("are told why their session ends, once, before their scope closes", () =>
+  it.effect("receive the close reason once, before their scope closes", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const told: Array<string> = []
-      const telling = (who: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+      const seen: Array<string> = []
+      const recording = (side: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
         connect: Effect.gen(function*() {
           const connection = yield* end.connect
-          yield* Effect.addFinalizer(() => Effect.sync(() => told.push(`${who} closes`)))
-          return { ...connection, onSessionEnd: ({ _tag }) => void told.push(`${who}: ${_tag}`) }
+          yield* Effect.addFinalizer(() => Effect.sync(() => seen.push(`${side} closes`)))
+          return { ...connection, onSessionEnd: ({ _tag }) => void seen.push(`${side}: ${_tag}`) }
         })
       })
       const server = yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(
-        Effect.provideService(Transport.Transport, telling("server", pair.server))
+        Effect.provideService(Transport.Transport, recording("server", pair.server))
       )
-      const session = yield* client(telling("client", pair.client))
+      const session = yield* client(recording("client", pair.client))
       yield* session.close
       yield* server.closed
-      assert.deepStrictEqual(told.filter((line) => line.startsWith("client")), ["client: Requested", "client closes"])
-      assert.deepStrictEqual(told.filter((line) => line.startsWith("server")), ["server: PeerEnded", "server closes"])
+      assert.deepStrictEqual(seen.filter((line) => line.startsWith("client")), ["client: Requested", "client closes"])
+      assert.deepStrictEqual(seen.filter((line) => line.startsWith("server")), ["server: PeerEnded", "server closes"])
     }))
 })

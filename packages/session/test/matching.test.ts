@@ -17,9 +17,9 @@ import {
 } from "./support/sessions.ts"
 import { answered, waiting } from "./support/waitingCall.ts"
 
-describe("matching", () => {
+describe("the matching of responses at a client", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[MSG-07] answers in another order than the questions (${form})`, () =>
+    it.effect(`[MSG-07] responses complete their requests in any order (${form})`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawServer({ pair })
         const calls = yield* Effect.forEach([1, 2, 3, 4, 5], () => start(session.callTool("x")))
@@ -32,28 +32,28 @@ describe("matching", () => {
       }))
   }
 
-  const strange: ReadonlyArray<readonly [string, unknown, "Unknown" | "NoId" | "Malformed"]> = [
-    ["an id that was never given out", answered(2), "Unknown"],
+  const unmatched: ReadonlyArray<readonly [string, unknown, "Unknown" | "NoId" | "Malformed"]> = [
+    ["an unused id", answered(2), "Unknown"],
     ["a negative id", answered(-1), "Unknown"],
     ["the id as a string", JsonRpc.success("1", text("wrong")), "Unknown"],
-    ["a name that every object has", JsonRpc.success("__proto__", text("wrong")), "Unknown"],
+    ["`__proto__` as id", JsonRpc.success("__proto__", text("wrong")), "Unknown"],
     ["an error for the id as a string", JsonRpc.failure("1", McpError.invalidRequest("wrong")), "Unknown"],
-    ["an error with a null id", JsonRpc.failure(null, McpError.invalidRequest("what?")), "NoId"],
-    ["an error without an id", JsonRpc.failure(undefined, McpError.invalidRequest("what?")), "NoId"],
+    ["an error with a null id", JsonRpc.failure(null, McpError.invalidRequest("no id")), "NoId"],
+    ["an error without an id", JsonRpc.failure(undefined, McpError.invalidRequest("no id")), "NoId"],
     ["a result with a null id", { jsonrpc: "2.0", id: null, result: text("wrong") }, "Malformed"],
     ["a result without an id", { jsonrpc: "2.0", result: text("wrong") }, "Malformed"],
     ["a fractional id", { jsonrpc: "2.0", id: 1.5, result: text("wrong") }, "Malformed"],
-    ["an id that is a list", { jsonrpc: "2.0", id: [1], result: text("wrong") }, "Malformed"],
+    ["an array as id", { jsonrpc: "2.0", id: [1], result: text("wrong") }, "Malformed"],
     ["an error whose id is an object", { jsonrpc: "2.0", id: {}, error: { code: 1, message: "" } }, "Malformed"],
-    ["an id that is true", { jsonrpc: "2.0", id: true, result: text("wrong") }, "Malformed"],
+    ["`true` as id", { jsonrpc: "2.0", id: true, result: text("wrong") }, "Malformed"],
     ["a method as well", { jsonrpc: "2.0", id: 1, method: "ping", result: text("wrong") }, "Malformed"],
     ["a batch of two", [answered(1, "wrong"), answered(1, "wrong")], "Malformed"],
     ["null", null, "Malformed"],
     ["a number", 1, "Malformed"]
   ]
 
-  for (const [what, frame, kind] of strange) {
-    it.effect(`[MSG-08] [MSG-10] law 3: a response with ${what} changes nothing, is not answered, and is seen`, () =>
+  for (const [what, frame, kind] of unmatched) {
+    it.effect(`[MSG-08] [MSG-10] law 3: a response with ${what} changes nothing, gets no reply, and is reported`, () =>
       Effect.gen(function*() {
         const { fiber, raw, record, saidSince, session } = yield* waiting()
         yield* raw.say(frame)
@@ -74,10 +74,10 @@ describe("matching", () => {
       }))
   }
 
-  it.effect("law 3: a response that comes before its question is none", () =>
+  it.effect("law 3: a response before its request is unmatched", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
-      yield* raw.say(answered(1, "prophecy"))
+      yield* raw.say(answered(1, "early"))
       const fiber = yield* start(session.callTool("x"))
       yield* settled
       assert.isUndefined(fiber.pollUnsafe())
@@ -86,16 +86,16 @@ describe("matching", () => {
       assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
     }))
 
-  it.effect("law 3: a response to a request that the transport was not given yet is none", () =>
+  it.effect("law 3: a response to a request that the transport has not received is unmatched", () =>
     Effect.gen(function*() {
       const { link, record, session } = yield* withRawServer()
       link.stall()
       const first = yield* start(session.ping())
       const second = yield* start(session.callTool("x"))
       yield* settled
-      link.deliver(answered(2, "prophecy"))
+      link.deliver(answered(2, "early"))
       yield* settled
-      assert.isUndefined(second.pollUnsafe(), "a guess became the answer")
+      assert.isUndefined(second.pollUnsafe(), "a response to an unsent request completed it")
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
       link.recover()
       link.deliver(JsonRpc.success(1, {}))
@@ -104,7 +104,7 @@ describe("matching", () => {
       yield* Fiber.join(first)
     }))
 
-  it.effect("the table is empty after every kind of end", () =>
+  it.effect("the table is empty after every end of a request", () =>
     Effect.gen(function*() {
       const { client, links } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")), wait: Effect.never, die: Effect.die("x") })
@@ -124,15 +124,15 @@ describe("matching", () => {
     }))
 })
 
-describe("matching on the server's side", () => {
-  it.effect("law 3: responses to nothing change nothing, before the handshake and after", () =>
+describe("the matching of responses at a server", () => {
+  it.effect("law 3: unmatched responses change nothing, before the handshake and after it", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
       yield* raw.send(JsonRpc.success(1, {}))
       yield* introduce(raw)
       yield* raw.send(JsonRpc.success(1, {}))
       yield* raw.send(JsonRpc.success(0, {}))
-      yield* raw.send(JsonRpc.failure(null, McpError.invalidRequest("what?")))
+      yield* raw.send(JsonRpc.failure(null, McpError.invalidRequest("no id")))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), [
         "Unknown",
@@ -149,7 +149,7 @@ describe("matching on the server's side", () => {
       yield* Fiber.join(ping)
     }))
 
-  it.effect("[MSG-05] both sides count for themselves: the same id in both directions is two exchanges", () =>
+  it.effect("[MSG-05] each side has its own ids: the same id in both directions is two exchanges", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
       yield* introduce(raw)

@@ -25,8 +25,8 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("the peer's end", () => {
-  it.effect("with how its process exited", () =>
+describe("a session whose peer ends", () => {
+  it.effect("closes with the exit of the peer's process", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()
       const waiting = yield* start(session.callTool("x"))
@@ -37,7 +37,7 @@ describe("the peer's end", () => {
     }))
 
   for (const { form, pair } of forms) {
-    it.effect(`law 2: one side's end is the other side's end (${form})`, () =>
+    it.effect(`law 2: closes after the other side has closed (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* connected({ handlers: tools({ wait: Effect.never }), pair })
         const waiting = yield* start(client.callTool("wait"))
@@ -48,14 +48,14 @@ describe("the peer's end", () => {
       }))
   }
 
-  it.effect("[STD-10] it is a half-close: handlers finish, and what they say still gets out", () =>
+  it.effect("[STD-10] lets handlers finish, and sends their messages and replies", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({
           slow: Effect.gen(function*() {
             yield* Effect.sleep(3000)
             yield* RequestContext.progress({ progress: 1 })
-            yield* RequestContext.log({ level: "info", data: "nearly" })
+            yield* RequestContext.log({ level: "info", data: "almost done" })
             return text("done")
           })
         }),
@@ -74,7 +74,7 @@ describe("the peer's end", () => {
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("[STD-10] printf '<initialize>\\n<call>\\n' | server answers", () =>
+  it.effect("[STD-10] answers `printf '<initialize>\\n<call>\\n' | server`", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* settled
@@ -85,7 +85,7 @@ describe("the peer's end", () => {
       assert.deepStrictEqual(names(yield* raw.pending), [0, 1])
     }))
 
-  it.effect("[STD-10] replies that wait for a slow transport get out, too", () =>
+  it.effect("[STD-10] sends replies that wait for a slow transport", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -102,38 +102,38 @@ describe("the peer's end", () => {
       assert.deepStrictEqual(names(yield* raw.pending), [1, 2, 3])
     }))
 
-  it.effect("law 1: handlers that need the peer fail at once, those that do not may finish", () =>
+  it.effect("law 1: fails requests of handlers at once, and lets other handlers finish", () =>
     Effect.gen(function*() {
-      const asked: Array<unknown> = []
-      const ask = (words: string) =>
+      const failures: Array<unknown> = []
+      const ping = (when: string) =>
         Effect.gen(function*() {
           const { request } = yield* RequestContext.RequestContext
           const { reason } = yield* Effect.orDie(Effect.flip(request("ping", {})))
-          asked.push([words, reason])
+          failures.push([when, reason])
         })
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({
-          asks: Effect.as(ask("before"), text("asked")),
-          "asks later": Effect.as(Effect.andThen(Effect.sleep(1000), ask("after")), text("asked later"))
+          pings: Effect.as(ping("before"), text("failed")),
+          "pings later": Effect.as(Effect.andThen(Effect.sleep(1000), ping("after")), text("failed later"))
         }),
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
       yield* introduce(raw)
-      link.deliver(call(1, "asks"))
-      link.deliver(call(2, "asks later"))
+      link.deliver(call(1, "pings"))
+      link.deliver(call(2, "pings later"))
       yield* settled
       assert.deepStrictEqual(names(yield* raw.pending), ["ping"])
       link.endReading()
       yield* settled
-      assert.deepStrictEqual(asked, [["before", closedFor(peerEnded)]])
+      assert.deepStrictEqual(failures, [["before", closedFor(peerEnded)]])
       assert.deepStrictEqual(names(yield* raw.pending), [1])
       yield* TestClock.adjust(1000)
-      assert.deepStrictEqual(asked.slice(1), [["after", closedFor(peerEnded)]])
+      assert.deepStrictEqual(failures.slice(1), [["after", closedFor(peerEnded)]])
       assert.deepStrictEqual(names(yield* raw.pending), [2])
       yield* session.closed
     }))
 
-  it.effect("[STD-10] a handler that takes too long is interrupted", () =>
+  it.effect("[STD-10] interrupts a handler after gracefulCloseTimeout", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep("1 minute"))
       const { link, raw, session } = yield* serving(effect)
@@ -147,7 +147,7 @@ describe("the peer's end", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("to close a session whose peer has ended hurries it, and the reason stays", () =>
+  it.effect("ends at once if this side closes it, and keeps its reason", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.never)
       const { link, session } = yield* serving(effect)
@@ -157,26 +157,26 @@ describe("the peer's end", () => {
       assert.deepStrictEqual(seen, ["began", "interrupted"])
     }))
 
-  it.effect("the last words of a server are heard: what is told already is handled to the end", () =>
+  it.effect("handles notifications that arrived before the end", () =>
     Effect.gen(function*() {
-      const heard: Array<unknown> = []
+      const handled: Array<unknown> = []
       const { raw, session } = yield* withRawServer({
         client: {
           handlers: {
             "notifications/message": ({ data }) =>
-              Effect.andThen(Effect.sleep(100), Effect.sync(() => heard.push(data)))
+              Effect.andThen(Effect.sleep(100), Effect.sync(() => handled.push(data)))
           },
           limits: { gracefulCloseTimeout: "5 seconds" }
         }
       })
-      yield* raw.say(logMessage("the disk is full"), logMessage("good bye"))
+      yield* raw.say(logMessage("first"), logMessage("last"))
       yield* raw.end
       yield* TestClock.adjust(200)
       assert.deepStrictEqual(yield* session.closed, peerEnded)
-      assert.deepStrictEqual(heard, ["the disk is full", "good bye"])
+      assert.deepStrictEqual(handled, ["first", "last"])
     }))
 
-  it.effect("ServerSession.serve runs until the session has closed, and says why", () =>
+  it.effect("ends ServerSession.serve, which returns the close reason", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const serving = yield* start(

@@ -22,14 +22,14 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("races", () => {
-  it.effect("[CAN-04] law 8: a handler whose own doing gets it cancelled, before it first waits, is interrupted", () =>
+describe("races with cancellations", () => {
+  it.effect("[CAN-04] law 8: a handler that causes its own cancellation while it starts is interrupted", () =>
     Effect.gen(function*() {
       let cancel = () => {}
       const { seen, effect } = traced(Effect.never)
       const { link, raw, record, session } = yield* withRawClient({
         handlers: tools({
-          rash: Effect.suspend(() => {
+          x: Effect.suspend(() => {
             cancel()
             return effect
           })
@@ -37,7 +37,7 @@ describe("races", () => {
       })
       cancel = () => link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* introduce(raw)
-      link.deliver(call(1, "rash"))
+      link.deliver(call(1, "x"))
       yield* settled
       assert.notInclude(seen, "finished")
       assert.strictEqual(record.of("Cancelled").length, 1)
@@ -45,7 +45,7 @@ describe("races", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("[CAN-05] [CAN-07] a cancellation behind the reply is ignored", () =>
+  it.effect("[CAN-05] [CAN-07] a cancellation after the reply is ignored", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* introduce(raw)
@@ -56,20 +56,20 @@ describe("races", () => {
       assert.deepStrictEqual(record.of("CancelIgnored").map(({ id }) => id), [1])
     }))
 
-  it.effect("[CAN-04] [CAN-07] a reply behind the cancellation is not sent, though the handler would not stop", () =>
+  it.effect("[CAN-04] [CAN-07] the reply of a cancelled handler that cannot be interrupted is not sent", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({
         handlers: tools({ x: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) })
       })
       yield* introduce(raw)
       yield* raw.send(call(1, "x"))
-      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "enough" }))
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "not needed" }))
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
       yield* TestClock.adjust(100)
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.deepStrictEqual(record.of("Cancelled"), [
-        { _tag: "Cancelled", method: "tools/call", id: 1, reason: "enough" }
+        { _tag: "Cancelled", method: "tools/call", id: 1, reason: "not needed" }
       ])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
@@ -78,12 +78,12 @@ describe("races", () => {
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({
-          stubborn: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("old"))),
+          slow: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("old"))),
           x: Effect.succeed(text("new"))
         })
       })
       yield* introduce(raw)
-      yield* raw.send(call(1, "stubborn"))
+      yield* raw.send(call(1, "slow"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* raw.send(call(1, "x"))
       yield* TestClock.adjust(100)
@@ -91,7 +91,7 @@ describe("races", () => {
       assert.deepStrictEqual<ReadonlyArray<unknown>>(yield* raw.pending, [JsonRpc.success(1, text("new"))])
     }))
 
-  it.effect("[CAN-07] law 5: a duplicate id is refused, and the first one's cancellation still finds it", () =>
+  it.effect("[CAN-07] law 5: a duplicate id is rejected, and the first request can still be cancelled", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.never)
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: effect }) })
@@ -109,7 +109,7 @@ describe("races", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("[PING-01] law 5: a ping with an id in flight is refused, one with params that are none, too", () =>
+  it.effect("[PING-01] law 5: a ping with an id in flight, or with invalid params, is rejected", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
       yield* introduce(raw)
@@ -123,7 +123,7 @@ describe("races", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
     }))
 
-  it.effect("[CAN-05] [CAN-09] cancellations that are none, or of the handshake, do nothing", () =>
+  it.effect("[CAN-05] [CAN-09] invalid cancellations, and a cancellation of initialize, have no effect", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.never)
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ wait: effect }) })
@@ -142,7 +142,7 @@ describe("races", () => {
       assert.strictEqual(record.of("Cancelled").length, 0)
     }))
 
-  it.effect("[CAN-06] [CAN-07] an answer that crosses the cancellation is late, and the caller is interrupted", () =>
+  it.effect("[CAN-06] [CAN-07] a response that crosses the cancellation is reported as late", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer({
         script: (message) =>
@@ -158,7 +158,7 @@ describe("races", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("[CAN-01] [CAN-07] a caller that leaves behind the answer cancels nothing", () =>
+  it.effect("[CAN-01] [CAN-07] a caller that is interrupted after the response cancels nothing", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
@@ -173,7 +173,7 @@ describe("races", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("[CAN-04] law 8: interrupting the caller cancels once, on either side", () =>
+  it.effect("[CAN-04] law 8: an interruption of the caller sends one cancellation", () =>
     Effect.gen(function*() {
       const { client, links, records, server } = yield* connected({ handlers: tools({ wait: Effect.never }) })
       const calling = yield* start(client.callTool("wait"))
@@ -192,10 +192,10 @@ describe("races", () => {
       ])
     }))
 
-  it.effect("law 9: a sink that dies fails its call only, which is cancelled", () =>
+  it.effect("law 9: a consumer of progress that dies fails only its call, which is cancelled", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
-      const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.die("a bug") }))
+      const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.die("broken") }))
       yield* settled
       yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
       const exit = yield* Fiber.await(calling)
@@ -206,13 +206,13 @@ describe("races", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("law 9: a sink that throws does no more than one that dies", () =>
+  it.effect("law 9: a consumer of progress that throws fails only its call", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
       const calling = yield* start(
         session.callTool("x", {}, {
           onProgress: () => {
-            throw new Error("a bug")
+            throw new Error("broken")
           }
         })
       )
@@ -222,7 +222,7 @@ describe("races", () => {
       yield* session.ping()
     }))
 
-  it.effect("law 1: the end of the session ends a call whose sink never returns", () =>
+  it.effect("law 1: the end of the session ends a call whose consumer of progress never returns", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
@@ -231,7 +231,7 @@ describe("races", () => {
       yield* session.ping()
       yield* session.close
       yield* settled
-      assert.isDefined(calling.pollUnsafe(), "the call outlives its session")
+      assert.isDefined(calling.pollUnsafe(), "the call has not ended with its session")
       assert.deepStrictEqual(yield* reasonOf(calling), closedFor(requested))
     }))
 })

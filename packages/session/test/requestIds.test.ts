@@ -8,21 +8,21 @@ import { introduce, settled, withRawClient } from "./support/sessions.ts"
 const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
 describe("the ids of a server's requests", () => {
-  it.effect("[MSG-03] [MSG-04] [MSG-05] no id is used twice, whatever became of its request", () =>
+  it.effect("[MSG-03] [MSG-04] [MSG-05] no request id is used twice, whatever the outcome of its request", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* introduce(raw)
       const answered = yield* start(session.ping())
       yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(answered)
-      const refused = yield* start(Effect.flip(session.ping()))
+      const rejected = yield* start(Effect.flip(session.ping()))
       yield* raw.send(JsonRpc.failure(2, McpError.invalidRequest("no")))
-      yield* Fiber.join(refused)
+      yield* Fiber.join(rejected)
       yield* Fiber.interrupt(yield* start(session.ping()))
       const late = yield* start(Effect.flip(session.ping({ timeout: 10 })))
       yield* TestClock.adjust(10)
       yield* Fiber.join(late)
-      // One that is built and not sent takes an id as well.
+      // A request that is built and not sent uses an id as well.
       const built = session.buildCreateMessage({ messages: [], maxTokens: 1 })
       yield* start(session.ping())
       yield* settled

@@ -23,7 +23,7 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-const askForRoots = (session: ServerSession.ServerSessionShape, options?: { readonly timeout?: number }) =>
+const requestRoots = (session: ServerSession.ServerSessionShape, options?: { readonly timeout?: number }) =>
   session.listRoots(options)
 
 const root = (name: string) => ({ roots: [{ uri: `file:///${name}` }] })
@@ -33,12 +33,12 @@ const withRoots = (protocolVersion: string = Revision.latest) =>
 
 describe("a server's handshake", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[INIT-04] [INIT-07] what it answers (${form})`, () =>
+    it.effect(`[INIT-04] [INIT-07] responds with the requested revision and its description (${form})`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient({
           pair,
           handlers: tools({}),
-          server: { instructions: "Ask nicely.", capabilities: { logging: {} } }
+          server: { instructions: "Call add.", capabilities: { logging: {} } }
         })
         const answer = yield* introduce(raw, "2025-03-26")
         assert.deepStrictEqual<unknown>(answer, {
@@ -48,7 +48,7 @@ describe("a server's handshake", () => {
             protocolVersion: "2025-03-26",
             capabilities: { tools: {}, logging: {} },
             serverInfo: info,
-            instructions: "Ask nicely."
+            instructions: "Call add."
           }
         })
         const profile = yield* session.profile
@@ -57,9 +57,9 @@ describe("a server's handshake", () => {
       }))
   }
 
-  it.effect("keeps the revision that was asked for, and the metadata of initialize, as far as they are small", () =>
+  it.effect("the session stores the requested revision and the metadata of initialize, up to a size", () =>
     Effect.gen(function*() {
-      const opened = Effect.fnUntraced(function*(protocolVersion: string, _meta?: object) {
+      const storedAfter = Effect.fnUntraced(function*(protocolVersion: string, _meta?: object) {
         const { raw, session } = yield* withRawClient()
         const waiting = yield* start(session.requestedRevision)
         yield* settled
@@ -74,26 +74,26 @@ describe("a server's handshake", () => {
         assert.strictEqual((yield* session.profile).revision, Revision.latest)
         return [yield* Fiber.join(waiting), yield* session.initializeMeta]
       })
-      assert.deepStrictEqual(yield* opened(Revision.latest), [Revision.latest, undefined])
-      assert.deepStrictEqual(yield* opened("2099-01-01", { "example.org/a": [1] }), ["2099-01-01", {
+      assert.deepStrictEqual(yield* storedAfter(Revision.latest), [Revision.latest, undefined])
+      assert.deepStrictEqual(yield* storedAfter("2099-01-01", { "example.org/a": [1] }), ["2099-01-01", {
         "example.org/a": [1]
       }])
-      const [revision, meta] = yield* opened("x".repeat(1000), { a: Array.from({ length: 200 }, () => []) })
+      const [revision, meta] = yield* storedAfter("x".repeat(1000), { a: Array.from({ length: 200 }, () => []) })
       assert.deepStrictEqual([String(revision).length, meta], [64, undefined])
     }))
 
-  it.effect("[INIT-05] [INIT-04] only the revisions it was given count; else it answers the newest of them", () =>
+  it.effect("[INIT-05] [INIT-04] responds with the newest revision of its options instead of an unsupported one", () =>
     Effect.gen(function*() {
-      for (const asked of ["2025-11-25", "1999-01-01", "2025-03-26"]) {
+      for (const requested of ["2025-11-25", "1999-01-01", "2025-03-26"]) {
         const { raw } = yield* withRawClient({ server: { revisions: ["2024-11-05", "2025-06-18", "2025-03-26"] } })
-        const answer = yield* introduce(raw, asked)
-        assert.include(JSON.stringify(answer), asked === "2025-03-26" ? "2025-03-26" : "2025-06-18")
+        const answer = yield* introduce(raw, requested)
+        assert.include(JSON.stringify(answer), requested === "2025-03-26" ? "2025-03-26" : "2025-06-18")
       }
     }))
 
-  it.effect("a handler that is undefined is none", () =>
+  it.effect("a handler that is undefined counts as absent", () =>
     Effect.gen(function*() {
-      // The types of handlers have no room for it, but those who write without types do it.
+      // The types of handlers do not allow this, but programs without types do it.
       const handlers: object = { ...tools({}), "tools/call": undefined }
       const { raw } = yield* withRawClient({ handlers })
       yield* introduce(raw)
@@ -105,9 +105,9 @@ describe("a server's handshake", () => {
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(call("r", "x"))
-      const refused = yield* raw.response
-      assert.deepStrictEqual([refused.id, codeOf(refused)], ["r", ErrorCode.InvalidRequest])
-      assert.include(JSON.stringify(refused), "Server not initialized")
+      const rejected = yield* raw.response
+      assert.deepStrictEqual([rejected.id, codeOf(rejected)], ["r", ErrorCode.InvalidRequest])
+      assert.include(JSON.stringify(rejected), "Server not initialized")
       yield* raw.send(JsonRpc.request("p", "ping", undefined))
       assert.deepStrictEqual(yield* raw.response, { jsonrpc: "2.0", id: "p", result: {} })
       yield* raw.send(initialized)
@@ -126,7 +126,7 @@ describe("a server's handshake", () => {
       assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
     }))
 
-  it.effect("[INIT-02] a bad initialize is told what does not fit, and the next one may", () =>
+  it.effect("[INIT-02] an initialize with invalid params is rejected with -32602, and the next one succeeds", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
       for (const params of [undefined, {}, { ...initialize().params, clientInfo: { name: 1 } }]) {
@@ -140,7 +140,7 @@ describe("a server's handshake", () => {
       assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
     }))
 
-  it.effect("law 6: a second initialize, good or bad, is refused and changes nothing", () =>
+  it.effect("law 6: a second initialize, valid or invalid, is rejected with -32600 and changes nothing", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
       yield* introduce(raw, "2025-06-18")
@@ -158,7 +158,7 @@ describe("a server's handshake", () => {
       ])
     }))
 
-  it.effect("[INIT-10] the strict policy refuses requests until the client has said initialized", () =>
+  it.effect("[INIT-10] with requireInitialized, requests before initialized are rejected", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -167,9 +167,9 @@ describe("a server's handshake", () => {
       yield* raw.send(initialize())
       yield* raw.response
       yield* raw.send(call(1, "x"))
-      const refused = yield* raw.response
-      assert.deepStrictEqual([refused.id, codeOf(refused)], [1, ErrorCode.InvalidRequest])
-      assert.include(JSON.stringify(refused), "Server not initialized")
+      const rejected = yield* raw.response
+      assert.deepStrictEqual([rejected.id, codeOf(rejected)], [1, ErrorCode.InvalidRequest])
+      assert.include(JSON.stringify(rejected), "Server not initialized")
       yield* raw.send(JsonRpc.request(2, "ping", undefined))
       assert.isFalse(JsonRpc.isFailure(yield* raw.response))
       assert.strictEqual((yield* session.state)._tag, "Negotiated")
@@ -178,7 +178,7 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual<unknown>(yield* raw.response, { jsonrpc: "2.0", id: 3, result: text("x") })
     }))
 
-  it.effect("[INIT-10] the usual policy takes a first request for initialized, and a ping not", () =>
+  it.effect("[INIT-10] by default, a first request counts as initialized, and a ping does not", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(initialize())
@@ -191,7 +191,7 @@ describe("a server's handshake", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("[INIT-10] [PING-01] a server may ping before initialize", () =>
+  it.effect("[INIT-10] [PING-01] the server can send a ping before initialize", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       const ping = yield* start(session.ping())
@@ -201,13 +201,13 @@ describe("a server's handshake", () => {
       assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
     }))
 
-  it.effect("[INIT-10] requests are held until the client says initialized", () =>
+  it.effect("[INIT-10] requests are held until the client sends initialized", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const early = yield* start(askForRoots(session))
+      const early = yield* start(requestRoots(session))
       yield* raw.send(withRoots())
       yield* raw.response
-      const later = yield* start(askForRoots(session))
+      const later = yield* start(requestRoots(session))
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.strictEqual((yield* session.inFlight).sent, 2)
@@ -219,17 +219,17 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual([yield* Fiber.join(early), yield* Fiber.join(later)], [root("one"), root("two")])
     }))
 
-  it.effect("[INIT-10] requests are released by a first request, ahead of its reply", () =>
+  it.effect("[INIT-10] a first request releases held requests, which are sent before its reply", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(withRoots())
       yield* raw.response
-      yield* start(askForRoots(session))
+      yield* start(requestRoots(session))
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(names(yield* raw.pending), ["roots/list", 1])
     }))
 
-  it.effect("[INIT-10] the strict policy does not release them for a request", () =>
+  it.effect("[INIT-10] with requireInitialized, a request does not release held requests", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -237,17 +237,17 @@ describe("a server's handshake", () => {
       })
       yield* raw.send(withRoots())
       yield* raw.response
-      yield* start(askForRoots(session))
+      yield* start(requestRoots(session))
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(names(yield* raw.pending), [1])
       yield* raw.send(initialized)
       assert.deepStrictEqual(names(yield* raw.pending), ["roots/list"])
     }))
 
-  it.effect("[TMO-02] the timeout of a held request counts, and then neither it nor a cancellation is sent", () =>
+  it.effect("[TMO-02] a held request can time out; neither it nor a cancellation is sent then", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* start(Effect.flip(askForRoots(session, { timeout: 1000 })))
+      const held = yield* start(Effect.flip(requestRoots(session, { timeout: 1000 })))
       yield* raw.send(withRoots())
       yield* raw.response
       yield* TestClock.adjust(999)
@@ -263,7 +263,7 @@ describe("a server's handshake", () => {
   it.effect("[CAN-01] a held request whose caller is interrupted is never sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* start(askForRoots(session))
+      const held = yield* start(requestRoots(session))
       yield* Fiber.interrupt(held)
       yield* raw.send(withRoots())
       yield* raw.response
@@ -272,44 +272,44 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("law 3: a response to a request that is still held is no response to it", () =>
+  it.effect("law 3: a response with the id of a held request does not complete it", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
-      const held = yield* start(askForRoots(session))
+      const held = yield* start(requestRoots(session))
       yield* raw.send(withRoots())
       yield* raw.response
-      yield* raw.send(JsonRpc.success(1, root("guessed")))
+      yield* raw.send(JsonRpc.success(1, root("early")))
       yield* settled
-      assert.isUndefined(held.pollUnsafe(), "a guess became the answer")
+      assert.isUndefined(held.pollUnsafe(), "a response to an unsent request completed it")
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
       yield* raw.send(initialized)
       assert.deepStrictEqual(names(yield* raw.pending), ["roots/list"])
-      yield* raw.send(JsonRpc.success(1, root("given")))
-      assert.deepStrictEqual(yield* Fiber.join(held), root("given"))
+      yield* raw.send(JsonRpc.success(1, root("late")))
+      assert.deepStrictEqual(yield* Fiber.join(held), root("late"))
     }))
 
-  it.effect("[INIT-15] [ROOT-01] a held request that the client turns out not to support is never sent", () =>
+  it.effect("[INIT-15] [ROOT-01] a held request that the client does not support fails and is not sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* start(Effect.flip(askForRoots(session)))
+      const held = yield* start(Effect.flip(requestRoots(session)))
       yield* introduce(raw)
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
       const exit = held.pollUnsafe()
-      assert.isDefined(exit, "it waits for an answer that it must not ask for")
+      assert.isDefined(exit, "it waits for a response although it cannot be sent")
       assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "MissingCapability", capability: "roots" })
     }))
 
   it.effect("held requests fail when the session ends", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      const held = yield* start(Effect.flip(askForRoots(session)))
+      const held = yield* start(Effect.flip(requestRoots(session)))
       yield* session.close
       assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("[INIT-10] [LOG-01] log messages are not held, but there is none in AwaitingInitialize", () =>
+  it.effect("[INIT-10] [LOG-01] log messages are not held; in AwaitingInitialize they fail", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: {} } } })
       const early = yield* Effect.flip(session.log({ level: "info", data: "early" }))
@@ -324,7 +324,7 @@ describe("a server's handshake", () => {
       })
     }))
 
-  it.effect("[INIT-16] a server that was told to waits only so long for initialize", () =>
+  it.effect("[INIT-16] with initializeTimeout, a session without initialize closes", () =>
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawClient({
         server: { limits: { initializeTimeout: "10 seconds" } }
@@ -340,7 +340,7 @@ describe("a server's handshake", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("[INIT-16] an initialize in time is in time for good", () =>
+  it.effect("[INIT-16] after initialize, initializeTimeout has no effect", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { limits: { initializeTimeout: "10 seconds" } } })
       yield* TestClock.adjust(9999)
@@ -350,7 +350,7 @@ describe("a server's handshake", () => {
       assert.strictEqual((yield* session.state)._tag, "Negotiated")
     }))
 
-  it.effect("a server waits for ever, if it was not told otherwise", () =>
+  it.effect("by default, a server waits for initialize without a limit", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* TestClock.adjust("400 days")
@@ -395,16 +395,16 @@ describe("a server's handshake", () => {
       }))
   }
 
-  it.effect("a client that spoke before the server was there is heard", () =>
+  it.effect("an initialize that was sent before the server connected is answered", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const spoken = yield* start(client(pair.client))
+      const connecting = yield* start(client(pair.client))
       yield* settled
       yield* ServerSession.make(tools({}), { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
-      assert.strictEqual((yield* Fiber.join(spoken)).profile.info.name, "test")
+      assert.strictEqual((yield* Fiber.join(connecting)).profile.info.name, "test")
     }))
 
-  it.effect("requests pipelined behind initialize, in one chunk, are served", () =>
+  it.effect("requests that are pipelined after initialize are served", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* settled

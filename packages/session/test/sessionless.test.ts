@@ -1,4 +1,4 @@
-/** A session that is none: the first message is served, and nobody is remembered. What else it does, sessionlessServers.test.ts says. */
+/** `ServerSession` with the option `sessionless`. `sessionlessServers.test.ts` tests it with `SessionlessServer`. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, RequestContext, type RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,8 +13,8 @@ const sessionless = (handlers: Parameters<typeof tools>[0] = {}, revision: Revis
 
 const notSupported = { _tag: "StatelessModeNotSupported" }
 
-describe("a server without sessions", () => {
-  it.effect("serves the first message that comes, whatever it is", () =>
+describe("a ServerSession with the option sessionless", () => {
+  it.effect("serves any first message", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless({ x: Effect.succeed(text("x")) })
       yield* raw.send(call("a", "x"))
@@ -24,7 +24,7 @@ describe("a server without sessions", () => {
       assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
     }))
 
-  it.effect("knows nothing of its client but the revision it was told", () =>
+  it.effect("knows only the revision of its client", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const { raw, session } = yield* sessionless({
@@ -45,16 +45,16 @@ describe("a server without sessions", () => {
       assert.isUndefined(yield* session.initializeMeta)
     }))
 
-  it.effect("[INIT-04] [INIT-05] answers initialize, as often as it comes, and remembers none", () =>
+  it.effect("[INIT-04] [INIT-05] answers every initialize with its revision, and stores no client", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless({}, "2025-06-18")
-      for (const offered of ["2024-11-05", "2025-06-18", "2025-11-25", "1999-01-01"]) {
-        yield* raw.send(initialize(offered))
+      for (const requested of ["2024-11-05", "2025-06-18", "2025-11-25", "1999-01-01"]) {
+        yield* raw.send(initialize(requested))
         const answer = yield* raw.response
         assert.strictEqual(
           "result" in answer && typeof answer.result === "object" && answer.result !== null &&
             "protocolVersion" in answer.result && answer.result.protocolVersion,
-          // It serves in no other, whatever is offered.
+          // The server serves only this revision, whatever the client requests.
           "2025-06-18"
         )
         yield* raw.send(initialized)
@@ -63,7 +63,7 @@ describe("a server without sessions", () => {
       assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
     }))
 
-  it.effect("takes no client that introduces itself for the one that asks next, and tells its transport of none", () =>
+  it.effect("stores no client of an initialize, and passes no profile to its transport", () =>
     Effect.gen(function*() {
       const profiles: Array<unknown> = []
       const established: Array<unknown> = []
@@ -93,31 +93,34 @@ describe("a server without sessions", () => {
       assert.deepStrictEqual(established, [])
     }))
 
-  it.effect("asks nothing of its client, ping included: nothing is sent, and nobody waits", () =>
+  it.effect("sends no request, ping included: each fails with StatelessModeNotSupported", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless()
       yield* settled
       const message = { role: "user" as const, content: { type: "text" as const, text: "hi" } }
-      const misused = { role: "user" as const, content: { type: "tool_result" as const, toolUseId: "1", content: [] } }
+      const unmatchedResult = {
+        role: "user" as const,
+        content: { type: "tool_result" as const, toolUseId: "1", content: [] }
+      }
       const page = { url: "https://example.com", elicitationId: "1" }
-      const asked: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
+      const requests: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
         session.ping(),
         session.ping({ timeout: "Infinity" }),
         session.listRoots(),
         session.createMessage({ messages: [message], maxTokens: 1 }),
-        // Before anything else is looked at.
-        session.createMessage({ messages: [misused], maxTokens: 1 }),
-        session.elicitForm("Who?", { type: "object", properties: {} }),
+        // This error precedes the checks of the params.
+        session.createMessage({ messages: [unmatchedResult], maxTokens: 1 }),
+        session.elicitForm("Name?", { type: "object", properties: {} }),
         session.elicitUrl("Visit", page),
         session.request("roots/list", {})
       ]
-      for (const ask of asked) assert.deepStrictEqual((yield* Effect.flip(ask)).reason, notSupported)
+      for (const request of requests) assert.deepStrictEqual((yield* Effect.flip(request)).reason, notSupported)
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       assert.match((yield* Effect.flip(session.ping())).message, /^ping: .*without sessions/)
     }))
 
-  it.effect("tells what it has to tell", () =>
+  it.effect("sends notifications", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless()
       yield* settled
@@ -125,7 +128,7 @@ describe("a server without sessions", () => {
       assert.deepStrictEqual(names(yield* raw.pending), ["notifications/tools/list_changed"])
     }))
 
-  it.effect("ends as others do, with the requests that it serves", () =>
+  it.effect("closes like a session, and interrupts its handlers", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* sessionless({ wait: Effect.never })
       yield* raw.send(call(1, "wait"))

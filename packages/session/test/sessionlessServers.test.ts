@@ -1,4 +1,4 @@
-/** What a server without sessions does, whichever of the two it is. */
+/** The common behaviour of `SessionlessServer` and of `ServerSession` with the option `sessionless`. */
 import { Content, ErrorCode, JsonRpc, McpError, Meta, MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { Extension, RequestContext, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,31 +13,31 @@ import { servers } from "./support/withoutSession.ts"
 const batched: Revision.Revision = "2025-03-26"
 const token = { _meta: { progressToken: "t" } }
 
-describe.each(servers)("without sessions, $server", ({ make }) => {
+describe.each(servers)("a server without sessions ($server)", ({ make }) => {
   const serving = (
     byName: Parameters<typeof tools>[0] = {},
     revision: Revision.Revision = Revision.latest,
     options: Parameters<typeof make>[2] = {}
   ) => make(tools(byName), revision, { capabilities: { logging: {} }, ...options })
 
-  it.effect("serves the first message that comes, whatever it is", () =>
+  it.effect("serves any first message", () =>
     Effect.gen(function*() {
-      const { say } = yield* serving({ x: Effect.succeed(text("x")) })
-      assert.deepStrictEqual(yield* say(call("a", "x")), [JsonRpc.success("a", text("x"))])
-      assert.deepStrictEqual(yield* say(JsonRpc.request(2, "ping", undefined)), [JsonRpc.success(2, {})])
+      const { send } = yield* serving({ x: Effect.succeed(text("x")) })
+      assert.deepStrictEqual(yield* send(call("a", "x")), [JsonRpc.success("a", text("x"))])
+      assert.deepStrictEqual(yield* send(JsonRpc.request(2, "ping", undefined)), [JsonRpc.success(2, {})])
     }))
 
-  it.effect("knows nothing of its client but the revision", () =>
+  it.effect("knows only the revision of its client", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
-      const { say } = yield* serving({
+      const { send } = yield* serving({
         x: Effect.map(RequestContext.RequestContext, ({ id, method, profile }) => {
           seen.push(profile, id, method)
           return text("x")
         })
       }, "2025-06-18")
-      yield* say(initialize("2025-11-25"))
-      yield* say(call(1, "x"))
+      yield* send(initialize("2025-11-25"))
+      yield* send(call(1, "x"))
       assert.deepStrictEqual(seen, [
         { revision: "2025-06-18", capabilities: {}, info: undefined },
         1,
@@ -45,52 +45,52 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       ])
     }))
 
-  it.effect("[INIT-07] answers initialize with what it is, as often as it comes", () =>
+  it.effect("[INIT-07] answers every initialize with its description", () =>
     Effect.gen(function*() {
-      const { say } = yield* serving({}, "2025-06-18", { instructions: "be kind", revisions: ["2025-06-18"] })
+      const { send } = yield* serving({}, "2025-06-18", { instructions: "Call add.", revisions: ["2025-06-18"] })
       const answer = {
         protocolVersion: "2025-06-18",
         capabilities: { tools: {}, logging: {} },
         serverInfo: { name: "test", version: "1.0.0" },
-        instructions: "be kind"
+        instructions: "Call add."
       }
-      for (const offered of ["2025-06-18", "2025-11-25", "1999-01-01"]) {
-        assert.deepStrictEqual(yield* say(initialize(offered)), [JsonRpc.success(0, answer)])
-        assert.deepStrictEqual(yield* say(initialized), [])
+      for (const requested of ["2025-06-18", "2025-11-25", "1999-01-01"]) {
+        assert.deepStrictEqual(yield* send(initialize(requested)), [JsonRpc.success(0, answer)])
+        assert.deepStrictEqual(yield* send(initialized), [])
       }
     }))
 
-  it.effect("refuses what does not fit, with the code that says why", () =>
+  it.effect("rejects invalid requests with the code of their problem", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving({ x: Effect.succeed(text("x")) }, batched)
+      const { events, send } = yield* serving({ x: Effect.succeed(text("x")) }, batched)
       const codes = [
         [JsonRpc.request(1, "initialize", {}), -32602],
         [JsonRpc.request(1, "resources/list", {}), -32601],
         [JsonRpc.request(1, "no/such", {}), -32601],
-        // Nobody in this revision can mean it.
+        // This revision has no tasks.
         [JsonRpc.request(1, "tasks/list", {}), -32601],
         [JsonRpc.request(1, "tools/call", { name: 1 }), -32602],
         [JsonRpc.request(1, "ping", { _meta: 1 }), -32602],
         [call(1, "unknown"), -32602]
       ] as const
       for (const [request, code] of codes) {
-        const answers = yield* say(request)
+        const answers = yield* send(request)
         assert.deepStrictEqual(
           answers.map((answer) => [names([answer])[0], codeOf(answer)]),
           [[1, code]],
           request.method
         )
       }
-      // The last was refused by its handler.
+      // The handler itself rejects the last request.
       assert.strictEqual(events.filter(({ _tag }) => _tag === "Rejected").length, codes.length - 1)
     }))
 
-  it.effect("[MSG-17] answers what is no message, if it may have been a request", () =>
+  it.effect("[MSG-17] rejects a malformed message that may be a request", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving()
-      assert.deepStrictEqual((yield* say({ jsonrpc: "2.0", id: 7, method: 1 })).map(codeOf), [-32600])
-      assert.deepStrictEqual((yield* say([initialized])).map(codeOf), [-32600])
-      assert.deepStrictEqual(yield* say({ jsonrpc: "2.0", id: 7, result: {}, error: {} }), [])
+      const { events, send } = yield* serving()
+      assert.deepStrictEqual((yield* send({ jsonrpc: "2.0", id: 7, method: 1 })).map(codeOf), [-32600])
+      assert.deepStrictEqual((yield* send([initialized])).map(codeOf), [-32600])
+      assert.deepStrictEqual(yield* send({ jsonrpc: "2.0", id: 7, result: {}, error: {} }), [])
       assert.deepStrictEqual(
         events.flatMap((event) => event._tag === "Malformed" ? [event.problem] : []),
         ["a method is a string", "a batch is not allowed here", "a response has a result or an error, not both"]
@@ -100,7 +100,7 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
   it.effect("law 5: rejects ids and tokens of more than 4,096 bytes with -32600 and no id", () =>
     Effect.gen(function*() {
       const long = "i".repeat(4097)
-      const { say } = yield* serving({ x: Effect.succeed(text("x")) }, batched)
+      const { send } = yield* serving({ x: Effect.succeed(text("x")) }, batched)
       const frames = [
         JsonRpc.request(long, "ping", undefined),
         call(1, "x", { _meta: { progressToken: long } }),
@@ -108,29 +108,29 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
         [JsonRpc.request(long, "ping", undefined)]
       ]
       for (const frame of frames) {
-        const [reply, ...others] = yield* say(frame)
+        const [reply, ...others] = yield* send(frame)
         assert.isDefined(reply)
         assert.deepStrictEqual([codeOf(reply), "id" in reply && reply.id, others], [-32600, null, []])
       }
     }))
 
-  it.effect("[MSG-12] has nothing to do with responses, cancellations and progress", () =>
+  it.effect("[MSG-12] reports responses, cancellations and progress, and replies to none", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving()
-      assert.deepStrictEqual(yield* say(JsonRpc.success(1, {})), [])
-      assert.deepStrictEqual(yield* say(JsonRpc.notification("notifications/cancelled", { requestId: 1 })), [])
+      const { events, send } = yield* serving()
+      assert.deepStrictEqual(yield* send(JsonRpc.success(1, {})), [])
+      assert.deepStrictEqual(yield* send(JsonRpc.notification("notifications/cancelled", { requestId: 1 })), [])
       assert.deepStrictEqual(
-        yield* say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 })),
+        yield* send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 })),
         []
       )
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["UnmatchedResponse", "CancelIgnored", "ProgressDropped"])
     }))
 
-  it.effect("[PRG-03] [LOG-01] says progress, log messages and news in order, before the reply, and nothing behind it", () =>
+  it.effect("[PRG-03] [LOG-01] sends progress, logs and notifications in order, and none after the reply", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving(
+      const { events, send } = yield* serving(
         {
-          say: Effect.gen(function*() {
+          report: Effect.gen(function*() {
             const context = yield* RequestContext.RequestContext
             yield* context.progress({ progress: 1 })
             yield* context.log({ level: "debug", data: "here" })
@@ -138,13 +138,13 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
             yield* context.progress({ progress: 2 })
             yield* context.notify("notifications/tools/list_changed", {}).pipe(Effect.orDie)
             yield* Effect.forkDetach(Effect.andThen(Effect.yieldNow, context.log({ level: "error", data: "late" })))
-            return text("said")
+            return text("done")
           })
         },
         Revision.latest,
         { capabilities: { logging: {}, tools: { listChanged: true } } }
       )
-      const messages = yield* say(call(1, "say", token))
+      const messages = yield* send(call(1, "report", token))
       assert.deepStrictEqual(names(messages), [
         "notifications/progress",
         "notifications/message",
@@ -158,23 +158,23 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       )
     }))
 
-  it.effect("remembers no level that a client sets", () =>
+  it.effect("stores no log level", () =>
     Effect.gen(function*() {
-      const { say } = yield* serving({ x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) })
+      const { send } = yield* serving({ x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) })
       assert.deepStrictEqual(
-        yield* say(JsonRpc.request(1, "logging/setLevel", { level: "error" })),
+        yield* send(JsonRpc.request(1, "logging/setLevel", { level: "error" })),
         [JsonRpc.success(1, {})]
       )
-      assert.deepStrictEqual(names(yield* say(call(2, "x"))), ["notifications/message", 2])
+      assert.deepStrictEqual(names(yield* send(call(2, "x"))), ["notifications/message", 2])
     }))
 
-  it.effect("[LOG-01] logs unless that is switched off, and a handler that does then dies of an error that names the option", () =>
+  it.effect("[LOG-01] logs unless logging is false; a handler that logs dies then", () =>
     Effect.gen(function*() {
       const logs = { x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) }
       const on = yield* serving(logs, Revision.latest, { capabilities: {} })
-      assert.deepStrictEqual(names(yield* on.say(call(1, "x"))), ["notifications/message", 1])
+      assert.deepStrictEqual(names(yield* on.send(call(1, "x"))), ["notifications/message", 1])
       const off = yield* serving(logs, Revision.latest, { capabilities: { logging: false } })
-      assert.deepStrictEqual((yield* off.say(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
+      assert.deepStrictEqual((yield* off.send(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
       assert.deepStrictEqual(
         off.events.map((event) => event._tag === "HandlerFailed" ? Cause.squash(event.cause) : event._tag),
         [RequestError.make("notifications/message", {
@@ -185,12 +185,12 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       )
     }).pipe(Effect.provide(Logger.layer([]))))
 
-  it.effect("a log message without data is a mistake of its handler", () =>
+  it.effect("a log message without data makes its handler die", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving({
+      const { events, send } = yield* serving({
         x: Effect.as(RequestContext.log({ level: "info", data: undefined }), text("x"))
       })
-      assert.deepStrictEqual((yield* say(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
+      assert.deepStrictEqual((yield* send(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
       const [event] = events
       assert.include(
         event?._tag === "HandlerFailed" ? String(Cause.squash(event.cause)) : event?._tag,
@@ -198,86 +198,86 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       )
     }).pipe(Effect.provide(Logger.layer([]))))
 
-  it.effect("asks nothing of its client, and lets go of no stream", () =>
+  it.effect("fails requests to the client, and releases no stream", () =>
     Effect.gen(function*() {
-      const { say } = yield* serving({
-        ask: Effect.gen(function*() {
+      const { send } = yield* serving({
+        request: Effect.gen(function*() {
           const context = yield* RequestContext.RequestContext
           const message = { role: "user" as const, content: Content.text("hi") }
-          const asked = yield* Effect.forEach([
+          const results = yield* Effect.forEach([
             context.listRoots(),
             context.request("ping", {}),
             context.createMessage({ messages: [message], maxTokens: 1 }),
-            context.elicit({ message: "Who?", requestedSchema: { type: "object", properties: {} } })
-          ], (ask) => Effect.result<unknown, { readonly reason: { readonly _tag: string } }, never>(ask))
+            context.elicit({ message: "Name?", requestedSchema: { type: "object", properties: {} } })
+          ], (request) => Effect.result<unknown, { readonly reason: { readonly _tag: string } }, never>(request))
           const released = yield* context.releaseStream
           return text(
-            [...asked.map((one) => Result.isFailure(one) ? one.failure.reason._tag : "asked"), released].join(" ")
+            [...results.map((one) => Result.isFailure(one) ? one.failure.reason._tag : "sent"), released].join(" ")
           )
         })
       })
       const reason = "StatelessModeNotSupported"
-      assert.deepStrictEqual(yield* say(call(1, "ask")), [
+      assert.deepStrictEqual(yield* send(call(1, "request")), [
         JsonRpc.success(1, text(`${reason} ${reason} ${reason} ${reason} false`))
       ])
     }))
 
-  it.effect("says no more than that something failed, when a handler dies", () =>
+  it.effect("replies with an internal error if a handler dies", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving({
+      const { events, send } = yield* serving({
         die: Effect.die(new Error("secret")),
         interrupt: Effect.interrupt,
-        nothing: Effect.as(Effect.addFinalizer(() => Effect.die("unclean")), text("x")).pipe(Effect.scoped)
+        nothing: Effect.as(Effect.addFinalizer(() => Effect.die("broken")), text("x")).pipe(Effect.scoped)
       })
       for (const tool of ["die", "interrupt", "nothing"]) {
-        assert.deepStrictEqual(yield* say(call(1, tool)), [JsonRpc.failure(1, McpError.internalError)], tool)
+        assert.deepStrictEqual(yield* send(call(1, tool)), [JsonRpc.failure(1, McpError.internalError)], tool)
       }
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["HandlerFailed", "HandlerFailed", "HandlerFailed"])
     }))
 
-  it.effect("answers in the form of the revision that it was given", () =>
+  it.effect("projects results to its revision", () =>
     Effect.gen(function*() {
-      const { say } = yield* serving({
+      const { send } = yield* serving({
         x: Effect.succeed({ content: [], structuredContent: { sum: 42 } })
       }, batched)
       assert.deepStrictEqual(
-        yield* say(call(1, "x")),
+        yield* send(call(1, "x")),
         [JsonRpc.success(1, { content: [{ type: "text", text: "{\"sum\":42}" }], structuredContent: { sum: 42 } })]
       )
     }))
 
-  it.effect("[MSG-15] [MSG-16] answers a batch together, and no initialize in it", () =>
+  it.effect("[MSG-15] [MSG-16] answers a batch in one frame, and rejects initialize in it", () =>
     Effect.gen(function*() {
-      const { events, say } = yield* serving({
+      const { events, send } = yield* serving({
         now: Effect.succeed(text("now")),
         soon: Effect.as(Effect.yieldNow, text("soon"))
       }, batched)
-      const answers = yield* say([call(1, "soon"), initialized, initialize(), 5, call(2, "now"), [call(3, "now")]])
+      const answers = yield* send([call(1, "soon"), initialized, initialize(), 5, call(2, "now"), [call(3, "now")]])
       assert.deepStrictEqual(
         new Map(answers.map((answer) => [names([answer])[0], codeOf(answer)])),
         new Map<unknown, unknown>([[0, -32600], [null, -32600], [2, undefined], [1, undefined]])
       )
       assert.strictEqual(answers.length, 5)
-      assert.deepStrictEqual(yield* say([initialized]), [])
+      assert.deepStrictEqual(yield* send([initialized]), [])
       assert.strictEqual(events.filter(({ _tag }) => _tag === "Malformed").length, 2)
     }))
 
-  it.effect("rejects a batch of more than 100 messages with one error, and serves none of them", () =>
+  it.effect("rejects a batch of more than 100 messages with one error, and serves no message of it", () =>
     Effect.gen(function*() {
       const work = traced(Effect.void)
-      const { events, say } = yield* make(tools({ now: work.effect }), batched, {})
+      const { events, send } = yield* make(tools({ now: work.effect }), batched, {})
       const one = (id: number) => call(id, "now")
-      assert.deepStrictEqual((yield* say(Array.from({ length: 101 }, (_, id) => one(id)))).map(codeOf), [-32600])
+      assert.deepStrictEqual((yield* send(Array.from({ length: 101 }, (_, id) => one(id)))).map(codeOf), [-32600])
       assert.deepStrictEqual([work.seen, events.map(({ _tag }) => _tag)], [[], ["Malformed"]])
-      assert.lengthOf(yield* say(Array.from({ length: 100 }, (_, id) => one(id))), 100)
+      assert.lengthOf(yield* send(Array.from({ length: 100 }, (_, id) => one(id))), 100)
     }))
 
-  it.effect("law 5: [MSG-05] an id stays taken until its reply is on its way", () =>
+  it.effect("law 5: [MSG-05] an id is in flight until its reply is sent", () =>
     Effect.gen(function*() {
       const work = traced(Effect.void)
-      const { say } = yield* serving({ now: work.effect, soon: Effect.as(Effect.yieldNow, text("soon")) }, batched)
-      // The first reply is known at once. It waits for the rest of the batch.
-      const answers = yield* say([call(1, "now"), call(1, "now"), call(2, "soon")])
+      const { send } = yield* serving({ now: work.effect, soon: Effect.as(Effect.yieldNow, text("soon")) }, batched)
+      // The first reply is decided at once, and waits for the rest of the batch.
+      const answers = yield* send([call(1, "now"), call(1, "now"), call(2, "soon")])
       assert.deepStrictEqual(
         answers.map((answer) => [names([answer])[0], codeOf(answer)]),
         [[1, undefined], [1, -32600], [2, undefined]]
@@ -285,11 +285,11 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       assert.deepStrictEqual(work.seen, ["began", "finished"])
     }))
 
-  it.effect("law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled", () =>
+  it.effect("law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request", () =>
     Effect.gen(function*() {
       const work = traced(Effect.never)
-      const { events, say } = yield* serving({ wait: work.effect, now: Effect.succeed(text("now")) }, batched)
-      const answers = yield* say([
+      const { events, send } = yield* serving({ wait: work.effect, now: Effect.succeed(text("now")) }, batched)
+      const answers = yield* send([
         call(1, "wait"),
         call(1, "now"),
         call(2, "now"),
@@ -304,7 +304,7 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Rejected", "Rejected", "Cancelled"])
     }))
 
-  it.effect("has middleware, extensions and handlers of notifications", () =>
+  it.effect("runs middleware, extensions and handlers of notifications", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const echo = MethodDefinition.request("acme/echo", {
@@ -313,26 +313,26 @@ describe.each(servers)("without sessions, $server", ({ make }) => {
         result: Schema.Struct({ text: Schema.String })
       })
       const poke = MethodDefinition.notification("acme/poke", { from: "client", params: Meta.NotificationParams })
-      const note = (words: string) => Effect.sync(() => void seen.push(words))
-      const { events, say } = yield* make(
+      const note = (text: string) => Effect.sync(() => void seen.push(text))
+      const { events, send } = yield* make(
         { "notifications/roots/list_changed": () => note("roots") },
         Revision.latest,
         {
           extensions: [
             Extension.request(echo, (params) => Effect.succeed(params)),
-            Extension.notification(poke, () => Effect.andThen(note("poked"), Effect.die("poked too hard")))
+            Extension.notification(poke, () => Effect.andThen(note("poked"), Effect.die("broken")))
           ],
           middleware: {
             inbound: (request, next) => Effect.andThen(note(request.method), next(request))
           }
         }
       )
-      assert.deepStrictEqual(yield* say(JsonRpc.request(1, "acme/echo", { text: "a" })), [
+      assert.deepStrictEqual(yield* send(JsonRpc.request(1, "acme/echo", { text: "a" })), [
         JsonRpc.success(1, { text: "a" })
       ])
-      assert.deepStrictEqual(yield* say(JsonRpc.notification("notifications/roots/list_changed")), [])
-      assert.deepStrictEqual(yield* say(JsonRpc.notification("acme/poke")), [])
-      assert.deepStrictEqual(yield* say(JsonRpc.notification("acme/other")), [])
+      assert.deepStrictEqual(yield* send(JsonRpc.notification("notifications/roots/list_changed")), [])
+      assert.deepStrictEqual(yield* send(JsonRpc.notification("acme/poke")), [])
+      assert.deepStrictEqual(yield* send(JsonRpc.notification("acme/other")), [])
       assert.deepStrictEqual(seen, ["acme/echo", "roots", "poked"])
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["HandlerFailed", "NotificationIgnored"])
     }))

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\") return",
     broken: "if (exchange.outcome === \"Lost\") return",
     test: "packages/session/test/races.test.ts",
-    name: "a caller that leaves behind the answer cancels nothing"
+    name: "a caller that is interrupted after the response cancels nothing"
   },
   {
     id: "CAN-01",
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: " && exchange.method !== \"initialize\") {",
     broken: ") {",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "Timeout: after 30 seconds, and nothing is cancelled"
+    name: "fails as Timeout after 30 seconds, and initialize is not cancelled"
   },
   {
     id: "CAN-04",
@@ -49,7 +49,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    this.#runtime.replies.settle",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+      "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-04",
@@ -58,7 +58,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    this.#runtime.replies.settle",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-05",
@@ -67,7 +67,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "      return reject(this.#runtime, { id: id ?? 0, method: \"a cancellation\" }, RequestRejections.duplicate, undefined)\n",
     test: "packages/session/test/races.test.ts",
-    name: "a cancellation behind the reply is ignored"
+    name: "a cancellation after the reply is ignored"
   },
   {
     id: "CAN-06",
@@ -83,7 +83,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (request.hasReply || !this.#isOpen(request)) return false\n    request.hasReply",
     broken: "    if (request.hasReply) return false\n    request.hasReply",
     test: "packages/session/test/races.test.ts",
-    name: "a reply behind the cancellation is not sent, though the handler would not stop"
+    name: "the reply of a cancelled handler that cannot be interrupted is not sent"
   },
   {
     id: "CAN-07",
@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  if (exchange.outcome !== \"Pending\") return false\n",
     broken: "",
     test: "packages/session/test/races.test.ts",
-    name: "an answer that crosses the cancellation is late, and the caller is interrupted"
+    name: "a response that crosses the cancellation is reported as late"
   },
   {
     id: "CAN-07",
@@ -100,7 +100,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (!claimed) inflight.release(request)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+      "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-07",
@@ -109,7 +109,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (!claimed) inflight.release(request)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-08",
@@ -135,6 +135,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    this.#requests.cancel",
     test: "packages/session/test/races.test.ts",
-    name: "cancellations that are none, or of the handshake, do nothing"
+    name: "invalid cancellations, and a cancellation of initialize, have no effect"
   }
 ]

@@ -8,7 +8,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "Effect.result(Effect.andThen(Effect.ignore(sender.send(JsonRpc.notification(\"notifications/initialized\"))), initialized))",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "what it says, and in which order"
+    name: "sends initialize, initialized and requests"
   },
   {
     id: "INIT-01",
@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    capabilities,\n    clientInfo: info\n",
     broken: "    capabilities: {},\n    clientInfo: info\n",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "what it says, and in which order"
+    name: "sends initialize, initialized and requests"
   },
   {
     id: "INIT-03",
@@ -32,7 +32,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "offer: Revision.newest(revisions)",
     broken: "offer: Revision.latest",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "it offers the newest revision it was given"
+    name: "the client requests the newest revision of its options"
   },
   {
     id: "INIT-04",
@@ -40,7 +40,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "revisions.find((revision) => revision === requested) ?? fallback",
     broken: "fallback ?? revisions.find((revision) => revision === requested)",
     test: "packages/session/test/serverHandshake.test.ts",
-    name: "what it answers"
+    name: "responds with the requested revision and its description"
   },
   {
     id: "INIT-05",
@@ -48,7 +48,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "revisions.find((revision) => revision === requested) ?? fallback",
     broken: "revisions.find((revision) => revision === requested) ?? revisions[0] ?? fallback",
     test: "packages/session/test/serverHandshake.test.ts",
-    name: "only the revisions it was given count; else it answers the newest of them"
+    name: "responds with the newest revision of its options instead of an unsupported one"
   },
   {
     id: "INIT-06",
@@ -56,7 +56,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const revision = revisions.find((revision) => revision === protocolVersion)",
     broken: "const revision = Revision.supported.find((revision) => revision === protocolVersion) ?? revisions[0]",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "a revision this library speaks, but this client was told not to"
+    name: "a revision that is not in the client's options fails as UnsupportedRevision"
   },
   {
     id: "INIT-07",
@@ -64,7 +64,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    protocolVersion: revision,\n    capabilities,\n",
     broken: "    protocolVersion: revision,\n    capabilities: {},\n",
     test: "packages/session/test/serverHandshake.test.ts",
-    name: "what it answers"
+    name: "responds with the requested revision and its description"
   },
   {
     id: "INIT-08",
@@ -73,7 +73,7 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "what it says, and in which order",
+    name: "sends initialize, initialized and requests",
     hangs: true
   },
   {
@@ -90,7 +90,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "SendRequest: stay(\"Hold\"),\n    SendNotification",
     broken: "SendRequest: stay(\"Send\"),\n    SendNotification",
     test: "packages/session/test/serverHandshake.test.ts",
-    name: "requests are held until the client says initialized"
+    name: "requests are held until the client sends initialized"
   },
   {
     id: "INIT-11",
@@ -138,7 +138,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      timeout: runtime.limits.handshakeTimeout,\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "Timeout: after 30 seconds, and nothing is cancelled",
+    name: "fails as Timeout after 30 seconds, and initialize is not cancelled",
     hangs: true
   },
   {
@@ -147,6 +147,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "_tag: \"UnsupportedRevision\", chosen: protocolVersion, supported: revisions",
     broken: "_tag: \"InvalidResult\", problem: protocolVersion",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "UnsupportedRevision: nothing more is sent, whatever comes behind it"
+    name: "an unsupported revision fails, and later messages get no reply"
   }
 ]

@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return this.#nextId++",
     broken: "return this.#nextId++ % 3",
     test: "packages/session/test/requestIds.test.ts",
-    name: "no id is used twice, whatever became of its request",
+    name: "no request id is used twice, whatever the outcome of its request",
     hangs: true
   },
   {
@@ -58,7 +58,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    const prepared",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled",
+      "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request",
     hangs: true
   },
   {
@@ -68,7 +68,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "  for (const _ of \"12\") runtime.replies.reply(JsonRpc.failure(id, error), origin)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a session that is none > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+      "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "MSG-05",
@@ -76,7 +76,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    request.hasReply = true",
     broken: "    this.claim(request)",
     test: "packages/session/test/sessionlessServers.test.ts",
-    name: "without sessions, a session that is none > law 5: [MSG-05] an id stays taken until its reply is on its way"
+    name: "a server without sessions (ServerSession) > law 5: [MSG-05] an id is in flight until its reply is sent"
   },
   {
     id: "MSG-05",
@@ -86,7 +86,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    const prepared",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled",
+      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request",
     hangs: true
   },
   {
@@ -96,7 +96,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "  for (const _ of \"12\") runtime.replies.reply(JsonRpc.failure(id, error), origin)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
-      "without sessions, a server of frames > law 5: [MSG-05] [CAN-04] [CAN-07] two requests of a batch share no id, and one can be cancelled"
+      "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "MSG-05",
@@ -104,7 +104,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    request.hasReply = true",
     broken: "    this.claim(request)",
     test: "packages/session/test/sessionlessServers.test.ts",
-    name: "without sessions, a server of frames > law 5: [MSG-05] an id stays taken until its reply is on its way"
+    name: "a server without sessions (SessionlessServer) > law 5: [MSG-05] an id is in flight until its reply is sent"
   },
   {
     id: "MSG-07",
@@ -120,7 +120,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Option.getOrUndefined(HashMap.get(this.#current, id))",
     broken: "Array.from(HashMap.values(this.#current))[0] ?? Option.getOrUndefined(HashMap.get(this.#current, id))",
     test: "packages/session/test/matching.test.ts",
-    name: "answers in another order than the questions"
+    name: "responses complete their requests in any order"
   },
   {
     id: "MSG-08",
@@ -195,7 +195,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "for (const frame of frames) this",
     broken: "for (const frame of frames.slice(0, 1)) this",
     test: "packages/session/test/batches.test.ts",
-    name: "pings in it are answered together",
+    name: "gets the replies to its pings in one frame",
     hangs: true
   },
   {
@@ -204,7 +204,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  if (isBatch(origin)) return reject(runtime, message, notInBatch, origin)\n",
     broken: "",
     test: "packages/session/test/sessionlessServers.test.ts",
-    name: "answers a batch together, and no initialize in it"
+    name: "answers a batch in one frame, and rejects initialize in it"
   },
   {
     id: "MSG-17",
@@ -212,7 +212,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: " || !Revision.envelopes[revision].batches",
     broken: "",
     test: "packages/session/test/batches.test.ts",
-    name: "[MSG-17] is no message in"
+    name: "[MSG-17] is rejected as a whole in"
   },
   {
     id: "MSG-25",

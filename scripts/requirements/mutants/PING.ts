@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "? this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)\n      : this",
     broken: "? this.#runtime.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n      : this",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "before the answer a ping is answered, a log message kept, a request refused"
+    name: "early pings are answered, log messages kept, and requests rejected"
   },
   {
     id: "PING-01",
@@ -15,6 +15,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
     broken: "    ReceivePing: stay(\"Reject\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
     test: "packages/session/test/clientHandshake.test.ts",
-    name: "before the answer a ping is answered, a log message kept, a request refused"
+    name: "early pings are answered, log messages kept, and requests rejected"
   }
 ]
