@@ -282,7 +282,7 @@ describe("sessions that share a budget", () => {
       assert.isAtLeast(closed, 10)
     }))
 
-  it.effect("law 12: the session with the most unread bytes closes if it adds more; a single large reply can wait", () =>
+  it.effect("law 12: the session with most unread bytes closes if it adds more; a single large reply can wait", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const [one, other, third] = [yield* withStalled(budget), yield* withStalled(budget), yield* withStalled(budget)]
