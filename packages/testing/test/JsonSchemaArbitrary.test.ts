@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 const number = { type: "number" }
 const string = { type: "string" }
 
-/** Schemas that values are generated from, and how many different values there are at least. */
+/** Supported schemas, with the least number of distinct values. */
 const supported = {
   "any value": { schema: {}, variety: 20 },
   "null": { schema: { type: "null" }, variety: 1 },
@@ -80,7 +80,7 @@ const supported = {
   "words that no draft knows": { schema: { ...number, "x-order": 1, "not-a-keyword": { not: {} } }, variety: 20 }
 } as const
 
-/** Schemas that are refused, and where. */
+/** Rejected schemas, with the place of the keyword. */
 const refused = {
   "not": { schema: { type: "object", properties: { a: { not: string } } }, path: ["properties", "a", "not"] },
   "if": { schema: { items: { if: string, then: { minLength: 1 } } }, path: ["items", "if"] },
@@ -116,14 +116,14 @@ describe("JsonSchemaArbitrary", () => {
   }
 
   for (const [keyword, { path, schema }] of Object.entries(refused)) {
-    it(`refuses ${keyword}, and says where it stands`, () => {
+    it(`rejects ${keyword}, and names its place`, () => {
       const error = Result.getOrThrow(Result.flip(JsonSchemaArbitrary.make(schema)))
       assert.deepStrictEqual([error.keyword, error.path], [keyword, path])
       assert.include(error.message, JSON.stringify(keyword))
     })
   }
 
-  it("refuses what no value fits, and a recursion without an end", () => {
+  it("rejects a schema that no value fits, and an endless recursion", () => {
     const endless = {
       $defs: { a: { type: "object", properties: { a: { $ref: "#/$defs/a" } }, required: ["a"] } },
       $ref: "#/$defs/a"
@@ -135,7 +135,7 @@ describe("JsonSchemaArbitrary", () => {
     }
   })
 
-  it.effect("what the schema of a program generates fits the JSON Schema made of it", () =>
+  it.effect("values of an Effect Schema fit the JSON Schema made from it", () =>
     Effect.gen(function*() {
       const { schema } = Schema.toJsonSchemaDocument(
         Schema.Struct({

@@ -19,15 +19,15 @@ const misfit = (pattern: string, value: unknown) => {
 
 const json = Arbitrary.schema(Schema.Json)
 
-/** The value as a peer would see it: numbers without minus zero. */
+/** Returns the value as a peer receives it: without minus zero. */
 const overTheWire = (value: Schema.Json): unknown => JSON.parse(JSON.stringify(value))
 
 describe("Pattern", () => {
-  it.prop("what is printed is read as the same pattern", [patterns], ([pattern]) => {
+  it.prop("a printed pattern is parsed as an equal one", [patterns], ([pattern]) => {
     assert.deepStrictEqual(Pattern.parse(Pattern.print(pattern)), Result.succeed(pattern))
   })
 
-  it.prop("every JSON text is a pattern of just what it says", [json, json], ([value, other]) => {
+  it.prop("every JSON text is the pattern of its value", [json, json], ([value, other]) => {
     const [one, another] = [overTheWire(value), overTheWire(other)]
     const pattern = read(JSON.stringify(value, undefined, 1).replaceAll("\n", " "))
     assert.deepStrictEqual(Pattern.fill(pattern), Result.succeed(one))
@@ -39,7 +39,7 @@ describe("Pattern", () => {
     )
   })
 
-  it("says where a text is none, and what should be there", () => {
+  it("an error names the column and the expected text", () => {
     assert.strictEqual(problemOf(""), "column 1: expected a JSON value, _ or $name, found the end of the line")
     assert.strictEqual(problemOf("{\"a\" 1}"), "column 6: expected :, found 1")
     assert.strictEqual(problemOf("{a: 1}"), "column 2: expected the name of a member in quotes, or ..., found a")
@@ -53,7 +53,7 @@ describe("Pattern", () => {
     assert.strictEqual(problemOf("[".repeat(600)), "column 502: expected at most 500 levels, found [")
   })
 
-  it("members come in any order, and no others", () => {
+  it("members fit in any order, and others do not fit", () => {
     assert.isUndefined(misfit("{\"a\":1,\"b\":[_]}", { b: [{}], a: 1 }))
     assert.deepStrictEqual(misfit("{\"a\":{}}", { a: { b: "c" } }), {
       path: ["a", "b"],
@@ -65,7 +65,7 @@ describe("Pattern", () => {
     assert.deepStrictEqual(misfit("{\"toString\":_}", {}), { path: ["toString"], expected: "_", found: "nothing" })
   })
 
-  it("elements come in their order, and no others", () => {
+  it("elements fit in their order, and others do not fit", () => {
     assert.isUndefined(misfit("[1, ...]", [1, 2, 3]))
     assert.deepStrictEqual(misfit("[1]", [1, 2]), { path: [1], expected: "nothing", found: "2" })
     assert.deepStrictEqual(misfit("[1,2]", [1]), { path: [1], expected: "2", found: "nothing" })

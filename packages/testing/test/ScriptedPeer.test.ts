@@ -27,7 +27,7 @@ import { fileURLToPath } from "node:url"
 const info = { name: "test", version: "1.0.0" }
 const limits = { gracefulCloseTimeout: 0 }
 
-/** The lines of a handshake, as the client has them. */
+/** The handshake in the view of the client. */
 const handshake = `
 → {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"script","version":"1"}}}
 ← {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25", ...}}
@@ -43,7 +43,7 @@ const over = (end: Transport.Transport["Service"]) => <A, E, R>(effect: Effect.E
   Effect.provideService(effect, Transport.Transport, end)
 
 /** A transport that delivers these frames. */
-const saying = (...arrivals: ReadonlyArray<Transport.Inbound>): Transport.Transport["Service"] => ({
+const delivering = (...arrivals: ReadonlyArray<Transport.Inbound>): Transport.Transport["Service"] => ({
   connect: Effect.succeed({
     run: (deliver) =>
       Effect.suspend(() => {
@@ -56,7 +56,7 @@ const saying = (...arrivals: ReadonlyArray<Transport.Inbound>): Transport.Transp
 
 const frame = (value: unknown): Transport.Inbound => ({ frame: Result.succeed(value) })
 
-/** What the law server makes of a script. */
+/** Plays a script against the law server. */
 const withServer = Effect.fnUntraced(function*(script: string, pair?: Effect.Effect<MemoryTransport.Pair>) {
   const { client, server } = yield* pair ?? MemoryTransport.make()
   const session = yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits }).pipe(
@@ -66,8 +66,8 @@ const withServer = Effect.fnUntraced(function*(script: string, pair?: Effect.Eff
   return { session, playing }
 })
 
-/** Why a script went wrong that nothing has to wait for. */
-const departure = Effect.fnUntraced(function*(script: string) {
+/** Returns the error of a script that needs no other side. */
+const failure = Effect.fnUntraced(function*(script: string) {
   const { playing } = yield* withServer(script)
   yield* TestClock.adjust("1 minute")
   const error = yield* Effect.flip(Fiber.join(playing))
@@ -75,15 +75,16 @@ const departure = Effect.fnUntraced(function*(script: string) {
   return error
 })
 
-const departureFrom = Effect.fnUntraced(function*(script: string, end: Transport.Transport["Service"]) {
+const errorOf = Effect.fnUntraced(function*(script: string, end: Transport.Transport["Service"]) {
   const error = yield* Effect.flip(ScriptedPeer.play(script).pipe(over(end)))
   if (error._tag !== "ScriptError") return assert.fail(error.message)
   return error
 })
 
 /**
- * The recording of calls that were in flight at the same time, as a script: the order of lines holds within a call, and not between
- * calls, because a server may answer them in any order. The server's own requests come in the order of the calls of `ask`.
+ * Converts the recording of concurrent calls to a script. The order of lines holds within a call, and not between
+ * calls, because a server may answer them in any order. The server's own requests arrive in the order of the calls of
+ * `ask`.
  */
 const callsInAnyOrder = (transcript: Transcript.Transcript): string => {
   const calls = new Map<unknown, Array<string>>()
@@ -111,7 +112,7 @@ const callsInAnyOrder = (transcript: Transcript.Transcript): string => {
 describe("ScriptedPeer", () => {
   for (const { form, pair } of forms) {
     describe(form, () => {
-      it.effect("plays the client against a server: binds, answers, and says the rest with what it has found", () =>
+      it.effect("plays the client against a server: binds names, answers, and sends messages with their values", () =>
         Effect.gen(function*() {
           const { playing } = yield* withServer(
             `${handshake}
@@ -131,7 +132,7 @@ describe("ScriptedPeer", () => {
           )
         }))
 
-      it.effect("plays the server against a client, on the stream that each message belongs to", () =>
+      it.effect("plays the server against a client, and uses the stream of each request", () =>
         Effect.gen(function*() {
           const { client, server } = yield* pair
           const playing = yield* ScriptedPeer.play(`
@@ -171,7 +172,7 @@ describe("ScriptedPeer", () => {
           assert.deepStrictEqual(heard, ["ready", 1])
         }))
 
-      it.effect("what was recorded of either side can be played again in its place", () =>
+      it.effect("a recording of either side can be played in its place", () =>
         Effect.gen(function*() {
           const asking = ServerSession.handlers({
             "tools/call": Effect.fnUntraced(function*() {
@@ -210,13 +211,13 @@ describe("ScriptedPeer", () => {
           assert.deepStrictEqual(yield* converse(transport, server), { content: [Content.text("decline")] })
           assert.isTrue(Transcript.print(Transcript.fromRecording(entries)).includes("$id1"))
 
-          // Another server, whose ids are others since it has asked before.
+          // Another server, whose request ids differ because it has sent requests before.
           const again = yield* pair
           const other = yield* ServerSession.make(asking, { info, limits }).pipe(over(again.server))
           other.buildElicitForm("", { type: "object", properties: {} })
           yield* ScriptedPeer.play(Transcript.fromRecording(entries)).pipe(over(again.client))
 
-          // And in the place of the server, before another client.
+          // The script replaces the server, for another client.
           const once = yield* pair
           const playing = yield* ScriptedPeer.play(Transcript.fromRecording(entries, { side: "peer" })).pipe(
             over(once.server),
@@ -226,7 +227,7 @@ describe("ScriptedPeer", () => {
           yield* Fiber.join(playing)
         }))
 
-      it.effect("in a block of any order, exchanges run beside one another, each in its own order", () =>
+      it.effect("in a block of any order, exchanges overlap, and each keeps its order", () =>
         Effect.gen(function*() {
           const call = (id: number, name: string) =>
             `→ {"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":{"count":2,"gapMillis":10},"_meta":{"progressToken":${id}}}}`
@@ -268,9 +269,9 @@ describe("ScriptedPeer", () => {
   }
 
   describe("fails", () => {
-    it.effect("with the line, the expected and the received message, their difference, and the conversation so far", () =>
+    it.effect("with the line, both messages, their difference, and the conversation so far", () =>
       Effect.gen(function*() {
-        const error = yield* departure(`# ping first
+        const error = yield* failure(`# ping first
 → {"jsonrpc":"2.0","id":1,"method":"ping"}
 ← {"jsonrpc":"2.0","id":1,"result":{}}
 
@@ -294,9 +295,9 @@ the conversation so far:
         )
       }))
 
-    it.effect("where messages come in another order than the script has them", () =>
+    it.effect("when messages arrive in another order than in the script", () =>
       Effect.gen(function*() {
-        const error = yield* departure(`
+        const error = yield* failure(`
           > {"jsonrpc":"2.0","id":1,"method":"ping"}
           > {"jsonrpc":"2.0","id":2,"method":"ping"}
           < {"jsonrpc":"2.0","id":2,"result":{}}
@@ -312,7 +313,7 @@ the conversation so far:
 
     it.effect("in a block of any order, at the line that fits furthest", () =>
       Effect.gen(function*() {
-        const error = yield* departure(`
+        const error = yield* failure(`
           > {"jsonrpc":"2.0","id":1,"method":"ping"}
           any order {
             < {"jsonrpc":"2.0","id":2,"result":{}}
@@ -323,21 +324,21 @@ the conversation so far:
         assert.include(error.message, "\n← {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n← {")
       }))
 
-    it.effect("where a branch of a block leaves its own order, or a message finds its line taken by another", () =>
+    it.effect("when a branch of a block leaves its order, or another message has taken the line", () =>
       Effect.gen(function*() {
         const pings = `
           > {"jsonrpc":"2.0","id":1,"method":"ping"}
           > {"jsonrpc":"2.0","id":2,"method":"ping"}
           any order {`
-        const outOfOrder = yield* departure(`${pings}
+        const outOfOrder = yield* failure(`${pings}
             in order {
               < {"jsonrpc":"2.0","id":2, ...}
               < {"jsonrpc":"2.0","id":1, ...}
             }
           }`)
         assert.deepStrictEqual([outOfOrder.line, outOfOrder.reason._tag], [6, "Mismatch"])
-        // The wider line stands first, so it takes the message that the narrower one is for.
-        const taken = yield* departure(`${pings}
+        // The wider line is first, so it takes the message of the narrower one.
+        const taken = yield* failure(`${pings}
             < _
             < {"jsonrpc":"2.0","id":1, ...}
           }`)
@@ -352,32 +353,32 @@ the conversation so far:
         yield* TestClock.adjust(1)
         const error = yield* Effect.flip(Fiber.join(playing))
         assert.include(error.message, "but received no such message within 5000 ms")
-        const { reason } = yield* departure("deadline 2s\n← _")
+        const { reason } = yield* failure("deadline 2s\n← _")
         assert.deepStrictEqual(reason, { _tag: "NothingCame", expected: "← _", afterMillis: 2000 })
       }))
 
     it.effect("when a message arrives during a silence, or after the last line", () =>
       Effect.gen(function*() {
         const said = "→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
-        const inSilence = yield* departure(`${said}\nsilence 10s\n`)
+        const inSilence = yield* failure(`${said}\nsilence 10s\n`)
         assert.deepStrictEqual([inSilence.line, inSilence.reason], [3, {
           _tag: "Unexpected",
           came: "← {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
         }])
-        const atTheEnd = yield* departure(`${said}any order {\n\n}\nwait 1s\n`)
+        const atTheEnd = yield* failure(`${said}any order {\n\n}\nwait 1s\n`)
         assert.deepStrictEqual([atTheEnd.line, atTheEnd.reason._tag], [6, "Unexpected"])
       }))
 
     it.effect("when the peer ends, sends a frame that is not JSON, or rejects a message", () =>
       Effect.gen(function*() {
-        const ended = yield* departureFrom("← _", saying())
+        const ended = yield* errorOf("← _", delivering())
         assert.include(ended.message, "out of ink")
-        const unreadable = saying({ frame: Result.fail({ _tag: "NotJson", text: "Listening on 3000" }) })
-        assert.include((yield* departureFrom("← _", unreadable)).message, "← unreadable: \"Listening on 3000\"")
-        assert.include((yield* departureFrom("← end", unreadable)).message, "← unreadable")
+        const unreadable = delivering({ frame: Result.fail({ _tag: "NotJson", text: "Listening on 3000" }) })
+        assert.include((yield* errorOf("← _", unreadable)).message, "← unreadable: \"Listening on 3000\"")
+        assert.include((yield* errorOf("← end", unreadable)).message, "← unreadable")
         yield* ScriptedPeer.play("← unreadable\n← end").pipe(over(unreadable))
-        assert.include((yield* departureFrom("← unreadable", saying(frame(1)))).message, "but received\n← 1\n")
-        const unsaid = yield* departureFrom("→ {}", saying())
+        assert.include((yield* errorOf("← unreadable", delivering(frame(1)))).message, "but received\n← 1\n")
+        const unsaid = yield* errorOf("→ {}", delivering())
         assert.include(unsaid.message, "no paper")
         assert.strictEqual(unsaid.reason._tag, "SendFailed")
       }))
@@ -385,15 +386,15 @@ the conversation so far:
     it.effect("when a name is not bound, which a parsed transcript excludes", () =>
       Effect.gen(function*() {
         const unbound = yield* Effect.flip(
-          ScriptedPeer.play([{ _tag: "Say", message: { _tag: "Name", name: "a" } }]).pipe(over(saying()))
+          ScriptedPeer.play([{ _tag: "Say", message: { _tag: "Name", name: "a" } }]).pipe(over(delivering()))
         )
         assert.include(unbound.message, "$a is not bound yet")
       }))
 
-    it.effect("if the text is no transcript, or the transport is in use", () =>
+    it.effect("if the text is not a transcript, or the transport is in use", () =>
       Effect.gen(function*() {
         assert.strictEqual(
-          (yield* Effect.flip(ScriptedPeer.play("hello").pipe(over(saying()))))._tag,
+          (yield* Effect.flip(ScriptedPeer.play("hello").pipe(over(delivering()))))._tag,
           "TranscriptError"
         )
         const { client } = yield* MemoryTransport.make()
@@ -428,7 +429,7 @@ the conversation so far:
       assert.strictEqual(entries.length, 5)
     }))
 
-  it.effect("waits by the clock, and what comes meanwhile is kept", () =>
+  it.effect("waits by the clock, and keeps messages that arrive meanwhile", () =>
     Effect.gen(function*() {
       const { playing } = yield* withServer(`
         → {"jsonrpc":"2.0","id":1,"method":"ping"}
@@ -440,18 +441,18 @@ the conversation so far:
       yield* Fiber.join(playing)
     }))
 
-  it.effect("ends its side, and the session at the other end with it", () =>
+  it.effect("ends its side, and the other side's session ends", () =>
     Effect.gen(function*() {
       const { playing, session } = yield* withServer(`${handshake}→ end\n← end\n`)
       yield* Fiber.join(playing)
       assert.strictEqual((yield* session.closed)._tag, "PeerEnded")
     }))
 
-  it.effect("a request that the server's stream of it leaves unanswered is told as it is", () =>
+  it.effect("reports a request whose stream ends without a response", () =>
     Effect.gen(function*() {
       const gate = Deferred.makeUnsafe<void, TransportError.TransportError>()
       Deferred.doneUnsafe(gate, Exit.fail(TransportError.make({ _tag: "ExchangeEnded" })))
-      const error = yield* departureFrom("→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n← _", {
+      const error = yield* errorOf("→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n← _", {
         connect: Effect.succeed({
           run: () => Effect.never,
           send: () => Effect.void,
@@ -530,7 +531,7 @@ the conversation so far:
     ({ calls, concurrency, form }) =>
       Effect.gen(function*() {
         const { client, transcript } = yield* TestSession.make(LawServer.make(), { form, server: LawServer.options })
-        // A reply comes a turn after the progress of its request, so that those of other requests may come before it or not.
+        // A reply arrives a turn after the progress of its request, so other progress may arrive before it.
         const options = concurrency === 1 ? { onProgress: () => Effect.void } : {}
         yield* Effect.forEach(
           calls,
@@ -550,7 +551,7 @@ the conversation so far:
       }).pipe(Effect.scoped)
   )
 
-  it("the handshake that the tests above begin with is of the newest revision", () => {
+  it("the handshake of the tests above has the newest revision", () => {
     assert.include(handshake, Revision.latest)
   })
 })

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 
-/** What came to one end: messages by their method or id, and when. */
+/** The messages that arrived at one end, by their method or id, with their times. */
 interface Read {
   readonly frames: Array<unknown>
   readonly at: Array<number>
@@ -16,7 +16,7 @@ interface Read {
 
 const note = (index: number) => JsonRpc.notification("n", { index })
 
-/** A pair without sessions, whose ends are read until they are closed. */
+/** Returns a pair without sessions, whose ends are read until they are closed. */
 const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTransport.Options> = {}) => {
   const world = VirtualRuntime.make({ seed: 1 })
   const pair = Effect.runSync(Effect.provideService(
@@ -61,13 +61,13 @@ const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTra
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe("a simulated connection", () => {
-  it("without faults carries everything at once", () => {
+  it("delivers everything at once without faults", () => {
     const { client, send, toServer } = held()
     for (const index of upTo(5)) send(client, note(index))
     assert.deepStrictEqual(toServer, { ...toServer, frames: upTo(5).map(note), at: [0, 0, 0, 0, 0] })
   })
 
-  it("delays what it carries, and keeps its order", () => {
+  it("delays messages, and keeps their order", () => {
     const { client, send, toServer, world } = held({ delay: 40 })
     for (const index of upTo(20)) send(client, note(index))
     world.advance(1000)
@@ -76,7 +76,7 @@ describe("a simulated connection", () => {
     assert.isAtMost(Math.max(...toServer.at), 40)
   })
 
-  it("cuts messages anywhere, and gathers what comes in chunks, and loses nothing by it", () => {
+  it("splits and merges messages without loss", () => {
     const { client, send, toServer, world } = held({ split: true, merge: true, delay: 40 })
     for (const index of upTo(50)) send(client, JsonRpc.notification("n", { index, text: "ähm — 🎈" }))
     world.advance(5000)
@@ -94,7 +94,7 @@ describe("a simulated connection", () => {
     return toServer.frames
   }
 
-  it("drops some, and sends some twice", () => {
+  it("drops some messages, and repeats some", () => {
     const dropped = lossy({ drop: true })
     assert.isBelow(dropped.length, 195)
     assert.isAbove(dropped.length, 150)
@@ -106,7 +106,7 @@ describe("a simulated connection", () => {
     )
   })
 
-  it("takes the end of some, and nothing of those beside them", () => {
+  it("truncates some messages, and no others", () => {
     const frames = lossy({ truncate: true })
     const whole = frames.filter((frame) => frame !== "NotJson")
     assert.isAbove(200 - whole.length, 5)
@@ -116,7 +116,7 @@ describe("a simulated connection", () => {
     )
   })
 
-  it("lets streams overtake each other, and nothing within one", () => {
+  it("reorders streams, and keeps the order within one", () => {
     const { client, toServer, world } = held({ reorder: true, delay: 40 }, { form: "StreamPerRequest" })
     for (const id of upTo(20)) {
       world.start(client.request?.(JsonRpc.request(id, "r", undefined)) ?? Effect.die("no streams"))
@@ -129,7 +129,7 @@ describe("a simulated connection", () => {
     assert.sameMembers(ids, upTo(20))
   })
 
-  it("stalls one way until it recovers", () => {
+  it("stalls one direction until it recovers", () => {
     const { client, pair, send, server, toClient, toServer, world } = held()
     world.act(pair.toServer.stall)
     const waiting = send(client, note(1))
@@ -148,7 +148,7 @@ describe("a simulated connection", () => {
     return reason?._tag === "Fail" ? reason.error.reason._tag : reason?._tag
   }
 
-  it("fails a write, ends one way, and breaks", () => {
+  it("fails a write, ends one direction, and breaks", () => {
     const failing = held()
     failing.world.act(failing.pair.toServer.failNext)
     assert.strictEqual(failureOf(failing.send(failing.client, note(1))), "WriteFailed")
@@ -173,7 +173,7 @@ describe("a simulated connection", () => {
     assert.strictEqual(failureOf(cut.send(cut.client, note(2))), "WriteFailed")
   })
 
-  it("ends for the other side when one is closed, behind what is on its way", () => {
+  it("ends for the other side after the messages in transit", () => {
     const { client, close, send, toServer, world } = held({ delay: 40 })
     send(client, note(1))
     close("client")
@@ -183,7 +183,7 @@ describe("a simulated connection", () => {
     assert.deepStrictEqual(ended?._tag === "Success" && ended.value, { exit: undefined, writable: false })
   })
 
-  it("carries bytes that no session has sent, among those that one has", () => {
+  it("delivers injected bytes among those of a session", () => {
     const { client, pair, send, toServer, world } = held()
     send(client, note(1))
     world.act(() => pair.toServer.inject("no JSON\n"))

@@ -39,7 +39,7 @@ const methods = (messages: ReadonlyArray<object>) =>
 describe("TestSession", () => {
   for (const form of ["OneStream", "StreamPerRequest"] as const) {
     describe(form, () => {
-      it.effect("both sides are operating, and what belongs to no request has a route", () =>
+      it.effect("both sides are operating, and messages without a request have a route", () =>
         Effect.gen(function*() {
           const heard = Deferred.makeUnsafe<void>()
           const { client, sent, server } = yield* TestSession.make(greeter, {
@@ -70,7 +70,7 @@ describe("TestSession", () => {
           ])
         }).pipe(Effect.provideService(Greeting, "hello")))
 
-      it.effect("a test sees a question, and answers it when it likes", () =>
+      it.effect("a test receives a request of the server, and answers it later", () =>
         Effect.gen(function*() {
           const asked = Deferred.makeUnsafe<string>()
           const answer = Deferred.makeUnsafe<"accept" | "decline">()
@@ -92,7 +92,7 @@ describe("TestSession", () => {
           assert.deepStrictEqual(yield* Fiber.join(calling), { content: [Content.text("decline")] })
         }))
 
-      it.effect("[TMO-03] deadlines pass when the test says so", () =>
+      it.effect("[TMO-03] the test controls when deadlines pass", () =>
         Effect.gen(function*() {
           const { client, sent } = yield* TestSession.make({ "tools/call": () => Effect.never }, { form })
           const calling = yield* Effect.forkChild(Effect.flip(client.callTool("x", {}, { timeout: "1 hour" })))
@@ -141,9 +141,9 @@ describe("TestSession", () => {
   }
 
   describe("over a simulated wire", () => {
-    // The stream of a request ends with the wire; where there is but one, it is the session that ends.
+    // With a stream for each request, that stream ends with the wire. With one stream, the session ends.
     for (const [form, end] of [["OneStream", "Closed"], ["StreamPerRequest", "OutcomeUnknown"]] as const) {
-      it(`[TMO-03] ${form}: stalls, recovers and breaks in virtual time, and leaves nothing behind`, () => {
+      it(`[TMO-03] ${form}: stalls, recovers and breaks in virtual time, and leaves nothing`, () => {
         const world = VirtualRuntime.make({ seed: 1 })
         const faults = { ...Faults.none, delay: 40, split: true } as const
         const fiber = world.start(Effect.scoped(Effect.gen(function*() {
@@ -181,7 +181,7 @@ describe("TestSession", () => {
       })
     }
 
-    it("the first request tells a server that the client is ready, if nothing did before", () => {
+    it("the first request shows a server that the client is ready", () => {
       const world = VirtualRuntime.make({ seed: 1 })
       const fiber = world.start(Effect.scoped(Effect.gen(function*() {
         const wire = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40 } })
@@ -194,7 +194,7 @@ describe("TestSession", () => {
       assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(["Negotiated", "Operating"]))
     })
 
-    it("comes to an end, whatever is lost", () => {
+    it("ends, whatever is lost", () => {
       const outcomes = new Set<string>()
       for (let seed = 1; seed <= 50; seed++) {
         const world = VirtualRuntime.make({ seed })
@@ -220,7 +220,7 @@ describe("TestSession", () => {
       assert.deepStrictEqual(yield* client.callTool("Ada"), { content: [Content.text("hello Ada")] })
     }).pipe(Effect.provideService(Greeting, "hello")))
 
-  it.effect("[INIT-06] fails where the two do not come to terms", () =>
+  it.effect("[INIT-06] fails if the sides have no common revision", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(
         TestSession.make({}, { client: { revisions: ["2024-11-05"] }, server: { revisions: ["2025-11-25"] } })
@@ -228,7 +228,7 @@ describe("TestSession", () => {
       assert.strictEqual(error.reason._tag, "UnsupportedRevision")
     }))
 
-  it.effect("leaves nothing behind, whatever is in flight", () =>
+  it.effect("leaves nothing, whatever is in flight", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       yield* census.count(Effect.scoped(Effect.gen(function*() {
@@ -240,7 +240,7 @@ describe("TestSession", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("as a Layer it has both sessions, and each build has its own", () =>
+  it.effect("the Layer provides both sessions, and each build creates its own", () =>
     Effect.gen(function*() {
       const layer = TestSession.layer({})
       const build = Effect.gen(function*() {

@@ -30,7 +30,7 @@ const structured = (structuredContent: ToolProperties.Arguments): Tool.CallToolR
 
 const countOf = (input: ToolProperties.Arguments): number => Number(input["count"])
 
-/** Says the word as often as it was asked to, but for so many times at the most. */
+/** Repeats the word as often as requested, up to a limit. */
 const repeat = (most: number): Call => (input) =>
   Effect.succeed(structured({ words: Array.from({ length: Math.min(countOf(input), most) }, () => "word") }))
 
@@ -49,7 +49,7 @@ const falsified = Effect.fnUntraced(function*(...args: Parameters<typeof check>)
 })
 
 describe("ToolProperties", () => {
-  it.effect("a tool that keeps them is called as often as was said, with arguments that fit", () =>
+  it.effect("a tool with the properties is called the given number of times, with valid arguments", () =>
     Effect.gen(function*() {
       const fits = Result.getOrThrow(validator.compile(inputSchema))
       const seen: Array<ToolProperties.Arguments> = []
@@ -68,7 +68,7 @@ describe("ToolProperties", () => {
       assert.includeMembers(seen.map((input) => "word" in input), [true, false])
     }))
 
-  it.effect("what a tool answers with isError is its own word, and is counted", () =>
+  it.effect("results with isError are counted", () =>
     Effect.gen(function*() {
       const { toolErrors } = yield* check(
         (input) =>
@@ -80,7 +80,7 @@ describe("ToolProperties", () => {
       assert.isTrue(toolErrors > 0 && toolErrors < 100, String(toolErrors))
     }))
 
-  it.effect("a result that does not fit is found, and the arguments are the simplest that bring it", () =>
+  it.effect("an invalid result is found, with the simplest arguments that cause it", () =>
     Effect.gen(function*() {
       const reason = yield* falsified(repeat(50), { outputSchema })
       assert.deepStrictEqual(reason.arguments, { count: 11 })
@@ -101,7 +101,7 @@ describe("ToolProperties", () => {
       assert.strictEqual(reason?._tag === "ErrorResponse" ? reason.error.message : reason?._tag, "at most five")
     }))
 
-  it.effect("so is nothing structured where there is an output schema, and no answer in time", () =>
+  it.effect("missing structured content and a timeout are found", () =>
     Effect.gen(function*() {
       const silent: Call = () => Effect.succeed({ content: [] })
       assert.deepStrictEqual((yield* falsified(silent, { outputSchema })).fault, { _tag: "NoStructuredContent" })
@@ -111,7 +111,7 @@ describe("ToolProperties", () => {
       assert.strictEqual(fault._tag === "NoResult" ? fault.error.reason._tag : undefined, "Timeout")
     }))
 
-  it.effect("a call that ends the session is told as it was, and nothing else is blamed", () =>
+  it.effect("a call that ends the session is reported with its own arguments", () =>
     Effect.gen(function*() {
       const session: { close?: Effect.Effect<unknown> } = {}
       const both = yield* TestSession.make({
@@ -130,7 +130,7 @@ describe("ToolProperties", () => {
       assert.strictEqual(reason.fault._tag === "NoResult" ? reason.fault.error.reason._tag : undefined, "Closed")
     }))
 
-  it.effect("a failure can be replayed, and one that is gone is told", () =>
+  it.effect("a failure can be replayed, and a replay without the failure is reported", () =>
     Effect.gen(function*() {
       const first = yield* falsified(repeat(50), { outputSchema })
       const again = yield* falsified(repeat(50), { outputSchema }, { replay: first.replay })
@@ -140,7 +140,7 @@ describe("ToolProperties", () => {
       assert.include(message, "the replay is of something else")
     }))
 
-  it.effect("says which schema cannot be used, and which keyword no arguments are made from", () =>
+  it.effect("names an unsupported schema, and an unsupported keyword", () =>
     Effect.gen(function*() {
       const problem = (tool: Partial<Tool.Tool>) =>
         Effect.map(Effect.flip(check(repeat(1), tool)), ({ reason }) => reason)
@@ -156,7 +156,7 @@ describe("ToolProperties", () => {
       ])
     }))
 
-  it.effect("says where too little fits", () =>
+  it.effect("reports a schema that too few arguments fit", () =>
     Effect.gen(function*() {
       const narrow = { type: "number", exclusiveMinimum: 1, maximum: 10, multipleOf: 0.5 }
       const { message, reason } = yield* Effect.flip(
@@ -186,7 +186,7 @@ describe("ToolProperties", () => {
       assert.deepStrictEqual(called.slice(0, 7), ["a", "a", "a", "b", "b", "b", "c"])
     }))
 
-  it.effect("fails as the list does", () =>
+  it.effect("fails if listing fails", () =>
     Effect.gen(function*() {
       const { client } = yield* TestSession.make({})
       const error = yield* Effect.flip(ToolProperties.checkAll(client, { validator }))

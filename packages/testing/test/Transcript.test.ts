@@ -15,7 +15,7 @@ const problemOf = (...lines: ReadonlyArray<string>) => {
 const printed = (text: string) => Transcript.print(Result.getOrThrow(Transcript.parse(text)))
 
 describe("Transcript", () => {
-  it.prop("what is printed is read as the same transcript", [transcripts], ([transcript]) => {
+  it.prop("a printed transcript is parsed as an equal one", [transcripts], ([transcript]) => {
     const text = Transcript.print(transcript)
     assert.deepStrictEqual(Transcript.parse(text), Result.succeed(transcript))
     const count = transcript.reduce((sum, step) => sum + Transcript.lineCount(step), 0)
@@ -71,7 +71,7 @@ describe("Transcript", () => {
     }
   )
 
-  it("reads every kind of line, in ASCII and with any space", () => {
+  it("parses every kind of line, in ASCII and with any white space", () => {
     const text = [
       "#comment",
       "",
@@ -120,7 +120,7 @@ describe("Transcript", () => {
     assert.deepStrictEqual(Transcript.parse("\n"), Result.succeed([{ _tag: "Blank" }]))
   })
 
-  it("says in which line and column a text is no transcript, and what should be there", () => {
+  it("an error names the line, the column and the expected text", () => {
     assert.strictEqual(
       problemOf("# one", "  hello there"),
       "line 2, column 3: expected →, ←, wait, silence, deadline, ignore ←, any order { or #, found hello"
@@ -158,7 +158,7 @@ describe("Transcript", () => {
     assert.include(problemOf("in order {", "}") ?? "", "line 1, column 1: ")
   })
 
-  it("a name that one branch binds is known behind the block, and not in the others", () => {
+  it("a name that one branch binds is known after the block, and not in other branches", () => {
     const block = ["any order {", "← $a", "in order {", "← $b", "→ [$b]", "}", "}"]
     assert.isUndefined(problemOf(...block, "→ [$a,$b]"))
     assert.include(problemOf("any order {", "← $a", "in order {", "→ $a", "}", "}") ?? "", "line 4, column 3")
@@ -181,7 +181,7 @@ describe("Transcript", () => {
       received(JsonRpc.notification("notifications/cancelled", { requestId: "q-17" }))
     ]
 
-    it("names what the peer chose, and leaves alone what this side did", () => {
+    it("names the values that the peer chose, and keeps those of this side", () => {
       assert.deepStrictEqual(Transcript.print(Transcript.fromRecording(withQuestion)).trimEnd().split("\n"), [
         "→ {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"ask\",\"_meta\":{\"progressToken\":1}}}",
         "← {\"jsonrpc\":\"2.0\",\"id\":$id1,\"method\":\"sampling/createMessage\",\"params\":{\"_meta\":{\"progressToken\":$token1,\"traceparent\":_}}}",
@@ -194,7 +194,7 @@ describe("Transcript", () => {
       ])
     })
 
-    it("is that of the other side where that is asked for", () => {
+    it("can be that of the other side", () => {
       const peer = Transcript.print(Transcript.fromRecording(withQuestion, { side: "peer" })).trimEnd().split("\n")
       assert.strictEqual(
         peer[0],
@@ -207,7 +207,7 @@ describe("Transcript", () => {
       assert.strictEqual(peer[5], "→ {\"jsonrpc\":\"2.0\",\"id\":$id1,\"result\":{\"content\":[]}}")
     })
 
-    it("names cursors and elicitations, and reads batches message by message", () => {
+    it("names cursors and elicitations, and splits batches", () => {
       const text = Transcript.print(Transcript.fromRecording([
         received(JsonRpc.success(1, { tools: [], nextCursor: "x" })),
         sent(JsonRpc.request(2, "tools/list", { cursor: "x" })),
@@ -226,7 +226,7 @@ describe("Transcript", () => {
       ])
     })
 
-    it("what no transport can repeat is said in words", () => {
+    it("a frame that no transport can repeat becomes a comment", () => {
       const unreadable: Recording.Entry = { _tag: "Unreadable", at: 0, error: { _tag: "NotJson", text: "{" } }
       assert.deepStrictEqual(Transcript.fromRecording([unreadable]), [{ _tag: "ExpectUnreadable" }])
       const [comment] = Transcript.fromRecording([unreadable], { side: "peer" })

@@ -4,8 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
-describe("a world", () => {
-  it("moves no further than it is moved, and does what is due in order", () => {
+describe("a virtual runtime", () => {
+  it("advances only as far as requested, and runs due fibers in order", () => {
     const world = VirtualRuntime.make({ seed: 1 })
     const seen: Array<readonly [string, number]> = []
     const at = (name: string, millis: number) =>
@@ -21,7 +21,7 @@ describe("a world", () => {
     assert.deepStrictEqual([world.now(), world.living()], [1020, 0])
   })
 
-  it("lets what wakes sleep again within one move", () => {
+  it("a fiber can wake and sleep again within one advance", () => {
     const world = VirtualRuntime.make({ seed: 1 })
     const seen: Array<number> = []
     world.start(
@@ -31,7 +31,7 @@ describe("a world", () => {
     assert.deepStrictEqual(seen, [1, 2, 3, 4, 5])
   })
 
-  it("forgets the sleep of whoever is interrupted", () => {
+  it("an interrupted fiber does not wake", () => {
     const world = VirtualRuntime.make({ seed: 1 })
     let woken = false
     const fiber = world.start(Effect.andThen(Effect.sleep(10), Effect.sync(() => (woken = true))))
@@ -41,7 +41,7 @@ describe("a world", () => {
     assert.isFalse(woken)
   })
 
-  it("is a test clock to the programs in it", () => {
+  it("provides a test clock to its programs", () => {
     const world = VirtualRuntime.make({ seed: 1 })
     const fiber = world.start(Effect.gen(function*() {
       const sleeper = yield* Effect.forkChild(Effect.as(Effect.sleep("1 minute"), "awake"), { startImmediately: true })
@@ -52,12 +52,12 @@ describe("a world", () => {
     assert.deepStrictEqual(exit?._tag === "Success" ? exit.value : exit, ["Success", 60_000])
   })
 
-  it("does not go on for ever where no time passes", () => {
+  it("stops a program that runs on without time passing", () => {
     const world = VirtualRuntime.make({ seed: 1 })
     assert.throws(() => world.start(Effect.forever(Effect.yieldNow)), VirtualRuntime.NotSettled)
   })
 
-  /** In which order fibers that yield to each other go on. */
+  /** Returns the order in which two fibers that yield to each other continue. */
   const order = (options: VirtualRuntime.Options): string => {
     const world = VirtualRuntime.make(options)
     const seen: Array<string> = []
@@ -68,13 +68,13 @@ describe("a world", () => {
     return seen.join("")
   }
 
-  it("law 13: lets fibers that are ready go in turn, or as its seed decides", () => {
+  it("law 13: ready fibers run in turn, or in the order of the seed", () => {
     assert.strictEqual(order({ seed: 1 }), "abcdabcd")
     const seeds = Array.from({ length: 50 }, (_, seed) => seed)
     const orders = seeds.map((seed) => order({ seed, interleaving: "Random" }))
     assert.isAbove(new Set(orders).size, 20)
     assert.deepStrictEqual(seeds.map((seed) => order({ seed, interleaving: "Random" })), orders)
-    // Whatever the order, each of them does what it does in its own.
+    // Each fiber keeps its own order.
     assert.isTrue(orders.every((order) => [...order].toSorted().join("") === "aabbccdd"))
   })
 })

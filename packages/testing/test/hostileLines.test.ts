@@ -15,8 +15,8 @@ import { hold, holds } from "./support/properties.ts"
 const encoder = new TextEncoder()
 
 /**
- * Has a value more arrays, objects and members than a message may have? Counted without recursion: it may be nested
- * deeply.
+ * Returns whether a value has more arrays, objects and members than a message may have. Counts without recursion,
+ * because the value may be nested deeply.
  */
 const isTooComplex = (value: unknown): boolean => {
   const waiting = [value]
@@ -31,7 +31,7 @@ const isTooComplex = (value: unknown): boolean => {
   return nodes > JsonLines.defaultMaxMessageNodes
 }
 
-/** What a line comes to, by nothing but the decoder and the parser of the platform. */
+/** Returns the frames of a line, by the platform's decoder and parser alone. */
 const read = (line: Uint8Array, isFirst: boolean): ReadonlyArray<unknown> => {
   const unmarked = isFirst && line[0] === 0xEF && line[1] === 0xBB && line[2] === 0xBF ? line.subarray(3) : line
   if (unmarked.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0D)) return []
@@ -44,7 +44,7 @@ const read = (line: Uint8Array, isFirst: boolean): ReadonlyArray<unknown> => {
   }
 }
 
-/** The bytes of lines, each with its newline, cut in pieces of this many bytes. */
+/** Returns the bytes of lines, each with its line feed, in pieces of this size. */
 const pieces = (lines: ReadonlyArray<Uint8Array>, size: number): ReadonlyArray<Uint8Array> => {
   const all = new Uint8Array(lines.reduce((total, line) => total + line.length + 1, 0))
   let at = 0
@@ -53,7 +53,7 @@ const pieces = (lines: ReadonlyArray<Uint8Array>, size: number): ReadonlyArray<U
     at += line.length
     all[at++] = 0x0A
   }
-  // Pieces of a large line are not that small, or there would be millions.
+  // Pieces of a large line are larger, because there would be millions of them.
   const width = Math.max(size, Math.ceil(all.length / 1_000))
   return Array.from(
     { length: Math.ceil(all.length / width) },
@@ -61,7 +61,7 @@ const pieces = (lines: ReadonlyArray<Uint8Array>, size: number): ReadonlyArray<U
   )
 }
 
-/** How the decoder finds what it was pushed. */
+/** Returns the frames that the decoder finds. */
 const decoded = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<unknown> => {
   const frames: Array<unknown> = []
   const decoder = JsonLines.decoder((frame) => {
@@ -87,34 +87,34 @@ describe.each(sidesOf)("lines in $revision", ({ revision }) => {
       return hold(isSame(decoded(pieces(lines, size)), whole) ? undefined : `cut by ${size} it is something else`)
     }, 200))
 
-  it.effect("[MSG-02] [MSG-03] [MSG-12] a server that reads hostile lines answers each request once, and goes on serving", () =>
+  it.effect("[MSG-02] [MSG-03] [MSG-12] a server answers each request of hostile lines once, and continues", () =>
     holds(Arbitrary.all([lines, size]), ([lines, size]) =>
       Effect.gen(function*() {
-        const { hear, say, wire } = yield* served(revision)
+        const { received, say, wire } = yield* served(revision)
         for (const piece of pieces(lines, size)) yield* wire.feed(piece)
         yield* Effect.repeat(Effect.yieldNow, { times: 3_000 })
         const sent = lines.flatMap((line): ReadonlyArray<unknown> => read(line, false))
-        yield* hold(unpaid(sent, yield* hear, "server", revision))
+        yield* hold(unpaid(sent, yield* received, "server", revision))
         yield* hold(isUnpolluted() ? undefined : "Object.prototype is polluted")
         yield* say(JSON.stringify(JsonRpc.request("ping after all", "ping", undefined)))
         yield* say(JSON.stringify(JsonRpc.request("call after all", "tools/call", { name: "still here" })))
-        const answers = JSON.stringify(yield* hear)
+        const answers = JSON.stringify(yield* received)
         return yield* hold(
           answers.includes("ping after all") && answers.includes("still here") ? undefined : `only ${answers}`
         )
       }).pipe(Effect.scoped), 60))
 
-  it.effect("[MSG-03] [MSG-07] a tool that says back what it was given has one answer, whatever that was", () =>
+  it.effect("[MSG-03] [MSG-07] a call with any arguments has one response", () =>
     holds(Arbitrary.all([RequestIds.requestId, HostileText.json]), ([id, harm]) =>
       Effect.gen(function*() {
-        const { hear, say } = yield* served(revision)
+        const { received, say } = yield* served(revision)
         const line = `{"jsonrpc":"2.0","id":${
           JSON.stringify(id)
         },"method":"tools/call","params":{"name":"echo","arguments":{"a":${harm}}}}`
         yield* say(line)
-        const answers = yield* hear
+        const answers = yield* received
         const [answer] = answers
-        // What was not parsed is answered without an id.
+        // A message that was not parsed is rejected without an id.
         if (isTooComplex(JSON.parse(line))) {
           const isRefused = answer !== undefined && "error" in answer && (answer.id ?? null) === null
           return yield* hold(answers.length === 1 && isRefused ? undefined : `${answers.length} answers`)
@@ -122,7 +122,8 @@ describe.each(sidesOf)("lines in $revision", ({ revision }) => {
         if (answers.length !== 1 || answer === undefined || !("id" in answer) || answer.id !== id) {
           return yield* hold(`${answers.length} answers`)
         }
-        // How deep the platform can write depends on where it stands; what is that deep may be an error, and nothing else.
+        // The depth that the platform can write depends on the stack. A value near it may lead to an error, and to
+        // nothing else.
         if ("error" in answer) return yield* hold(isDeep.test(harm) ? undefined : answer.error.message)
         const { structuredContent } = Object("result" in answer ? answer.result : {})
         return yield* hold(
@@ -131,28 +132,28 @@ describe.each(sidesOf)("lines in $revision", ({ revision }) => {
       }).pipe(Effect.scoped), 200))
 })
 
-/** A server over lines that has shaken hands. */
+/** Starts a server over lines, and performs the handshake. */
 const served = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
   const wire = yield* OverLines.make
   yield* ServerSession.make(serverHandlers, serverOptions).pipe(
     Effect.provideService(Transport.Transport, wire.transport)
   )
   const say = (line: string) => wire.feed(encoder.encode(`${line}\n`))
-  /** What the server has said, each line of it a frame. */
-  const hear = Effect.map(
+  /** Returns the frames that the server has sent, one for each line. */
+  const received = Effect.map(
     Effect.andThen(settled, wire.written),
     (lines) => lines.flatMap((line) => JsonRpc.messages(JSON.parse(line)))
   )
   yield* say(JSON.stringify(JsonRpc.request(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: info })))
   yield* say(JSON.stringify(JsonRpc.notification("notifications/initialized")))
-  yield* hear
-  return { hear, say, wire }
+  yield* received
+  return { received, say, wire }
 })
 
-/** A thousand levels and more. */
+/** A thousand levels or more. */
 const isDeep = /(?:\[|\{"(?:a|__proto__)":){1000}/
 
-/** Are these the same, even where they are too deep to be compared? */
+/** Returns whether values are equal, also if they are too deep for a comparison. */
 const isSame = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>): boolean =>
   one.length === other.length && one.every((value, index) => shape(value) === shape(other[index]))
 
@@ -165,7 +166,7 @@ const shape = (value: unknown): string => {
   }
 }
 
-it.effect("[MSG-02] every kind of hostile line is drawn", () =>
+it.effect("[MSG-02] every kind of hostile line is generated", () =>
   Effect.gen(function*() {
     const lines = yield* Arbitrary.sampleEffect(HostileText.line("client", "2025-11-25"), { count: 3_000, seed: 1 })
     const kinds: { readonly [kind: string]: (line: string) => boolean } = {
@@ -196,7 +197,7 @@ it.effect("[MSG-02] every kind of hostile line is drawn", () =>
     assert.isFalse(bytes.some((line) => line.includes(0x0A)))
   }))
 
-it.effect("one seed draws the same lines again", () =>
+it.effect("a seed reproduces the lines", () =>
   Effect.gen(function*() {
     const draw = Arbitrary.sampleEffect(
       Arbitrary.all([HostileText.line("server", "2025-03-26"), HostileBytes.line("server", "2025-03-26")]),
@@ -205,7 +206,7 @@ it.effect("one seed draws the same lines again", () =>
     assert.deepStrictEqual(yield* draw, yield* draw)
   }))
 
-it.effect("a hostile line shrinks: depth to the least that fails", () =>
+it.effect("a hostile line shrinks to the least failing depth", () =>
   Effect.gen(function*() {
     const outcome = yield* Arbitrary.checkEffect(HostileText.json, (text) => !text.includes("[".repeat(100)), {
       runs: 2_000,

@@ -12,15 +12,15 @@ import { frames, isUnpolluted, settled, unpaid } from "./support/frames.ts"
 import { hold, holds } from "./support/properties.ts"
 import { answer, askedRaw, servedRaw } from "./support/session.ts"
 
-/** Says all of it, and what comes of it. */
-const sayAll = (raw: RawPeer.RawPeer, frames: ReadonlyArray<unknown>) =>
+/** Sends all frames, and returns the replies. */
+const sendAll = (raw: RawPeer.RawPeer, frames: ReadonlyArray<unknown>) =>
   Effect.gen(function*() {
     for (const frame of frames) yield* raw.say(frame)
     yield* settled
     return yield* raw.pending
   })
 
-/** Is the server still what it was? */
+/** Returns whether the server still serves requests. */
 const serves = (raw: RawPeer.RawPeer) =>
   Effect.gen(function*() {
     yield* raw.say(JsonRpc.request("ping after all", "ping", undefined))
@@ -37,11 +37,11 @@ const serves = (raw: RawPeer.RawPeer) =>
   })
 
 describe.each(Revision.supported)("a server in %s", (revision) => {
-  it.effect("[MSG-03] [MSG-07] [MSG-12] [MSG-15] [MSG-17] answers each request of a hostile client once, and goes on serving", () =>
+  it.effect("[MSG-03] [MSG-07] [MSG-12] [MSG-15] [MSG-17] a hostile client gets one reply to each request", () =>
     holds(frames("client", revision), (sent) =>
       Effect.gen(function*() {
         const raw = yield* servedRaw(revision)
-        const answers = yield* sayAll(raw, sent)
+        const answers = yield* sendAll(raw, sent)
         yield* hold(unpaid(sent, answers, "server", revision))
         yield* hold(isUnpolluted() ? undefined : "Object.prototype is polluted")
         return yield* hold(yield* serves(raw))
@@ -53,13 +53,13 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
       ({ message, mutation, rejection, valid }) =>
         Effect.gen(function*() {
           const raw = yield* servedRaw(revision)
-          const answers = yield* sayAll(raw, [message])
+          const answers = yield* sendAll(raw, [message])
           yield* hold(unpaid([message], answers, "server", revision))
           const [answer] = answers
-          // Under whatever id, there is but one answer to one message.
+          // A message gets one reply, whatever its id.
           const code = answer !== undefined && "error" in answer ? answer.error.code : undefined
           const isRequest = JsonRpc.classify(message)._tag === "Request"
-          // There are no tasks here, and hands are shaken once.
+          // The server has no tasks, and the handshake is done.
           const initialize = "method" in valid && valid.method === "initialize" && rejection === "InvalidParams"
           const tasks = "method" in valid && valid.method.startsWith("tasks/")
           const expected = rejection === "Malformed" || initialize
@@ -75,23 +75,23 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
       150
     ))
 
-  it.effect("bears unknown members, newer members and params that are null", () =>
+  it.effect("tolerates unknown members, newer members and params that are null", () =>
     holds(NearlyValid.tolerated("client", revision), ({ message, mutation, valid }) =>
       Effect.gen(function*() {
-        const [expected] = yield* sayAll(yield* servedRaw(revision), [valid])
-        const [accepted] = yield* sayAll(yield* servedRaw(revision), [message])
+        const [expected] = yield* sendAll(yield* servedRaw(revision), [valid])
+        const [accepted] = yield* sendAll(yield* servedRaw(revision), [message])
         const [was, is] = [expected, accepted].map((answer) =>
           answer === undefined ? "nothing" : Object.keys(answer).join()
         )
         return yield* hold(was === is ? undefined : `${Mutation.describe(mutation)}: ${is} instead of ${was}`)
       }).pipe(Effect.scoped), 100))
 
-  it.effect("[MSG-03] [MSG-07] answers each of several calls under any ids once, those under an id in flight included", () =>
+  it.effect("[MSG-03] [MSG-07] answers each of several calls once, also those with an id in flight", () =>
     holds(Arbitrary.array(RequestIds.requestId, { maxLength: 8 }), (ids) =>
       Effect.gen(function*() {
         const raw = yield* servedRaw(revision)
         const calls = [...ids, ...ids.slice(0, 3)].map((id) => JsonRpc.request(id, "tools/call", { name: slow }))
-        const refused = yield* sayAll(raw, calls)
+        const refused = yield* sendAll(raw, calls)
         yield* TestClock.adjust("1 second")
         yield* settled
         const served = yield* raw.pending
@@ -99,10 +99,10 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
         return yield* hold(unpaid(calls, [...refused, ...served], "server", revision))
       }).pipe(Effect.scoped), 50))
 
-  it.effect("answers every valid request but those it has no tasks for, and its second handshake", () =>
+  it.effect("answers every valid request, and rejects tasks and a second handshake", () =>
     holds(ValidMessages.requestFrom("client", revision), (request) =>
       Effect.gen(function*() {
-        const [answer] = yield* sayAll(yield* servedRaw(revision), [request])
+        const [answer] = yield* sendAll(yield* servedRaw(revision), [request])
         const refused = request.method === "initialize" || request.method.startsWith("tasks/")
         return yield* hold(
           answer !== undefined && "id" in answer && answer.id === request.id && ("error" in answer) === refused
@@ -112,7 +112,7 @@ describe.each(Revision.supported)("a server in %s", (revision) => {
       }).pipe(Effect.scoped), 100))
 })
 
-/** What a client may ask of a server that declares everything. */
+/** Requests of a client to a server that declares all capabilities. */
 const asks: ReadonlyArray<{
   readonly method: MethodTable.RequestName<"client">
   readonly ask: (session: ClientSession.ClientSessionShape) => Effect.Effect<unknown, RequestError.RequestError>
@@ -124,11 +124,11 @@ const asks: ReadonlyArray<{
 ]
 
 describe.each(Revision.supported)("a client in %s", (revision) => {
-  it.effect("[MSG-03] [MSG-07] [MSG-12] [MSG-15] [MSG-17] answers each request of a hostile server once, and goes on asking", () =>
+  it.effect("[MSG-03] [MSG-07] [MSG-12] [MSG-15] [MSG-17] a hostile server gets one reply to each request", () =>
     holds(frames("server", revision), (sent) =>
       Effect.gen(function*() {
         const { raw, session } = yield* askedRaw(revision)
-        const answers = yield* sayAll(raw, sent)
+        const answers = yield* sendAll(raw, sent)
         yield* hold(unpaid(sent, answers, "client", revision))
         yield* hold(isUnpolluted() ? undefined : "Object.prototype is polluted")
         const ping = yield* Effect.forkChild(session.ping(), { startImmediately: true })
@@ -165,7 +165,7 @@ describe.each(Revision.supported)("a client in %s", (revision) => {
   )
 })
 
-it.effect("what cannot be read is complained of ten times a second, whatever comes", () =>
+it.effect("at most ten unreadable messages a second get an error reply", () =>
   holds(Arbitrary.array(Hostile.value, { minLength: 11, maxLength: 15 }), (values) =>
     Effect.gen(function*() {
       const raw = yield* servedRaw("2025-11-25")
@@ -174,7 +174,7 @@ it.effect("what cannot be read is complained of ten times a second, whatever com
         return classified._tag === "Batch" || classified._tag === "Malformed" && classified.malformed.answerable
       }).length
       for (const _ of [1, 2, 3]) {
-        const answers = yield* sayAll(raw, values)
+        const answers = yield* sendAll(raw, values)
         if (answers.length !== Math.min(10, answerable)) return yield* hold(`${answers.length} of ${answerable}`)
         yield* TestClock.adjust("1 second")
       }

@@ -1,4 +1,4 @@
-/** HTTP+SSE, both halves, over real sockets; and the client that finds out which transport of HTTP a server speaks. */
+/** The laws over HTTP+SSE, client and server, on real sockets, and with the client that falls back to it. */
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
@@ -18,7 +18,7 @@ import * as Logger from "effect/Logger"
 import { eventually } from "./support/eventually.ts"
 import * as TcpProxy from "./support/tcpProxy.ts"
 
-/** The client's end, with the host at the other, and what stands between them. */
+/** The client's end, the host, and the proxy between them. */
 type Served = TransportLaws.ClientEnd & {
   readonly host: SessionHost.SessionHostShape
   readonly proxy: TcpProxy.TcpProxy
@@ -37,7 +37,7 @@ const serving = (
       listening.pipe(
         Layer.provideMerge(host),
         Layer.provide(Authentication.anonymous),
-        // Some laws are about handlers that die; what is logged of them is no news here.
+        // Some laws make handlers die. The log of them is not of interest here.
         Layer.provideMerge(Logger.layer([]))
       )
     )
@@ -68,7 +68,7 @@ TransportSuite.suite("HTTP+SSE", {
   serve: serving(older, (url) => HttpSseClient.layerNode({ url: `${url}/sse` }))
 })
 
-// Before the first word there is no connection yet that could break off.
+// Before the first message there is no connection that could break.
 TransportSuite.suite("HTTP+SSE, to which a client falls back", {
   ...subject,
   form: "StreamPerRequest",

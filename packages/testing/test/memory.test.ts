@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 
-/** The client's end, and the server's session with the scope that it lives in. */
+/** The client's end, and the server's session with its scope. */
 type Served = TransportLaws.ClientEnd & {
   readonly server: Scope.Closeable
   readonly session: ServerSession.ServerSession["Service"]
@@ -27,13 +27,13 @@ const subject = (
       .pipe(
         Effect.provideService(Transport.Transport, ends.server),
         Scope.provide(server),
-        // Some laws are about handlers that die; what is logged of them is no news here.
+        // Some laws make handlers die. The log of them is not of interest here.
         Effect.provide(Logger.layer([]))
       )
     return { ...ends.client, server, session }
   }),
   ended: ({ session }) => session.closed,
-  // There is no wire that could break, but a server that may leave.
+  // There is no wire to break, but the server can leave.
   faults: { cut: ({ server }) => Scope.close(server, Exit.void) }
 })
 

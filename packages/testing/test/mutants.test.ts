@@ -1,4 +1,4 @@
-/** Sessions that are broken on purpose are found out: each by the conversation that found it out last. */
+/** The recorded conversation of each mutant still finds it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { execFile } from "node:child_process"
@@ -15,7 +15,7 @@ const Report = Schema.Struct({ laws: Schema.Array(Schema.String) })
 const replays = readReplays()
 const program = path.join(root, "scripts/mutants/search.ts")
 
-/** The last line is the report, whatever a broken session printed before. */
+/** The last line is the report; a mutant may print other lines before. */
 const lawsBrokenBy = async (name: string, conversation: string): Promise<unknown> => {
   const { stdout } = await promisify(execFile)(process.execPath, [program, name, conversation], {
     timeout: 60_000,
@@ -26,11 +26,11 @@ const lawsBrokenBy = async (name: string, conversation: string): Promise<unknown
 
 describe("a session that", () => {
   for (const { name } of mutants) {
-    it(`${name} is found out`, { timeout: 60_000 }, async () => {
+    it(`${name} is found`, { timeout: 60_000 }, async () => {
       const replay = replays.get(name)
       assert.isDefined(replay, "pnpm mutants finds a conversation and writes it down")
       if (replay === undefined) return
-      // What shows it must not show in a session as it is.
+      // The conversation breaks no law without the mutant.
       assert.deepStrictEqual(Search.judge(replay.conversation).violations, [])
       assert.isAtMost(replay.conversation.commands.length, 10)
       const { laws } = Schema.decodeUnknownSync(Report)(await lawsBrokenBy(name, JSON.stringify(replay.conversation)))
@@ -40,7 +40,7 @@ describe("a session that", () => {
 
   it("is in the table of docs/mutants.md", () => {
     assert.isAtLeast(mutants.length, 25)
-    // The formatter gives the columns of a table the same width.
+    // The formatter pads the columns of a table.
     const unaligned = (text: string) => text.replaceAll(/[ -]+/g, " ")
     assert.strictEqual(unaligned(read(page)), unaligned(withTable(read(page), replays)))
   })

@@ -1,4 +1,4 @@
-/** Stores with one mistake each, and the laws that find it out. */
+/** Stores with one mistake each, and the laws that find it. */
 import { EventStoreLaws, SessionStoreLaws } from "@effect-mcp/testing/laws"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as NaiveSessionStore from "./fixtures/naiveSessionStore.ts"
 
 const options = { runs: 50 }
 
-/** The names of the laws that do not hold. Everything is drawn from a seed, so that it is the same ones each time. */
+/** Returns the names of the broken laws. A seed decides everything, so they are the same each time. */
 const brokenOf = (laws: ReturnType<typeof EventStoreLaws.laws>) =>
   Effect.forEach(laws, ({ name, run }) => Effect.map(Effect.exit(run), (exit) => Exit.isSuccess(exit) ? [] : [name]))
     .pipe(
@@ -107,7 +107,7 @@ describe("a naive store of events", () => {
     ]
   }
 
-  it.live("without a mistake it keeps every law", () =>
+  it.live("every law holds without a mistake", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* brokenOf(EventStoreLaws.laws(NaiveEventStore.make(), options)), [])
     }))
@@ -120,7 +120,7 @@ describe("a naive store of events", () => {
       }))
   }
 
-  it("every law is broken by one of them", () => {
+  it("every law is broken by one of the mistakes", () => {
     const names = EventStoreLaws.laws(NaiveEventStore.make()).map(({ name }) => name)
     assert.sameMembers([...new Set(Object.values(broken).flat())], names)
   })
@@ -174,7 +174,7 @@ describe("a naive store of sessions", () => {
     ]
   }
 
-  it.live("without a mistake it keeps every law", () =>
+  it.live("every law holds without a mistake", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* brokenOf(SessionStoreLaws.laws(NaiveSessionStore.make(), options)), [])
     }))
@@ -187,7 +187,7 @@ describe("a naive store of sessions", () => {
       }))
   }
 
-  it("every law is broken by one of them", () => {
+  it("every law is broken by one of the mistakes", () => {
     const names = SessionStoreLaws.laws(NaiveSessionStore.make()).map(({ name }) => name)
     assert.sameMembers([...new Set(Object.values(broken).flat())], names)
   })

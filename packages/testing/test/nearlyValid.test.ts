@@ -12,7 +12,7 @@ const runs = { arbitrary: { runs: 500 } }
 
 const fits = (schema: Schema.Codec<unknown>, value: unknown): boolean => Schema.is(schema)(value)
 
-/** How a receiver finds a message to be, by nothing but the tables. */
+/** Returns the judgement of a receiver, by the tables alone. */
 const found = (
   frame: unknown,
   from: MethodDefinition.Role,
@@ -46,7 +46,7 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
   const tolerated = NearlyValid.tolerated(from, revision)
 
   it.prop(
-    "[MSG-01] [MSG-03] [MSG-04] [MSG-08] [MSG-10] a message with an invalidating change is rejected for the given reason",
+    "[MSG-01] [MSG-03] [MSG-04] [MSG-08] [MSG-10] an invalid message is rejected for the given reason",
     [
       rejected
     ],
@@ -72,7 +72,7 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
     assert.notStrictEqual(JSON.stringify(message), JSON.stringify(valid))
   }, runs)
 
-  it.effect("every kind of mutation is drawn", () =>
+  it.effect("every kind of mutation is generated", () =>
     Effect.gen(function*() {
       const changed = yield* Arbitrary.sampleEffect(rejected, { count: 3_000, seed: 1 })
       const tags = new Set(changed.map(({ mutation }) => mutation._tag))
@@ -97,7 +97,7 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
       )
     }))
 
-  it.effect("one seed draws the same messages again", () =>
+  it.effect("a seed reproduces the messages", () =>
     Effect.gen(function*() {
       const draw = Arbitrary.sampleEffect(Arbitrary.all([rejected, tolerated]), { count: 100, seed: "again" })
       assert.deepStrictEqual(yield* draw, yield* draw)
@@ -119,7 +119,7 @@ it.effect("every kind of change shrinks to a small message with that change", ()
     }
   }))
 
-it("says in words what was done", () => {
+it("describes each mutation in words", () => {
   assert.strictEqual(
     Mutation.describe({ _tag: "MemberMissing", path: ["result", "content", 0, "type"], value: undefined }),
     "result.content[0].type is missing"

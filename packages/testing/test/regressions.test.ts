@@ -7,13 +7,13 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as fs from "node:fs"
 
-/** The forms of the transport that every transcript holds over. */
+/** The forms of the transport. Every transcript holds over each. */
 const forms = [
   { form: "one stream", pair: MemoryTransport.make() },
   { form: "a stream for each request", pair: MemoryTransport.makeMultiStream({ standalone: true }) }
 ] as const
 
-/** Which transcript shows what. */
+/** The transcripts, and the defect that each shows. */
 const transcripts = {
   secondInitialize: "a second initialize is refused, and what was agreed on stays",
   duplicateId: "a request with the id of one in flight is refused, and the first one goes on",
@@ -25,7 +25,7 @@ const transcripts = {
 const read = (name: string): string =>
   fs.readFileSync(new URL(`transcripts/${name}.transcript`, import.meta.url), "utf8")
 
-describe("defects that must not come back, told as transcripts", () => {
+describe("transcripts of defects that were fixed", () => {
   for (const { form, pair } of forms) {
     for (const [file, name] of Object.entries(transcripts)) {
       it.effect(`${name}; ${form}`, () =>
@@ -39,7 +39,7 @@ describe("defects that must not come back, told as transcripts", () => {
             Effect.provideService(Transport.Transport, client),
             Effect.forkScoped({ startImmediately: true })
           )
-          // Passes every deadline and silence, one after the other.
+          // Passes every deadline and silence.
           yield* Effect.repeat(TestClock.adjust("1 second"), { times: 10 })
           yield* Fiber.join(playing)
         }))

@@ -8,14 +8,14 @@ import * as Logger from "effect/Logger"
 
 type Form = NonNullable<SimulatedTransport.Options["form"]>
 
-/** The client's end, the whole of what it is an end of, and the server's session. */
+/** The client's end, the pair that it belongs to, and the server's session. */
 type Served = TransportLaws.ClientEnd & {
   readonly pair: SimulatedTransport.Pair
   readonly session: ServerSession.ServerSession["Service"]
 }
 
 const subject = (form: Form, faults: Faults.Faults): TransportLaws.Subject<Served> => {
-  // Each connection has luck of its own, and the same each time that the tests are run.
+  // Each connection has its own random decisions, which are the same in each run.
   let seed = 0
   return {
     serve: Effect.gen(function*() {
@@ -39,7 +39,7 @@ const subject = (form: Form, faults: Faults.Faults): TransportLaws.Subject<Serve
       failWrite: ({ pair }) => Effect.sync(pair.toServer.failNext),
       injectToClient: ({ pair }, bytes) => Effect.sync(() => pair.toClient.inject(bytes)),
       maxMessageBytes: JsonLines.defaultMaxMessageBytes,
-      // Where each request has a stream of its own, what is injected has none, and gets no answer.
+      // With a stream for each request, injected data has no stream, and gets no reply.
       ...(form === "OneStream" && {
         injectToServer: ({ pair }: Served, bytes: Uint8Array) => Effect.sync(() => pair.toServer.inject(bytes))
       })

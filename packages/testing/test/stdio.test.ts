@@ -13,13 +13,13 @@ import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("fixtures/lawServer.ts", import.meta.url))
 
-/** A child that has said who it is, and takes bytes to print. */
+/** A child that has sent its process id, and accepts bytes to print. */
 interface Child {
   readonly pid: number
   readonly control: Socket
 }
 
-/** Waits at a port of its own for the child to say who it is. */
+/** Listens on a port for the child. */
 const controls = Effect.gen(function*() {
   const child = Deferred.makeUnsafe<Child>()
   const listener = createServer((control) => {
@@ -38,11 +38,11 @@ const controls = Effect.gen(function*() {
   return { port, child: Deferred.await(child) }
 })
 
-/** The client's end, and the child once it is there. */
+/** The client's end, and the child after it has connected. */
 type Served = TransportLaws.ClientEnd & { readonly child: Effect.Effect<Child> }
 
 const signal = (name: NodeJS.Signals) => ({ child }: Served) =>
-  // One that is gone already has nothing to hear.
+  // A child that has exited receives no signal.
   Effect.flatMap(child, ({ pid }) => Effect.ignore(Effect.try(() => process.kill(pid, name))))
 
 TransportSuite.suite<Served>("stdio, with a child process", {
@@ -53,16 +53,16 @@ TransportSuite.suite<Served>("stdio, with a child process", {
       args: [program, String(port)],
       env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
       stderr: () => {},
-      // A child that has been stopped does not exit when its input ends.
+      // A stopped child does not exit when its input ends.
       exitTimeout: "500 millis",
       terminateTimeout: "500 millis"
     }))
     const { connect } = Context.get(context, Transport.Transport)
-    // What is done to the child is done when it is there.
+    // A fault affects the child after it has connected.
     return { connect: Effect.tap(connect, () => child), child }
   }),
   runs: 10,
-  // Its standard streams cannot be seen from here, but what it holds open ends with it.
+  // The child's standard streams are not visible here, but its socket ends with it.
   ended: ({ child }) =>
     Effect.flatMap(child, ({ control }) =>
       Effect.callback<void>((resume) => {

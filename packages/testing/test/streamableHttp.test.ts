@@ -1,4 +1,4 @@
-/** Streamable HTTP, both halves, over real sockets. */
+/** The laws over Streamable HTTP, client and server, on real sockets. */
 import { EventStore, SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
@@ -11,7 +11,7 @@ import * as Logger from "effect/Logger"
 import { eventually } from "./support/eventually.ts"
 import * as TcpProxy from "./support/tcpProxy.ts"
 
-/** The client's end, with the host at the other, and what stands between them. */
+/** The client's end, the host, and the proxy between them. */
 type Served = TransportLaws.ClientEnd & {
   readonly host: SessionHost.SessionHostShape
   readonly proxy: TcpProxy.TcpProxy
@@ -31,7 +31,7 @@ const subject = (
         Layer.provideMerge(host),
         Layer.provideMerge(store),
         Layer.provide(Authentication.anonymous),
-        // Some laws are about handlers that die; what is logged of them is no news here.
+        // Some laws make handlers die. The log of them is not of interest here.
         Layer.provideMerge(Logger.layer([]))
       )
     )

@@ -1,4 +1,4 @@
-/** Unix sockets, both halves, with what can happen to them on the way. */
+/** The laws over Unix sockets, client and server, with faults on the way. */
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
@@ -12,11 +12,11 @@ import { eventually } from "./support/eventually.ts"
 import * as TcpProxy from "./support/tcpProxy.ts"
 import { temporaryDirectory } from "./support/temporaryDirectory.ts"
 
-/** The client's end, with the host at the other, and what stands between them. */
+/** The client's end, the host, and the proxy between them. */
 type Served = TransportLaws.ClientEnd & {
   readonly host: SessionHost.SessionHostShape
   readonly proxy: TcpProxy.TcpProxy
-  /** How many messages the client has sent. */
+  /** The number of messages that the client has sent. */
   readonly sent: () => number
 }
 
@@ -39,7 +39,7 @@ TransportSuite.suite<Served>("Unix sockets", {
     const context = yield* Layer.build(
       UnixSocketServer.layerNode({ path: server }).pipe(
         Layer.provideMerge(host),
-        // Some laws are about handlers that die; what is logged of them is no news here.
+        // Some laws make handlers die. The log of them is not of interest here.
         Layer.provideMerge(Logger.layer([]))
       )
     )

@@ -23,7 +23,7 @@ const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
 const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 60 } }
 
-describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => {
+describe.each(sides)("the messages of a $from in $revision", ({ from, revision }) => {
   const peer = MethodDefinition.peerOf(from)
 
   for (const name of ValidMessages.requestNames(from, revision)) {
@@ -45,7 +45,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
   for (const name of ValidMessages.requestNames(peer, revision)) {
     const { result } = MethodTable.requests[name]
     it.prop(
-      `[MSG-07] [MSG-08] a result of ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
+      `[MSG-07] [MSG-08] a result of ${name} fits its schema and this revision, and is unchanged by the wire`,
       [ValidMessages.success(name, revision)],
       ([success]) => {
         assert.deepStrictEqual(JsonRpc.classify(success), { _tag: "Response", message: success })
@@ -76,7 +76,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
     )
   }
 
-  it.effect("[MSG-01] every kind of message and every method of this side is drawn", () =>
+  it.effect("[MSG-01] every kind of message and every method of this side is generated", () =>
     Effect.gen(function*() {
       const drawn = yield* Arbitrary.sampleEffect(ValidMessages.message(from, revision), { count: 2_000, seed: 1 })
       const methods = new Set(drawn.flatMap((message) => "method" in message ? [message.method] : []))
@@ -91,7 +91,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
       }
     }))
 
-  it.prop("[MSG-15] [MSG-16] [MSG-17] a frame is a message, or a batch where there are batches", [
+  it.prop("[MSG-15] [MSG-16] [MSG-17] a frame is a message, or a batch if the revision has batches", [
     ValidMessages.frame(from, revision)
   ], ([frame]) => {
     const kind = JsonRpc.classify(frame)._tag
@@ -103,7 +103,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
     assert.isFalse(messages.some((message) => "method" in message && message.method === "initialize"))
   }, runs)
 
-  it.effect("one seed draws the same messages again", () =>
+  it.effect("a seed reproduces the messages", () =>
     Effect.gen(function*() {
       const draw = Arbitrary.sampleEffect(ValidMessages.frame(from, revision), { count: 100, seed: "again" })
       assert.deepStrictEqual(yield* draw, yield* draw)
@@ -111,7 +111,7 @@ describe.each(sides)("what a $from sends in $revision", ({ from, revision }) => 
 })
 
 describe.each(Revision.supported)("in %s", (revision) => {
-  it.prop("[INIT-02] [INIT-03] [INIT-07] the handshake is about this revision", [
+  it.prop("[INIT-02] [INIT-03] [INIT-07] the handshake requests this revision", [
     ValidMessages.params("initialize", revision),
     ValidMessages.result("initialize", revision)
   ], ([params, result]) => {
@@ -119,19 +119,19 @@ describe.each(Revision.supported)("in %s", (revision) => {
     assert.strictEqual(result.protocolVersion, revision)
   }, runs)
 
-  it.prop("a cancellation says what it cancels, wherever there are no tasks", [
+  it.prop("a cancellation names its request, unless it can mean a task", [
     ValidMessages.params("notifications/cancelled", revision)
   ], ([{ requestId }]) => {
     if (revision !== Revision.latest) assert.isTrue(RequestId.isRequestId(requestId))
   }, runs)
 
-  it.prop("[SMP-03] [SMP-04] the uses of tools are answered in what a model is asked", [
+  it.prop("[SMP-03] [SMP-04] sampling messages answer the uses of tools", [
     ValidMessages.params("sampling/createMessage", revision)
   ], ([{ messages }]) => {
     assert.isTrue(Result.isSuccess(Sampling.checkToolUse(messages)))
   }, runs)
 
-  it.prop("[MSG-09] [MSG-10] an error is one, without an id as this revision has it", [
+  it.prop("[MSG-09] [MSG-10] an error response is valid, without an id in the form of this revision", [
     ValidMessages.failure(revision)
   ], ([failure]) => {
     assert.deepStrictEqual(JsonRpc.classify(failure), { _tag: "Response", message: failure })
@@ -139,7 +139,7 @@ describe.each(Revision.supported)("in %s", (revision) => {
     assert.strictEqual(failure.id, Revision.envelopes[revision].unreadableId === "null" ? null : undefined)
   }, runs)
 
-  it.prop("[INIT-13] profiles hold what the schemas of the handshake have", [
+  it.prop("[INIT-13] profiles contain the members of the handshake's schemas", [
     Profiles.clientProfile(revision),
     Profiles.serverProfile(revision)
   ], ([client, server]) => {
@@ -155,7 +155,7 @@ describe.each(Revision.supported)("in %s", (revision) => {
   }, runs)
 })
 
-it.effect("[MSG-03] [PRG-01] the ids that are easily mistaken for others are drawn", () =>
+it.effect("[MSG-03] [PRG-01] ids that are easily confused are generated", () =>
   Effect.gen(function*() {
     const ids = yield* Arbitrary.sampleEffect(RequestIds.requestId, { count: 2_000, seed: 1 })
     assert.includeMembers([...ids], [
@@ -174,7 +174,7 @@ it.effect("[MSG-03] [PRG-01] the ids that are easily mistaken for others are dra
     assert.includeMembers([...tokens], [0, "", "0"])
   }))
 
-it.effect("[MSG-10] known codes of errors are drawn, and unknown ones", () =>
+it.effect("[MSG-10] known and unknown error codes are generated", () =>
   Effect.gen(function*() {
     const errors = yield* Arbitrary.sampleEffect(ErrorObjects.errorObject, { count: 1_000, seed: 1 })
     const codes = errors.map(({ code }) => code)
@@ -189,20 +189,20 @@ const machines = [
   { name: "sessionless server", machine: Handshake.sessionlessServer, states: HandshakeStates.sessionlessServerState }
 ] as const
 
-it.effect.each(machines)("every state of a $name is drawn", ({ machine, states }) =>
+it.effect.each(machines)("every state of a $name is generated", ({ machine, states }) =>
   Effect.gen(function*() {
     const drawn = yield* Arbitrary.sampleEffect<{ readonly _tag: string }>(states, { count: 200, seed: 1 })
     assert.sameMembers([...new Set(drawn.map(({ _tag }) => _tag))], Object.keys(machine.rows))
   }))
 
-it.effect("every reason for an end is drawn, and there are words for it", () =>
+it.effect("every close reason is generated, and has a description", () =>
   Effect.gen(function*() {
     const reasons = yield* Arbitrary.sampleEffect(HandshakeStates.closeReason, { count: 200, seed: 1 })
     assert.strictEqual(new Set(reasons.map(({ _tag }) => _tag)).size, 9)
     for (const reason of reasons) assert.isNotEmpty(CloseReason.describe(reason))
   }))
 
-it.effect("a failing message shrinks to next to nothing", () =>
+it.effect("a failing message shrinks to a minimal one", () =>
   Effect.gen(function*() {
     const outcome = yield* Arbitrary.checkEffect(
       ValidMessages.message("client", "2025-11-25"),

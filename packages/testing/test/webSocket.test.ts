@@ -1,4 +1,4 @@
-/** WebSocket, both halves, over real sockets. */
+/** The laws over WebSocket, client and server, on real sockets. */
 import { SessionHost, Transport } from "@effect-mcp/session"
 import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { TransportSuite } from "@effect-mcp/testing/vitest"
@@ -12,7 +12,7 @@ import * as Socket from "effect/socket/Socket"
 import { eventually } from "./support/eventually.ts"
 import * as TcpProxy from "./support/tcpProxy.ts"
 
-/** The client's end, with the host at the other, and what stands between them. */
+/** The client's end, the host, and the proxy between them. */
 type Served = TransportLaws.ClientEnd & {
   readonly host: SessionHost.SessionHostShape
   readonly proxy: TcpProxy.TcpProxy
@@ -30,7 +30,7 @@ const subject = (
       WebSocketServer.layerNode({ port: 0 }).pipe(
         Layer.provideMerge(host),
         Layer.provide(Authentication.anonymous),
-        // Some laws are about handlers that die; what is logged of them is no news here.
+        // Some laws make handlers die. The log of them is not of interest here.
         Layer.provideMerge(Logger.layer([]))
       )
     )

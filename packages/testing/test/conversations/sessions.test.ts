@@ -27,7 +27,7 @@ const ends = ({ entries }: History.History): ReadonlyArray<string> =>
   entries.flatMap(({ happening }) => happening._tag === "Ended" ? [happening.end.kind] : [])
 
 describe("simulated conversations", () => {
-  // Each portion begins with short ones and goes on to long ones.
+  // Each portion starts with short conversations and continues with longer ones.
   for (let portion = 0; portion < 10; portion++) {
     it.effect(`keep laws 1 to 8, 10 and 12 (part ${portion + 1})`, () =>
       Effect.gen(function*() {
@@ -46,7 +46,7 @@ describe("simulated conversations", () => {
       }
     }))
 
-  it("law 13: another seed is another history", () => {
+  it("law 13: another seed leads to another history", () => {
     const commands: ReadonlyArray<Command.Command> = [{ _tag: "Burst", session: 0, tool: "steps", count: 10 }]
     const transcripts = Array.from({ length: 20 }, (_, seed) =>
       FailureReport.transcript(
@@ -92,7 +92,7 @@ describe("simulated conversations", () => {
     assert.deepStrictEqual([...missing], [])
   })
 
-  it("an hour passes in no time", () => {
+  it("an hour passes at once", () => {
     const history = Simulation.run(conversation([
       { _tag: "Call", session: 0, tool: "never", deadline: 60_000, extension: "None" },
       { _tag: "Advance", millis: 3_600_000 },
@@ -104,7 +104,7 @@ describe("simulated conversations", () => {
 })
 
 describe("a conversation in which a law was broken", () => {
-  /** As the search has found and shrunk them; each was mended. */
+  /** Conversations that a search has found and shrunk, each of a bug that was fixed. */
   const found: ReadonlyArray<readonly [what: string, conversation: Conversation.Conversation]> = [
     [
       "[MSG-05] a second request with the id of one whose reply waits to be sent was served as well",
@@ -129,7 +129,7 @@ describe("a search", () => {
     () =>
       Effect.gen(function*() {
         assert.isUndefined(yield* Search.run({ runs: 50, seed: 1 }))
-        // A judge that minds every interruption has something to find.
+        // With a law that forbids interruptions, the search finds something.
         const minds = (one: Conversation.Conversation) => !ends(Simulation.run(one)).includes("Interrupted")
         const search = Arbitrary.checkEffect(Conversation.arbitrary, minds, { runs: 2000, seed: 7, maxShrinks: 2000 })
         const results = [yield* search, yield* search]
@@ -143,7 +143,7 @@ describe("a search", () => {
     { timeout: 60_000 }
   )
 
-  it("tells of a conversation that could not be held to its end", () => {
+  it("reports a conversation that did not end", () => {
     const broken = Search.describe({
       conversation: conversation([]),
       violations: [{ law: "law 1: it ends", session: 0, side: "client", place: 0, problem: "it does not" }],
@@ -171,20 +171,20 @@ describe("the report of a failure", () => {
   ]
   const report = FailureReport.describe(history, violations)
 
-  it("says what is wrong, under what faults, and what was done", () => {
+  it("contains the violation, the faults and the commands", () => {
     assert.include(report, "law 1: every request ends exactly once: client 0: request 0 never ended")
     assert.include(report, "OneStream, Fair, delay 3 ms, split, seed 1, 3 commands:")
     assert.include(report, "  Call {\"session\":0,\"tool\":\"steps\",\"deadline\":60000,\"extension\":\"None\"}")
   })
 
-  it("says who said what and when, with the states of both sides", () => {
+  it("contains all messages with their times, and the states of both sides", () => {
     assert.match(report, /^ +\d+ ms {2}client 0 {2}→ \{"jsonrpc":"2\.0","id":0,"method":"initialize"/m)
     assert.match(report, /^ +\d+ ms {2}server 0 {2}← \{"jsonrpc":"2\.0","id":0,"method":"initialize"/m)
     assert.match(report, /^ +\d+ ms {2}client 0 {2}Idle ⇒ Initializing$/m)
     assert.match(report, /^ +100 ms {12}do Cut \{"session":0\}$/m)
   })
 
-  it("draws a sequence, with a cross for what got lost", () => {
+  it("draws a sequence diagram, with a cross for lost messages", () => {
     const cut = Simulation.run(conversation([
       { _tag: "Call", session: 0, tool: "echo", deadline: 60_000, extension: "None" },
       { _tag: "Cut", session: 0 }
@@ -192,13 +192,13 @@ describe("the report of a failure", () => {
     const lines = FailureReport.sequenceDiagram(cut, 0).split("\n")
     assert.strictEqual(lines[0], "sequenceDiagram")
     assert.include(lines, "  client-xserver: initialize (0)")
-    // Nothing stands in it that means something else to who draws it.
+    // No line contains a character with a meaning in Mermaid.
     for (const line of lines.slice(1)) {
       assert.match(line, /^ {2}(?:(?:client|server)-[>x]+(?:client|server): |Note over )[^;#]+$/)
     }
   })
 
-  it("ends with the command that shows it again", () => {
+  it("ends with the command that reproduces it", () => {
     const [, line = ""] = /pnpm simulate --conversation '(.*)'/.exec(report) ?? []
     const again = Schema.decodeUnknownSync(Conversation.Conversation)(JSON.parse(line))
     assert.strictEqual(FailureReport.transcript(Simulation.run(again)), FailureReport.transcript(history))

@@ -1,9 +1,9 @@
-/** A server and a client that answer all they can be asked, at once. */
+/** A server and a client that answer every request at once. */
 import { Content } from "@effect-mcp/protocol"
 import type { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 
-/** Who both sides say they are. */
+/** The name and version of both sides. */
 export const info = { name: "test", version: "1.0.0" }
 
 const nothing = Effect.succeed({})
@@ -11,7 +11,7 @@ const nothing = Effect.succeed({})
 /** The name of a tool that takes a tenth of a second. */
 export const slow = "takes a tenth of a second"
 
-/** Every tool says back what it was given. */
+/** Every tool returns its arguments. */
 export const serverHandlers: Handlers.Handlers<"client", RequestContext.RequestContext> = {
   "tools/list": () => Effect.succeed({ tools: [] }),
   "tools/call": ({ arguments: structuredContent = {}, name }) =>

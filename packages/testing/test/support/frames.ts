@@ -1,13 +1,13 @@
-/** What a session owes for the frames it got, and whether it has paid. */
+/** The replies that a session must send for frames, and a check of them. */
 import { JsonRpc, type MethodDefinition, type RequestId, Revision } from "@effect-mcp/protocol"
 import { Hostile, NearlyValid, ValidMessages } from "@effect-mcp/testing/arbitrary"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 
-/** Lets every fiber that can run do so. */
+/** Runs every fiber that can run. */
 export const settled: Effect.Effect<void> = Effect.asVoid(Effect.repeat(Effect.yieldNow, { times: 50 }))
 
-/** Frames of all three degrees of politeness, mixed. */
+/** Generates valid, nearly valid and hostile frames. */
 export const frames = (
   from: MethodDefinition.Role,
   revision: Revision.Revision
@@ -25,18 +25,18 @@ export const frames = (
     (groups) => groups.flat()
   )
 
-/** Stands for a line that is no frame. */
+/** Represents a line that is not a frame. */
 export const unreadable: unique symbol = Symbol("unreadable")
 
-/** What is owed for a frame: an answer for each of these requests, and so many complaints beside them, up to the limit. */
+/** The required replies: one for each of these requests, and error replies without a request, up to the limit. */
 interface Owed {
   readonly requests: ReadonlyArray<RequestId.RequestId>
   readonly complaints: number
 }
 
 /**
- * A client is silent about what names no request: it may be a stray line of a child process. One under too long a name
- * is certainly no such line.
+ * A client sends no reply to a malformed message without an id, because it may be a stray line of a child process. A
+ * message with too long an id is no such line.
  */
 const owedFor = (frame: unknown, by: MethodDefinition.Role, revision: Revision.Revision, inBatch = false): Owed => {
   if (frame === unreadable) return { requests: [], complaints: by === "server" ? 1 : 0 }
@@ -58,10 +58,10 @@ const owedFor = (frame: unknown, by: MethodDefinition.Role, revision: Revision.R
   }
 }
 
-/** As many messages may be in a batch, unless an option says otherwise. A larger one is complained of as a whole. */
+/** The default limit of messages in a batch. A larger batch gets one error reply. */
 const mostInBatch = 100
 
-/** One answer in a list of its own is read as if it had come without. */
+/** A batch of one response is processed like the response. */
 const isAnswer = (frames: ReadonlyArray<unknown>, inBatch: boolean): boolean => {
   const [only] = frames
   if (inBatch || frames.length > 1) return false
@@ -85,10 +85,10 @@ const counted = (ids: ReadonlyArray<unknown>): ReadonlyMap<string, number> => {
   return counts
 }
 
-/** As many complaints are made in a second, unless an option says otherwise. */
+/** The default limit of error replies in a second. */
 const maxMalformedRepliesPerSecond = 10
 
-/** What is wrong with a session's answers to these frames, which came within one second, if anything is. */
+/** Returns the fault in a session's replies to frames that arrived within one second, if there is one. */
 export const unpaid = (
   sent: ReadonlyArray<unknown>,
   said: ReadonlyArray<JsonRpc.Message>,
@@ -103,7 +103,7 @@ export const unpaid = (
     const missing = count - (paid.get(id) ?? 0)
     if (missing > 0) return `${missing} of ${count} answers to ${id} are missing`
   }
-  // No more answers than that, so each request has exactly one.
+  // There are no further replies, so each request has exactly one.
   const complaints = Math.min(maxMalformedRepliesPerSecond, owed.complaints)
   const expected = owed.requests.length + complaints
   if (responses.length !== expected) return `${responses.length} answers instead of ${expected}`
@@ -113,7 +113,7 @@ export const unpaid = (
 
 const namesOfPrototype = Object.getOwnPropertyNames(Object.prototype).toSorted().join()
 
-/** Has every object its members from where it should? */
+/** Returns whether the prototypes of objects are unchanged. */
 export const isUnpolluted = (): boolean =>
   Object.getOwnPropertyNames(Object.prototype).toSorted().join() === namesOfPrototype &&
   !("polluted" in {}) && !("polluted" in Object) && !("polluted" in [])

@@ -1,15 +1,15 @@
-/** A transport over bytes, as lines of them; what stdio does, without a process. */
+/** A transport over lines of bytes, like stdio, without a process. */
 import { type Transport } from "@effect-mcp/session"
 import { JsonLines } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 
-/** The far end of such a transport: nothing but bytes. */
+/** The far end of this transport. */
 export interface Wire {
   readonly transport: Transport.Transport["Service"]
-  /** Bytes for the session to read. */
+  /** Sends bytes to the session. */
   readonly feed: (bytes: Uint8Array) => Effect.Effect<void>
-  /** The lines that the session has written since this was asked last. */
+  /** Returns the lines that the session has written since the last call. */
   readonly written: Effect.Effect<ReadonlyArray<string>>
 }
 

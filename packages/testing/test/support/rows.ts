@@ -1,6 +1,6 @@
 import { type MethodDefinition, MethodTable } from "@effect-mcp/protocol"
 
-/** The row of a request or of a notification that this side may send. */
+/** Returns the row of a request or a notification that this side may send. */
 export const rowOf = (
   method: string,
   from: MethodDefinition.Role

@@ -1,4 +1,4 @@
-/** Real sessions whose peer says what it is told to. */
+/** Real sessions with a raw peer. */
 import { JsonRpc, type Revision } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { RawPeer } from "@effect-mcp/testing"
@@ -7,10 +7,10 @@ import * as Fiber from "effect/Fiber"
 import { clientOptions, info, serverHandlers, serverOptions } from "./everything.ts"
 import { settled } from "./frames.ts"
 
-/** A transport whose frames are passed on as they are, so that a session sees what no serialisation would let through. */
+/** A transport that does not serialize, so that a session receives values that JSON cannot represent. */
 const pair = MemoryTransport.make({ serialization: "none" })
 
-/** A server that has shaken hands with a client which says what it is told to. */
+/** Starts a server, and performs the handshake as a raw client. */
 export const servedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
   const { client, server } = yield* pair
   yield* ServerSession.make(serverHandlers, serverOptions).pipe(Effect.provideService(Transport.Transport, server))
@@ -21,7 +21,7 @@ export const servedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.R
   return raw
 })
 
-/** A client that has shaken hands with a server which says what it is told to. */
+/** Starts a client, and performs the handshake as a raw server. */
 export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, server))
@@ -41,7 +41,7 @@ export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Re
   return { raw, session }
 })
 
-/** Answers what comes next. */
+/** Answers the next request. */
 export const answer = (raw: RawPeer.RawPeer, result: object) =>
   Effect.flatMap(raw.receive, (message) =>
     JsonRpc.isRequest(message)

@@ -1,22 +1,22 @@
-/** What stands between a client and a server on TCP or a Unix socket, and can be made to take nothing for a while, or to go. */
+/** A proxy between a client and a server on TCP or a Unix socket, which can stall and break connections. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
 
 export interface TcpProxy {
   readonly port: number
-  /** Takes no bytes of clients any more, and gives them none. */
+  /** Stops reading from clients and writing to them. */
   readonly stall: () => void
   readonly recover: () => void
-  /** Breaks off all connections, without a word. */
+  /** Breaks all connections. */
   readonly cut: () => void
-  /** How many clients are connected. */
+  /** The number of connected clients. */
   readonly connections: () => number
-  /** How many lines of clients it has passed on. */
+  /** The number of lines that were forwarded from clients. */
   readonly lines: () => number
-  /** Ends what it passes on to the server, behind what it has passed on, and goes on to pass on what comes back. */
+  /** Ends the direction to the server after the forwarded data, and continues to forward the server's data. */
   readonly endToServer: () => void
-  /** Passes these bytes on as if a client had sent them, or the server. */
+  /** Sends these bytes to the server as if a client had sent them, or to the client. */
   readonly writeToServer: (bytes: Uint8Array) => void
   readonly writeToClient: (bytes: Uint8Array) => void
 }
@@ -25,7 +25,7 @@ const newline = 0x0A
 
 const linesIn = (bytes: Uint8Array): number => bytes.reduce((lines, byte) => byte === newline ? lines + 1 : lines, 0)
 
-/** Listens on a port of its own, or at this path, and passes all on to this port or path. */
+/** Listens on a port, or at this path, and forwards everything to the target port or path. */
 export const make = (target: number | string, at?: string): Effect.Effect<TcpProxy, Error, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<TcpProxy & { readonly close: () => void }, Error>((resume) => {

@@ -12,7 +12,7 @@ const Literal = Schema.Struct({
   value: Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])
 })
 
-/** A tree before its members are told apart. */
+/** A pattern before its members get distinct names. */
 const members = <Inner extends Schema.Constraint>(inner: Inner) =>
   Schema.Struct({
     _tag: Schema.tag("Object"),
@@ -57,7 +57,7 @@ const Step = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("AnyOrder"), steps: Schema.Array(Schema.Union([Expect, InOrder, Remark])) })
 ])
 
-/** A message as `Said` has it may have its rest open, which no message that is said has. */
+/** Closes a pattern, because a message to send has no open rest. */
 const closed = (pattern: Pattern.Pattern): Pattern.Pattern => {
   switch (pattern._tag) {
     case "Object":
@@ -72,16 +72,16 @@ const closed = (pattern: Pattern.Pattern): Pattern.Pattern => {
 const saying = <One extends Transcript.Step | Transcript.InOrder>(step: One): One =>
   step._tag === "Say" ? { ...step, message: closed(step.message) } : step
 
-/** Any pattern. */
+/** Generates patterns. */
 export const patterns: Arbitrary.Arbitrary<Pattern.Pattern> = Arbitrary.schema(PatternSchema)
 
-/** A first line that binds every name there is, so that any message may use them. */
+/** A first line that binds every name, so that any message may use them. */
 const binding: Transcript.Step = {
   _tag: "Expect",
   pattern: { _tag: "Array", elements: names.map((name) => ({ _tag: "Name", name })), open: true }
 }
 
-/** Any transcript. */
+/** Generates transcripts. */
 export const transcripts: Arbitrary.Arbitrary<Transcript.Transcript> = Arbitrary.map(
   Arbitrary.schema(Schema.Array(Step)),
   (steps) => [
