@@ -112,7 +112,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "=> ({ jsonrpc: \"2.0\", id, result })",
     broken: "=> ({ jsonrpc: \"2.0\", id: String(id), result })",
     test: "packages/testing/test/hostilePeer.test.ts",
-    name: "answers each request of a hostile client once"
+    name: "a hostile client gets one reply to each request"
   },
   {
     id: "MSG-07",
