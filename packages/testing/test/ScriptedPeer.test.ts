@@ -459,7 +459,7 @@ the conversation so far:
           request: () => Deferred.await(gate)
         })
       })
-      assert.include(error.message, "ended the request's stream without a response")
+      assert.include(error.message, "ended the stream of the request without a response")
     }))
 
   it.live("plays against a child process, which answers requests from before the end of its input", () =>
