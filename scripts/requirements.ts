@@ -180,7 +180,7 @@ if (!isChecking && !isCurrent) {
 // The report
 // =====================================================================================================================
 
-/** Returns `session/matching` for `packages/session/test/matching.test.ts`. */
+/** Returns `session/closing` for `packages/session/test/closing.test.ts`. */
 const shortName = (file: string): string =>
   file.replace(/^packages\/(\w+)\/test\/(.+)\.test\.ts$/, (_, folder: string, name: string) => `${folder}/${name}`)
 

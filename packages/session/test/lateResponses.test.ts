@@ -8,7 +8,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { names, reasonOf, settled, start, text, upTo, withRawServer } from "./support/sessions.ts"
 import { answered, waiting } from "./support/waitingCall.ts"
 
-describe("responses that come too late, or again", () => {
+describe("late and repeated responses", () => {
   it.effect("[CAN-06] [CAN-07] a response after the cancellation is late", () =>
     Effect.gen(function*() {
       const { fiber, raw, record, saidSince, session } = yield* waiting()
@@ -32,7 +32,7 @@ describe("responses that come too late, or again", () => {
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
     }))
 
-  it.effect("[TMO-03] a response after the deadline is late, also while progress is still being told", () =>
+  it.effect("[TMO-03] a response after the deadline is late, even while progress is being delivered", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const fiber = yield* start(
@@ -61,7 +61,7 @@ describe("responses that come too late, or again", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("law 3: a second response is a duplicate while the first one still waits behind progress", () =>
+  it.effect("law 3: a second response is a duplicate while the first waits for the delivery of progress", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const fiber = yield* start(session.callTool("x", {}, { onProgress: () => Effect.sleep(100) }))
@@ -78,23 +78,25 @@ describe("responses that come too late, or again", () => {
     }))
 })
 
-describe("responses to nothing that was asked", () => {
-  it.effect("[MSG-07] are logged as warnings, ten times a second at most; late ones are not", () => {
-    const warned: Array<unknown> = []
+describe("responses that match no request", () => {
+  it.effect("[MSG-07] are logged as warnings, at most ten per second; late ones are not logged", () => {
+    const warnings: Array<unknown> = []
     const logging = Logger.layer([
-      Logger.make(({ logLevel, message }) => warned.push([logLevel, ...(Array.isArray(message) ? message : [message])]))
+      Logger.make(({ logLevel, message }) =>
+        warnings.push([logLevel, ...(Array.isArray(message) ? message : [message])])
+      )
     ])
     return Effect.gen(function*() {
       const { fiber, link } = yield* waiting()
       yield* Fiber.interrupt(fiber)
       link.deliver(answered(1))
-      assert.deepStrictEqual(warned, [])
-      for (const id of upTo(15)) link.deliver(JsonRpc.success(`nobody's ${id}`, { secret: true }))
-      assert.strictEqual(warned.length, 10)
-      assert.deepStrictEqual(warned[0], ["Warn", "received a response that matches no request", { id: "nobody's 1" }])
+      assert.deepStrictEqual(warnings, [])
+      for (const id of upTo(15)) link.deliver(JsonRpc.success(`unknown ${id}`, { secret: true }))
+      assert.strictEqual(warnings.length, 10)
+      assert.deepStrictEqual(warnings[0], ["Warn", "received a response that matches no request", { id: "unknown 1" }])
       yield* TestClock.adjust("1 second")
-      link.deliver(JsonRpc.success("one more", {}))
-      assert.strictEqual(warned.length, 11)
+      link.deliver(JsonRpc.success("another", {}))
+      assert.strictEqual(warnings.length, 11)
     }).pipe(Effect.provide(logging))
   })
 })

@@ -10,7 +10,7 @@ import { answered, waiting } from "./support/waitingCall.ts"
 
 const error = { code: -32602, message: "no such tool" }
 
-/** Answers to request 1 that are no responses. */
+/** Malformed responses to request 1. */
 const malformed: ReadonlyArray<readonly [what: string, frame: object]> = [
   ["both a result and an error", { jsonrpc: "2.0", id: 1, result: text("wrong"), error }],
   ["neither a result nor an error", { jsonrpc: "2.0", id: 1 }],
@@ -26,9 +26,9 @@ const malformed: ReadonlyArray<readonly [what: string, frame: object]> = [
   ["a null result beside such an error", { jsonrpc: "2.0", id: 1, result: null, error: { code: 1 } }]
 ]
 
-describe("an answer that is no response", () => {
+describe("a malformed response", () => {
   for (const [what, frame] of malformed) {
-    it.effect(`[MSG-08] [MSG-10] law 1: with ${what} fails its request at once, and only that`, () =>
+    it.effect(`[MSG-08] [MSG-10] law 1: with ${what} fails only its request, at once`, () =>
       Effect.gen(function*() {
         const { fiber, raw, record, saidSince, session } = yield* waiting()
         const other = yield* start(session.ping())
@@ -40,7 +40,7 @@ describe("an answer that is no response", () => {
         assert.deepStrictEqual(reason, { _tag: "MalformedResponse", problem: event?.problem ?? "" })
         assert.lengthOf(record.of("Malformed"), 1)
         assert.isUndefined(other.pollUnsafe())
-        // The peer has answered, so there is nothing to cancel.
+        // The peer has responded, so there is nothing to cancel.
         assert.lengthOf(saidSince(), before)
         assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 0 })
         yield* raw.say(answered(1))
@@ -50,14 +50,14 @@ describe("an answer that is no response", () => {
       }))
   }
 
-  const elsewhere: ReadonlyArray<readonly [what: string, frame: object]> = [
+  const unmatched: ReadonlyArray<readonly [what: string, frame: object]> = [
     ["the id as a text", { jsonrpc: "2.0", id: "1" }],
     ["another id", { jsonrpc: "2.0", id: 2, error: "no" }],
     ["a fractional id", { jsonrpc: "2.0", id: 1.5, error: "no" }],
     ["no id", { jsonrpc: "2.0", error: "no" }],
     ["a method, so that it may be a request", { jsonrpc: "2.0", id: 1, method: "ping", result: {} }]
   ]
-  for (const [what, frame] of elsewhere) {
+  for (const [what, frame] of unmatched) {
     it.effect(`[MSG-07] law 3: with ${what} changes nothing`, () =>
       Effect.gen(function*() {
         const { fiber, raw, record } = yield* waiting()
@@ -70,7 +70,7 @@ describe("an answer that is no response", () => {
       }))
   }
 
-  it.effect("law 1: changes nothing once its request has ended, or before it was sent", () =>
+  it.effect("law 1: changes nothing before its request was sent and after it has ended", () =>
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawServer()
       const [, broken = {}] = malformed[1] ?? []
@@ -94,7 +94,7 @@ describe("an answer that is no response", () => {
       assert.lengthOf(record.of("Malformed"), 3)
     }))
 
-  it.effect("law 4: comes after all progress before it", () =>
+  it.effect("law 4: is delivered after all earlier progress", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const steps: Array<number> = []
@@ -111,7 +111,7 @@ describe("an answer that is no response", () => {
       assert.deepStrictEqual(steps, [1, 2, 3])
     }))
 
-  it.effect("fails a question of a server's, too", () =>
+  it.effect("fails a request of a server", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
       yield* introduce(raw)
@@ -131,8 +131,8 @@ describe("an answer that is no response", () => {
     }))
 })
 
-/** Answers to request 1 that break a rule and leave no doubt. */
-const borne: ReadonlyArray<readonly [what: string, frame: object, meant: object]> = [
+/** Responses to request 1 that break a rule and still have one possible meaning. */
+const tolerated: ReadonlyArray<readonly [what: string, frame: object, meant: object]> = [
   ["a null error beside a result", { jsonrpc: "2.0", id: 1, result: text("x"), error: null }, { result: text("x") }],
   ["a null result beside an error", { jsonrpc: "2.0", id: 1, result: null, error }, { error }],
   ["a code that is a number in a text", { jsonrpc: "2.0", id: 1, error: { ...error, code: "-32602" } }, { error }],
@@ -148,9 +148,9 @@ const borne: ReadonlyArray<readonly [what: string, frame: object, meant: object]
   ]
 ]
 
-describe("an answer that breaks a rule and leaves no doubt", () => {
-  for (const [what, frame, meant] of borne) {
-    it.effect(`with ${what} is read, with an event`, () =>
+describe("a response that breaks a rule and has one possible meaning", () => {
+  for (const [what, frame, meant] of tolerated) {
+    it.effect(`with ${what} is tolerated, with an event`, () =>
       Effect.gen(function*() {
         const { fiber, raw, record } = yield* waiting()
         yield* raw.say(frame)
@@ -170,7 +170,7 @@ describe("an answer that breaks a rule and leaves no doubt", () => {
       }))
   }
 
-  it.effect("of a tool without content has empty content, with an event", () =>
+  it.effect("of a tool without content gets empty content, with an event", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       for (const [id, result] of [{}, { content: null }, { structuredContent: { a: 1 }, isError: false }].entries()) {
@@ -184,7 +184,7 @@ describe("an answer that breaks a rule and leaves no doubt", () => {
       )
     }))
 
-  it.effect("of a tool whose content is none, or that names a task, is no result", () =>
+  it.effect("of a tool with invalid content, or with a task, is an InvalidResult", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       for (const [id, result] of [{ content: "x" }, { task: {} }, { isError: "yes" }, [], null].entries()) {
@@ -195,7 +195,7 @@ describe("an answer that breaks a rule and leaves no doubt", () => {
       assert.deepStrictEqual(record.of("Tolerated"), [])
     }))
 
-  it.effect("law 3: under the id as a text stays unmatched", () =>
+  it.effect("law 3: with the id as a string stays unmatched", () =>
     Effect.gen(function*() {
       const { fiber, raw, record } = yield* waiting()
       yield* raw.say({ jsonrpc: "2.0", id: "1", result: text("x"), error: null })

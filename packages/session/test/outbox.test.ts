@@ -20,14 +20,14 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-/** What log messages say. */
+/** Returns the data of log messages. */
 const logged = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.flatMap((message) =>
     "method" in message && message.method === "notifications/message" ? [message.params?.["data"]] : []
   )
 
-describe("a reply that waits to be sent", () => {
-  it.effect("[MSG-05] law 5: its request is in flight until then, and another with its id is refused", () =>
+describe("a request whose reply waits to be sent", () => {
+  it.effect("[MSG-05] law 5: is in flight, and another request with its id is rejected", () =>
     Effect.gen(function*() {
       let ran = 0
       const { link, raw, session } = yield* withRawClient({
@@ -67,27 +67,27 @@ describe("a full outbox", () => {
     return { ...all, log: (data: unknown) => all.session.log({ level: "info", data }) }
   })
 
-  it.effect("law 12: who logs waits, and goes on when there is room", () =>
+  it.effect("law 12: the sender of a log message waits until there is room", () =>
     Effect.gen(function*() {
       const { link, log, raw } = yield* open(2)
       link.stall()
-      yield* log("with the transport")
-      yield* log("first in the room")
-      yield* log("second in the room")
-      const waiting = yield* start(log("outside"))
+      yield* log("in the transport")
+      yield* log("first in the outbox")
+      yield* log("second in the outbox")
+      const waiting = yield* start(log("waiting"))
       yield* settled
       assert.isUndefined(waiting.pollUnsafe())
       link.recover()
       yield* Fiber.join(waiting)
       assert.deepStrictEqual(logged(yield* raw.pending), [
-        "with the transport",
-        "first in the room",
-        "second in the room",
-        "outside"
+        "in the transport",
+        "first in the outbox",
+        "second in the outbox",
+        "waiting"
       ])
     }))
 
-  it.effect("[PING-01] [CAN-04] law 12: replies, pongs and cancellations wait for nobody", () =>
+  it.effect("[PING-01] [CAN-04] law 12: replies and cancellations do not wait for room", () =>
     Effect.gen(function*() {
       const { link, log, raw, record, session } = yield* open(1)
       link.stall()
@@ -102,12 +102,12 @@ describe("a full outbox", () => {
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: "w" }))
       link.deliver(call("unknown", "unknown"))
       assert.deepStrictEqual(record.of("Cancelled").map(({ id }) => id), ["w"])
-      // Two replies are not on their way yet; until they are, their requests count.
+      // Two replies are not sent yet; until then, their requests are in flight.
       assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 2 })
       yield* Fiber.interrupt(ping)
       link.recover()
       yield* Fiber.join(waiting)
-      // The ping was taken back before it was sent.
+      // The ping was withdrawn before it was sent.
       assert.deepStrictEqual(names(yield* raw.pending), [
         "notifications/message",
         "notifications/message",
@@ -118,7 +118,7 @@ describe("a full outbox", () => {
       ])
     }))
 
-  it.effect("law 12: a waiting log whose caller leaves is not sent", () =>
+  it.effect("law 12: a waiting log message whose sender is interrupted is not sent", () =>
     Effect.gen(function*() {
       const { link, log, raw } = yield* open(1)
       link.stall()
@@ -132,19 +132,19 @@ describe("a full outbox", () => {
       assert.deepStrictEqual(logged(yield* raw.pending), [1, 2, 4])
     }))
 
-  it.effect("law 12: who logs waits while what waits takes too much memory, however few messages it is", () =>
+  it.effect("law 12: the sender of a log message waits while waiting messages take too much memory", () =>
     Effect.gen(function*() {
       const { link, log, raw } = yield* open(1024, 25_000)
       const long = "x".repeat(20_000)
       link.stall()
       yield* log(`1${long}`)
       yield* log(`2${long}`)
-      const left = yield* start(log(`3${long}`))
+      const interrupted = yield* start(log(`3${long}`))
       const waiting = yield* start(log("4"))
       yield* settled
       assert.isUndefined(waiting.pollUnsafe())
-      // What is taken back takes no room, and neither does what has gone out.
-      yield* Fiber.interrupt(left)
+      // Neither a withdrawn nor a sent message takes room.
+      yield* Fiber.interrupt(interrupted)
       link.letOne()
       yield* settled
       yield* log("5")
@@ -153,14 +153,14 @@ describe("a full outbox", () => {
       assert.deepStrictEqual(logged(yield* raw.pending), [`1${long}`, `2${long}`, "4", "5"])
     }))
 
-  it.effect("law 12: what was taken back takes no room", () =>
+  it.effect("law 12: a withdrawn message takes no room", () =>
     Effect.gen(function*() {
       const { link, log } = yield* open(1)
       link.stall()
       yield* log(1)
       yield* log(2)
       yield* Fiber.interrupt(yield* start(log(3)))
-      // The second is with the transport now, and nothing waits.
+      // Now the transport has the second, and no message waits.
       link.letOne()
       yield* settled
       const fourth = yield* start(log(4))
@@ -168,7 +168,7 @@ describe("a full outbox", () => {
       assert.isDefined(fourth.pollUnsafe())
     }))
 
-  it.effect("law 12: in the end a peer that takes nothing is given up, and who waits is told", () =>
+  it.effect("law 12: the session of a peer that reads nothing ends as PeerStalled, and waiting senders fail", () =>
     Effect.gen(function*() {
       const { link, log, session } = yield* open(1)
       link.stall()
@@ -181,7 +181,7 @@ describe("a full outbox", () => {
       assert.isDefined(waiting.pollUnsafe())
     }))
 
-  it.effect("law 12: a handler's progress and log wait, too, and its cancellation finds it", () =>
+  it.effect("law 12: a handler waits for room for progress and log messages, and can be cancelled meanwhile", () =>
     Effect.gen(function*() {
       let interrupted = 0
       const flood = Effect.gen(function*() {
@@ -204,38 +204,38 @@ describe("a full outbox", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       link.recover()
       yield* settled
-      const said = yield* raw.pending
-      assert.isAtLeast(said.length, 10)
-      assert.isAtMost(said.length, 12)
+      const sent = yield* raw.pending
+      assert.isAtLeast(sent.length, 10)
+      assert.isAtMost(sent.length, 12)
     }))
 
   for (
-    const [what, question] of [
+    const [what, requestOf] of [
       ["requests that are served", (id: number) => call(id, "x")],
-      ["requests that are refused", (id: number) => call(id, "unknown")],
+      ["requests that are rejected", (id: number) => call(id, "unknown")],
       ["pings", (id: number) => JsonRpc.request(id, "ping", undefined)]
     ] as const
   ) {
-    it.effect(`law 12: a peer that sends ${what} and takes no replies does not fill the memory`, () =>
+    it.effect(`law 12: a peer that sends ${what} and reads no replies does not fill the memory`, () =>
       Effect.gen(function*() {
         const { link, session } = yield* open(16)
         const handed = link.handed.length
         link.stall()
-        for (const id of upTo(20_000)) link.deliver(question(id))
+        for (const id of upTo(20_000)) link.deliver(requestOf(id))
         yield* settled
         if ((yield* session.state)._tag !== "Operating") return
         link.recover()
         yield* settled
-        assert.isBelow(link.handed.length - handed, 5000, "replies that were kept")
+        assert.isBelow(link.handed.length - handed, 5000, "replies that were stored")
       }))
   }
 
-  it.effect("law 12: RepliesOverflow: one reply more than may wait ends the session, and says how many did", () =>
+  it.effect("law 12: one reply more than maxOutgoingReplies ends the session as RepliesOverflow", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingReplies: 3 } } })
       yield* introduce(raw)
       link.stall()
-      // The first is with the transport, and does not wait.
+      // The transport has the first, so it does not wait.
       for (const id of upTo(4)) link.deliver(JsonRpc.request(id, "ping", undefined))
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request(5, "ping", undefined))
@@ -247,12 +247,12 @@ describe("a full outbox", () => {
 
   const long = "i".repeat(4000)
 
-  it.effect("law 12: RepliesOverflow: replies that take too much memory end the session, however few they are", () =>
+  it.effect("law 12: replies of more than maxOutgoingBytes end the session as RepliesOverflow", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingBytes: 6000 } } })
       yield* introduce(raw)
       link.stall()
-      // The first is with the transport. Each takes 4,000 bytes and its members.
+      // The transport has the first. Each takes 4,000 bytes and its members.
       for (const id of upTo(2)) link.deliver(JsonRpc.request(`${long}${id}`, "ping", undefined))
       assert.strictEqual((yield* session.state)._tag, "Operating")
       link.deliver(JsonRpc.request("third", "ping", undefined))
@@ -265,7 +265,7 @@ describe("a full outbox", () => {
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("law 12: so do those of a peer that reads one now and then", () =>
+  it.effect("law 12: a peer that reads too few replies loses its session", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
@@ -275,7 +275,7 @@ describe("a full outbox", () => {
       link.stall()
       let id = 0
       while ((yield* session.state)._tag === "Operating" && id < 1000) {
-        for (let asked = 0; asked < 2; asked++) link.deliver(call(id++, "big"))
+        for (let count = 0; count < 2; count++) link.deliver(call(id++, "big"))
         yield* TestClock.adjust("29 seconds")
         link.letOne()
         yield* settled
@@ -285,7 +285,7 @@ describe("a full outbox", () => {
       assert.isBelow(id, 30)
     }))
 
-  it.effect("law 12: a reply of any size may wait, and what has gone out takes no room", () =>
+  it.effect("law 12: one reply of any size can wait, and a sent reply takes no room", () =>
     Effect.gen(function*() {
       const huge = text("x".repeat(1_000_000))
       const { link, raw, session } = yield* withRawClient({
@@ -307,7 +307,7 @@ describe("a full outbox", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("law 12: requests of this side's own do not count against the peer that asks meanwhile", () =>
+  it.effect("law 12: requests of this side do not count as replies", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingBytes: 10_000 } } })
       yield* introduce(raw)
@@ -323,27 +323,27 @@ describe("a full outbox", () => {
     }))
 
   for (const { form, pair } of forms) {
-    it.effect(`law 12: a peer that asks a lot as soon as it is answered, and takes every reply, is not given up (${form})`, () =>
+    it.effect(`law 12: a peer that sends many requests and reads the replies keeps its session (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* connected({
           pair,
-          handlers: tools({ later: Effect.as(Effect.sleep(10), text("x")), x: Effect.succeed(text("x")) }),
+          handlers: tools({ delayed: Effect.as(Effect.sleep(10), text("x")), x: Effect.succeed(text("x")) }),
           server: { limits: { maxOutgoingReplies: 8 } }
         })
-        const asking = yield* start(
+        const calling = yield* start(
           Effect.andThen(
-            client.callTool("later"),
+            client.callTool("delayed"),
             Effect.flatMap(Effect.forEach(upTo(3000), () => start(client.ping())), Fiber.joinAll)
           )
         )
         yield* TestClock.adjust(10)
         yield* settled
-        yield* Fiber.join(asking)
+        yield* Fiber.join(calling)
         assert.strictEqual((yield* server.state)._tag, "Operating")
       }))
   }
 
-  it.effect("law 2: giving up a peer that owes a thousand readings leaves nothing", () =>
+  it.effect("law 2: the end of a session with thousands of unsent messages leaves nothing", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(withRawClient({
@@ -365,23 +365,23 @@ describe("a full outbox", () => {
     }))
 
   for (const { form, pair } of forms) {
-    it.effect(`law 9: two peers that flood each other over links that stall for a while get through (${form})`, () =>
+    it.effect(`law 9: two peers that flood each other over links that stall make progress (${form})`, () =>
       Effect.gen(function*() {
         const count = 200
-        const heard: Array<unknown> = []
+        const received: Array<unknown> = []
         const { client, links, server } = yield* connected({
           pair,
           handlers: tools({
-            ask: Effect.gen(function*() {
+            ping: Effect.gen(function*() {
               const { log, request } = yield* RequestContext.RequestContext
-              yield* log({ level: "info", data: "asking" })
+              yield* log({ level: "info", data: "before" })
               yield* Effect.orDie(request("ping", {}))
-              yield* log({ level: "info", data: "asked" })
-              return text("asked")
+              yield* log({ level: "info", data: "after" })
+              return text("done")
             })
           }),
           client: {
-            handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) },
+            handlers: { "notifications/message": ({ data }) => Effect.sync(() => received.push(data)) },
             limits: { maxOutgoingMessages: 2 }
           },
           server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 2 } }
@@ -389,7 +389,7 @@ describe("a full outbox", () => {
         links.client.stall()
         links.server.stall()
         const calls = yield* start(
-          Effect.forEach(upTo(count), () => client.callTool("ask"), { concurrency: "unbounded" })
+          Effect.forEach(upTo(count), () => client.callTool("ping"), { concurrency: "unbounded" })
         )
         const logs = yield* start(Effect.forEach(upTo(count), (data) => server.log({ level: "info", data })))
         const pings = yield* start(
@@ -414,12 +414,12 @@ describe("a full outbox", () => {
         }
         links.client.recover()
         links.server.recover()
-        assert.deepStrictEqual(yield* Fiber.join(calls), upTo(count).map(() => text("asked")))
+        assert.deepStrictEqual(yield* Fiber.join(calls), upTo(count).map(() => text("done")))
         yield* Fiber.joinAll([pings, more])
         yield* Fiber.join(logs)
         yield* settled
-        assert.deepStrictEqual(heard.filter((data) => typeof data === "number"), upTo(count))
-        assert.strictEqual(heard.length, 3 * count)
+        assert.deepStrictEqual(received.filter((data) => typeof data === "number"), upTo(count))
+        assert.strictEqual(received.length, 3 * count)
         assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
           { sent: 0, served: 0 },
           { sent: 0, served: 0 }

@@ -40,8 +40,8 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("defects that were found, and must not come back", () => {
-  it.effect("law 5: a client that pipelines three thousand calls has an answer to each", () =>
+describe("defects that this library had", () => {
+  it.effect("law 5: each of three thousand pipelined calls gets a reply", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(initialize())
@@ -51,11 +51,11 @@ describe("defects that were found, and must not come back", () => {
       link.recover()
       yield* Effect.repeat(settled, { times: 200 })
       assert.strictEqual((yield* session.state)._tag, "Operating")
-      const answered = (yield* raw.pending).flatMap((message) => "method" in message ? [] : [message.id])
-      assert.strictEqual(new Set(answered).size, 3000)
+      const replied = (yield* raw.pending).flatMap((message) => "method" in message ? [] : [message.id])
+      assert.strictEqual(new Set(replied).size, 3000)
     }))
 
-  it.effect("law 12: replies that nobody takes end the session for what it is", () =>
+  it.effect("law 12: unread replies end the session as RepliesOverflow", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({ server: { limits: { maxOutgoingReplies: 100 } } })
       yield* settled
@@ -64,7 +64,7 @@ describe("defects that were found, and must not come back", () => {
       assert.deepInclude(yield* session.closed, { _tag: "RepliesOverflow", waiting: 101 })
     }))
 
-  it.effect("law 2: a thousand messages that cannot be sent do not keep the session from closing", () =>
+  it.effect("law 2: thousands of unsent messages do not prevent the session from closing", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(withRawClient({ server: { capabilities: { logging: {} } } }))
@@ -80,7 +80,7 @@ describe("defects that were found, and must not come back", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("law 9: a request whose own stream breaks is the only one to suffer", () =>
+  it.effect("law 9: a request whose stream fails affects no other request", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
       yield* server(pair.server, tools({ x: Effect.succeed(text("x")) }))
@@ -101,7 +101,7 @@ describe("defects that were found, and must not come back", () => {
       assert.deepStrictEqual(yield* session.callTool("x"), text("x"))
     }))
 
-  it.effect("[PRG-02] a progress token from elsewhere does not reach the wire", () =>
+  it.effect("[PRG-02] a progress token in the given _meta is not sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const seen: Array<number> = []
@@ -118,7 +118,7 @@ describe("defects that were found, and must not come back", () => {
       yield* Fiber.interruptAll([first, second])
     }))
 
-  it.effect("an observer that logs does not come before the answer to initialize", () =>
+  it.effect("a log message of an observer is sent after the response to initialize", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       let log: Effect.Effect<unknown> = Effect.void
@@ -136,7 +136,7 @@ describe("defects that were found, and must not come back", () => {
       assert.deepStrictEqual(order, [0, "notifications/message"])
     }))
 
-  it.effect("law 5: a ping with the id of a request in flight is refused", () =>
+  it.effect("law 5: a ping with the id of a request in flight is rejected", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
       yield* raw.send(initialize())
@@ -147,7 +147,7 @@ describe("defects that were found, and must not come back", () => {
       assert.strictEqual(JsonRpc.isFailure(reply) ? reply.error.code : undefined, -32600)
     }))
 
-  it.effect("how a child exited is in the error, also when the handshake could not be sent", () =>
+  it.effect("the error contains the exit of a child process, even if initialize could not be sent", () =>
     Effect.gen(function*() {
       const exit = { exitCode: 3, signal: undefined, stderr: ["no such file: notes.db"] }
       const pair = yield* MemoryTransport.make()
@@ -162,7 +162,7 @@ describe("defects that were found, and must not come back", () => {
       assert.include(error.message, "no such file: notes.db")
     }))
 
-  it.effect("law 9: an abrupt end starts no handler of a notification any more", () =>
+  it.effect("law 9: after a failed read, no handler of a waiting notification starts", () =>
     Effect.gen(function*() {
       let began = 0
       const { link, raw, session } = yield* withRawServer({
@@ -187,7 +187,7 @@ describe("defects that were found, and must not come back", () => {
 })
 
 describe("defects that other implementations had", () => {
-  it.effect("law 1: a local close while another fiber waits for a response: the wait ends, with the reason", () =>
+  it.effect("law 1: a close fails pending requests with its reason", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* start(session.callTool("x"))
@@ -197,7 +197,7 @@ describe("defects that other implementations had", () => {
       assert.deepStrictEqual(names(raw.received.slice(-2)), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("law 8: [CAN-07] a cancellation sent right behind its request, before the handler has begun, finds it", () =>
+  it.effect("law 8: [CAN-07] a cancellation that directly follows its request is not lost", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
       yield* introduce(raw)
@@ -208,7 +208,7 @@ describe("defects that other implementations had", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("law 5: [CAN-07] a reply that races the cancellation of its request: one of the two wins, whichever is first", () =>
+  it.effect("law 5: [CAN-07] of a reply and a cancellation that race, the first one counts", () =>
     Effect.gen(function*() {
       const gate = Deferred.makeUnsafe<void>()
       const { link, raw, record } = yield* withRawClient({
@@ -218,7 +218,7 @@ describe("defects that other implementations had", () => {
       link.deliver(call(1, "gated"))
       link.deliver(call(2, "gated"))
       const cancel = (requestId: number) => link.deliver(JsonRpc.notification("notifications/cancelled", { requestId }))
-      // Both in one step: the first before the handler can have ended, the second when its reply is on its way.
+      // The first before its handler can have ended, the second after its reply was sent.
       cancel(1)
       Deferred.doneUnsafe(gate, Exit.void)
       yield* settled
@@ -228,55 +228,55 @@ describe("defects that other implementations had", () => {
       assert.deepStrictEqual([record.of("Cancelled").length, record.of("CancelIgnored").length], [1, 1])
     }))
 
-  it.effect("law 9: a callback of the client may use its session while it answers", () =>
+  it.effect("law 9: a handler of the client can use its session", () =>
     Effect.gen(function*() {
-      const own: { session?: Effect.Effect<unknown, RequestError.RequestError> } = {}
+      const onCall: { effect?: Effect.Effect<unknown, RequestError.RequestError> } = {}
       const { client, server } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),
         client: {
           handlers: {
-            "roots/list": () => Effect.as(Effect.orDie(own.session ?? Effect.die("no session")), { roots: [] })
+            "roots/list": () => Effect.as(Effect.orDie(onCall.effect ?? Effect.die("no session")), { roots: [] })
           }
         }
       })
-      own.session = Effect.andThen(client.callTool("x"), client.ping())
+      onCall.effect = Effect.andThen(client.callTool("x"), client.ping())
       assert.deepStrictEqual(yield* server.listRoots(), { roots: [] })
     }))
 
-  it.effect("law 9: a message handler that throws costs its message, and the session goes on reading", () =>
+  it.effect("law 9: a handler of notifications that throws affects only its notification", () =>
     Effect.gen(function*() {
-      const heard: Array<unknown> = []
+      const handled: Array<unknown> = []
       const { raw, record, session } = yield* withRawServer({
         script: RawServer.pongs,
         client: {
           handlers: {
             "notifications/message": ({ data }) => {
               if (data === "bad") throw null
-              return Effect.sync(() => heard.push(data))
+              return Effect.sync(() => handled.push(data))
             }
           }
         }
       })
       yield* raw.say(logMessage("bad"), logMessage("good"))
       yield* settled
-      assert.deepStrictEqual(heard, ["good"])
+      assert.deepStrictEqual(handled, ["good"])
       assert.strictEqual(record.of("HandlerFailed").length, 1)
       yield* session.ping()
     }))
 
-  it.effect("[TMO-04] a timeout of 0 is no timeout of never: it ends at once; an infinite one never ends", () =>
+  it.effect("[TMO-04] a timeout of 0 fails at once, and an infinite one never", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const none = yield* start(session.callTool("x", {}, { timeout: 0 }))
       assert.deepStrictEqual(yield* reasonOf(none), { _tag: "Timeout", afterMillis: 0 })
-      const ever = yield* start(session.callTool("x", {}, { timeout: "Infinity" }))
+      const infinite = yield* start(session.callTool("x", {}, { timeout: "Infinity" }))
       yield* TestClock.adjust("10000 days")
-      assert.isUndefined(ever.pollUnsafe())
+      assert.isUndefined(infinite.pollUnsafe())
       yield* raw.say(JsonRpc.success(1, text("x")))
-      assert.deepStrictEqual(yield* Fiber.join(ever), text("x"))
+      assert.deepStrictEqual(yield* Fiber.join(infinite), text("x"))
     }))
 
-  it.effect("[TMO-06] a total ends a call that reports no progress, also where it extends a shorter deadline", () =>
+  it.effect("[TMO-06] totalTimeout ends a call without progress, with extendOnProgress and without", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       for (const extendOnProgress of [true, false]) {
@@ -288,23 +288,23 @@ describe("defects that other implementations had", () => {
       }
     }))
 
-  it.effect("law 4: [PRG-04] progress and the response in one chunk: the progress is told before the call ends", () =>
+  it.effect("law 4: [PRG-04] progress that arrives with the response is delivered before the call ends", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const told: Array<unknown> = []
+      const seen: Array<unknown> = []
       const calling = yield* start(
         Effect.tap(
-          session.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => told.push(progress)) }),
-          () => Effect.sync(() => told.push("ended"))
+          session.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => seen.push(progress)) }),
+          () => Effect.sync(() => seen.push("ended"))
         )
       )
       const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
       yield* raw.say(step(1), step(2), JsonRpc.success(1, text("x")))
       yield* Fiber.join(calling)
-      assert.deepStrictEqual(told, [1, 2, "ended"])
+      assert.deepStrictEqual(seen, [1, 2, "ended"])
     }))
 
-  it.effect("law 6: a second initialize is refused, and what was agreed on stays", () =>
+  it.effect("law 6: a second initialize is rejected, and the negotiated revision stays", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* introduce(raw, "2025-06-18")
@@ -313,7 +313,7 @@ describe("defects that other implementations had", () => {
       assert.strictEqual((yield* session.profile).revision, "2025-06-18")
     }))
 
-  it.effect("law 5: an id that is in flight already is refused, and the first request is answered", () =>
+  it.effect("law 5: a duplicate id is rejected, and the first request is served", () =>
     Effect.gen(function*() {
       const gate = Deferred.makeUnsafe<void>()
       const { raw } = yield* withRawClient({
@@ -327,7 +327,7 @@ describe("defects that other implementations had", () => {
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(1, text("x")))
     }))
 
-  it.effect("law 5: a handler that throws null, or fails with it, is answered for", () =>
+  it.effect("law 5: a request whose handler throws null, or dies with it, gets an error", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({
@@ -345,7 +345,7 @@ describe("defects that other implementations had", () => {
       }
     }))
 
-  it.effect("law 5: a result that no JSON can say (a BigInt, a cycle) is answered for", () =>
+  it.effect("law 5: a request whose result JSON cannot represent (a BigInt, a cycle) gets an error", () =>
     Effect.gen(function*() {
       const cycle: { [name: string]: unknown } = {}
       cycle["self"] = cycle
@@ -363,7 +363,7 @@ describe("defects that other implementations had", () => {
       }
     }))
 
-  it.effect("law 3: [PRG-01] the id 0, the id of no letters and the token 0 are an id, an id and a token", () =>
+  it.effect("law 3: [PRG-01] 0 and the empty string are valid ids and progress tokens", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never) })
@@ -384,7 +384,7 @@ describe("defects that other implementations had", () => {
       }
     }))
 
-  it.effect("params: null are no params, in requests, in notifications and in a ping", () =>
+  it.effect("`params: null` counts as no params, in requests, notifications and pings", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient({ handlers: tools({}) })
       yield* raw.send(initialize())
@@ -400,7 +400,7 @@ describe("defects that other implementations had", () => {
       assert.deepStrictEqual(record.of("CancelIgnored").map(({ id }) => id), [undefined])
     }))
 
-  it.effect("law 3: [CAN-06] a late response to a cancelled request is passed over, and seen", () =>
+  it.effect("law 3: [CAN-06] a late response to a cancelled request changes nothing, and is reported", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer({ script: RawServer.pongs })
       yield* Fiber.interrupt(yield* start(session.callTool("x")))
@@ -410,24 +410,24 @@ describe("defects that other implementations had", () => {
       yield* session.ping()
     }))
 
-  it.effect("law 2: a handler that outlives its session is reported, and what it says and asks then goes nowhere", () =>
+  it.effect("law 2: a handler that outlives its session is reported, and sends no more messages", () =>
     Effect.gen(function*() {
       const gate = Deferred.makeUnsafe<void>()
-      const asked: Array<unknown> = []
+      const failures: Array<unknown> = []
       const { link, raw, record, session } = yield* withRawClient({
         handlers: tools({
-          stubborn: Effect.uninterruptible(Effect.gen(function*() {
+          slow: Effect.uninterruptible(Effect.gen(function*() {
             yield* Deferred.await(gate)
             yield* RequestContext.progress({ progress: 1 })
-            yield* RequestContext.log({ level: "info", data: "still here" })
-            asked.push((yield* Effect.orDie(Effect.flip(RequestContext.listRoots()))).reason)
-            return text("too late")
+            yield* RequestContext.log({ level: "info", data: "late" })
+            failures.push((yield* Effect.orDie(Effect.flip(RequestContext.listRoots()))).reason)
+            return text("late")
           }))
         }),
         server: { capabilities: { logging: {} } }
       })
       yield* introduce(raw)
-      yield* raw.send(call(1, "stubborn", { _meta: { progressToken: 1 } }))
+      yield* raw.send(call(1, "slow", { _meta: { progressToken: 1 } }))
       const closing = yield* start(session.close)
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(closing)
@@ -437,23 +437,23 @@ describe("defects that other implementations had", () => {
       const before = link.handed.length
       Deferred.doneUnsafe(gate, Exit.void)
       yield* settled
-      assert.deepStrictEqual(asked, [{ _tag: "ExchangeEnded" }])
+      assert.deepStrictEqual(failures, [{ _tag: "ExchangeEnded" }])
       assert.strictEqual(link.handed.length, before)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("law 1: [STD-10] input that ends while the server asks its client something: the question fails at once", () =>
+  it.effect("law 1: [STD-10] a request of the server fails at once if its input ends", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulCloseTimeout: "5 seconds" } } })
       yield* introduce(raw)
-      const asking = yield* start(session.ping({ timeout: "Infinity" }))
+      const calling = yield* start(session.ping({ timeout: "Infinity" }))
       yield* settled
       link.endReading()
-      assert.deepStrictEqual(yield* reasonOf(asking), closedFor(peerEnded))
+      assert.deepStrictEqual(yield* reasonOf(calling), closedFor(peerEnded))
       assert.deepStrictEqual(yield* session.closed, peerEnded)
     }))
 
-  it.effect("[INIT-10] a client that never says initialized is served, and may be asked", () =>
+  it.effect("[INIT-10] a client that never sends initialized is served, and receives requests", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* raw.send(JsonRpc.request(0, "initialize", {
@@ -462,14 +462,14 @@ describe("defects that other implementations had", () => {
         clientInfo: info
       }))
       yield* raw.response
-      const asking = yield* start(session.listRoots())
+      const calling = yield* start(session.listRoots())
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["roots/list", 1])
       yield* raw.send(JsonRpc.success(1, { roots: [] }))
-      assert.deepStrictEqual(yield* Fiber.join(asking), { roots: [] })
+      assert.deepStrictEqual(yield* Fiber.join(calling), { roots: [] })
     }))
 
-  it.effect("law 10: two sessions made from one layer constant are two", () =>
+  it.effect("law 10: one Layer constant over two transports makes two sessions", () =>
     Effect.gen(function*() {
       const layer = ClientSession.layer({ info })
       const ids: Array<unknown> = []
@@ -478,19 +478,22 @@ describe("defects that other implementations had", () => {
         yield* server(pair.server, tools({ who: Effect.succeed(text(name)) }))
         return Layer.provide(layer, MemoryTransport.layer(pair.client))
       })
-      const asking = Effect.gen(function*() {
+      const calling = Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
         ids.push(session)
         return yield* session.callTool("who")
       })
       const [one, two] = [yield* over("one"), yield* over("two")]
-      const both = Effect.flatMap(asking, (outer) => Effect.map(Effect.provide(asking, two), (inner) => [outer, inner]))
+      const both = Effect.flatMap(
+        calling,
+        (outer) => Effect.map(Effect.provide(calling, two), (inner) => [outer, inner])
+      )
       assert.deepStrictEqual(yield* Effect.provide(both, one), [text("one"), text("two")])
       assert.notStrictEqual(ids[0], ids[1])
     }))
 
   for (const { form, pair } of forms) {
-    it.effect(`law 9: two peers that wait for each other while the queues of both are full get through (${form})`, () =>
+    it.effect(`law 9: two peers that wait for each other with full queues make progress (${form})`, () =>
       Effect.gen(function*() {
         const limits = { maxOutgoingMessages: 1, maxIncomingRequests: 1000 }
         const { client, links, server } = yield* connected({
@@ -517,7 +520,7 @@ describe("defects that other implementations had", () => {
         )
         yield* settled
         assert.isUndefined(logs.pollUnsafe())
-        // From now on each lets one message through only when the other has.
+        // From here on, the links let through one message each in turn.
         for (let turn = 0; turn < 600; turn++) {
           links.client.letOne()
           yield* settled

@@ -20,7 +20,7 @@ import {
 } from "./support/sessions.ts"
 
 describe("a stream for each request", () => {
-  it.effect("a handler tells its client what it has changed, on its own stream, and not after the reply", () =>
+  it.effect("a handler sends a notification on the stream of its request, and none after the reply", () =>
     Effect.gen(function*() {
       const later = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
       const uri = "note:///a"
@@ -35,7 +35,7 @@ describe("a stream for each request", () => {
           }),
           "resources/subscribe": () => Effect.succeed({})
         },
-        // There is no standalone stream here.
+        // This transport has no standalone stream.
         pair: MemoryTransport.makeMultiStream()
       })
       yield* introduce(raw)
@@ -46,7 +46,7 @@ describe("a stream for each request", () => {
       assert.deepStrictEqual(reason, { _tag: "ExchangeEnded" })
     }))
 
-  it.effect("[SHS-14] NoRoute: what belongs to no request needs a standalone stream", () =>
+  it.effect("[SHS-14] messages that belong to no request fail with NoRoute without a standalone stream", () =>
     Effect.gen(function*() {
       const { client, records, server } = yield* connected({
         pair: MemoryTransport.makeMultiStream(),
@@ -67,21 +67,21 @@ describe("a stream for each request", () => {
       assert.deepStrictEqual(records.client.of("UnmatchedResponse"), [])
     }))
 
-  it.effect("[SHS-14] with a standalone stream it has one", () =>
+  it.effect("[SHS-14] messages that belong to no request use the standalone stream", () =>
     Effect.gen(function*() {
-      const heard: Array<unknown> = []
+      const received: Array<unknown> = []
       const { server } = yield* connected({
         pair: MemoryTransport.makeMultiStream({ standalone: true }),
-        client: { handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) } }
+        client: { handlers: { "notifications/message": ({ data }) => Effect.sync(() => received.push(data)) } }
       })
       yield* server.log({ level: "info", data: "x" })
       yield* server.ping()
-      assert.deepStrictEqual(heard, ["x"])
+      assert.deepStrictEqual(received, ["x"])
     }))
 
-  it.effect("[SHS-08] log and progress of a handler need no standalone stream", () =>
+  it.effect("[SHS-08] log messages and progress of a handler use the stream of its request", () =>
     Effect.gen(function*() {
-      const heard: Array<unknown> = []
+      const received: Array<unknown> = []
       const { client } = yield* connected({
         pair: MemoryTransport.makeMultiStream(),
         handlers: tools({
@@ -91,13 +91,13 @@ describe("a stream for each request", () => {
             return text("x")
           })
         }),
-        client: { handlers: { "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)) } }
+        client: { handlers: { "notifications/message": ({ data }) => Effect.sync(() => received.push(data)) } }
       })
-      yield* client.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => heard.push(progress)) })
-      assert.deepStrictEqual(heard, ["log", 1])
+      yield* client.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => received.push(progress)) })
+      assert.deepStrictEqual(received, ["log", 1])
     }))
 
-  it.effect("[PRG-01] progress that the session reports reaches the caller whose token it names", () =>
+  it.effect("[PRG-01] progress that the session reports reaches the caller with its token", () =>
     Effect.gen(function*() {
       const token = Deferred.makeUnsafe<Meta.ProgressToken | undefined>()
       const steps: Array<number> = []
@@ -123,7 +123,7 @@ describe("a stream for each request", () => {
       yield* Fiber.interrupt(waiting)
     }))
 
-  it.effect("[PRG-03] [PRG-05] progress that its receiver would drop fails, and says why", () =>
+  it.effect("[PRG-03] [PRG-05] progress that its receiver would drop fails with the reason", () =>
     Effect.gen(function*() {
       const token = Deferred.makeUnsafe<Meta.ProgressToken | undefined>()
       const { client, links, server } = yield* connected({
@@ -142,48 +142,51 @@ describe("a stream for each request", () => {
       const named = yield* Deferred.await(token)
       assert.isDefined(named)
       if (named === undefined) return
-      const said = links.server.handed.length
-      const refused = (token: Meta.ProgressToken, step: Progress.Progress) =>
+      const before = links.server.handed.length
+      const failureOf = (token: Meta.ProgressToken, step: Progress.Progress) =>
         Effect.map(Effect.flip(server.progress(token, step)), ({ reason }) => reason)
       const invalid = (problem: string): RequestError.RequestErrorReason => ({ _tag: "InvalidParams", problem })
       assert.deepStrictEqual(
-        yield* refused(named, { progress: Number.NaN }),
+        yield* failureOf(named, { progress: Number.NaN }),
         invalid("progress: expected a finite number, got NaN")
       )
       assert.deepStrictEqual(
-        yield* refused(named, { progress: 3, total: Number.POSITIVE_INFINITY }),
+        yield* failureOf(named, { progress: 3, total: Number.POSITIVE_INFINITY }),
         invalid("total: expected a finite number, got Infinity")
       )
-      // What the handler has reported counts, too.
+      // The step that the handler has reported counts as well.
       for (const progress of [1, 2]) {
         assert.deepStrictEqual(
-          yield* refused(named, { progress }),
+          yield* failureOf(named, { progress }),
           invalid(`progress: expected more than 2, the last step, got ${progress}`)
         )
       }
-      assert.deepStrictEqual(yield* refused("never", { progress: 3 }), { _tag: "UnknownProgressToken", token: "never" })
-      assert.strictEqual(links.server.handed.length, said)
+      assert.deepStrictEqual(yield* failureOf("never", { progress: 3 }), {
+        _tag: "UnknownProgressToken",
+        token: "never"
+      })
+      assert.strictEqual(links.server.handed.length, before)
       yield* server.progress(named, { progress: 3 })
       yield* Fiber.interrupt(waiting)
       yield* settled
-      assert.deepStrictEqual(yield* refused(named, { progress: 4 }), { _tag: "UnknownProgressToken", token: named })
+      assert.deepStrictEqual(yield* failureOf(named, { progress: 4 }), { _tag: "UnknownProgressToken", token: named })
       assert.strictEqual(
         (yield* Effect.flip(client.progress("never", { progress: 1 }))).reason._tag,
         "UnknownProgressToken"
       )
     }))
 
-  it.effect("[SHS-08] a message of the session that names a related request takes the stream of that request", () =>
+  it.effect("[SHS-08] a message of the session with a related request uses the stream of that request", () =>
     Effect.gen(function*() {
-      const served = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
+      const context = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
       const finish = Deferred.makeUnsafe<void>()
-      const heard: Array<unknown> = []
+      const received: Array<unknown> = []
       const { client, server } = yield* connected({
-        // There is no standalone stream: what takes no request's stream has no route.
+        // Without a standalone stream, a message without the stream of a request has no route.
         pair: MemoryTransport.makeMultiStream(),
         handlers: tools({
           wait: Effect.gen(function*() {
-            yield* Deferred.succeed(served, yield* RequestContext.RequestContext)
+            yield* Deferred.succeed(context, yield* RequestContext.RequestContext)
             yield* Deferred.await(finish)
             return text("done")
           })
@@ -191,15 +194,15 @@ describe("a stream for each request", () => {
         client: {
           capabilities: { roots: {} },
           handlers: {
-            "notifications/message": ({ data }) => Effect.sync(() => heard.push(data)),
+            "notifications/message": ({ data }) => Effect.sync(() => received.push(data)),
             "roots/list": () => Effect.succeed({ roots: [] })
           }
         }
       })
       const waiting = yield* start(client.callTool("wait", {}, {
-        onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+        onProgress: ({ progress }) => Effect.sync(() => received.push(progress))
       }))
-      const { id: relatedRequestId, meta } = yield* Deferred.await(served)
+      const { id: relatedRequestId, meta } = yield* Deferred.await(context)
       const related = { relatedRequestId }
       yield* server.log({ level: "info", data: "log" }, related)
       yield* server.progress(meta?.progressToken ?? "none", { progress: 1 }, related)
@@ -210,10 +213,10 @@ describe("a stream for each request", () => {
       assert.strictEqual(reason._tag, "SendFailed")
       yield* Deferred.succeed(finish, undefined)
       assert.deepStrictEqual(yield* Fiber.join(waiting), text("done"))
-      assert.sameMembers(heard, ["log", 1, "sent"])
+      assert.sameMembers(received, ["log", 1, "sent"])
     }))
 
-  it.effect("[CAN-04] on streams, a cancelled request's stream is closed, and the next one is unharmed", () =>
+  it.effect("[CAN-04] a cancellation closes the stream of its request, and affects no other", () =>
     Effect.gen(function*() {
       const { client, records, server } = yield* connected({
         pair: MemoryTransport.makeMultiStream(),
@@ -228,7 +231,7 @@ describe("a stream for each request", () => {
       assert.deepStrictEqual([records.client.of("SendFailed"), records.server.of("SendFailed")], [[], []])
     }))
 
-  it.effect("OutcomeUnknown: a stream that the peer ends without a response ends only its request", () =>
+  it.effect("a request whose stream ends without a response fails as OutcomeUnknown, and affects no other", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
       const { raw, session } = yield* withRawServer({ pair: Effect.succeed(pair) })
@@ -248,8 +251,8 @@ describe("a stream for each request", () => {
     }))
 })
 
-describe("streams that outlive their response", () => {
-  it.effect("[CAN-04] law 2: a stream whose caller has left is given up at once, though the peer leaves it open", () =>
+describe("streams that stay open after their request", () => {
+  it.effect("[CAN-04] law 2: are closed at once if the caller was interrupted", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { raw, session } = yield* census.count(withRawServer({ pair: MemoryTransport.makeMultiStream() }))
@@ -262,7 +265,7 @@ describe("streams that outlive their response", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("[SHS-09] law 2: a stream that the peer leaves open behind its response is given up", () =>
+  it.effect("[SHS-09] law 2: are closed after the write timeout", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
       const census = FiberCount.make()
@@ -278,6 +281,6 @@ describe("streams that outlive their response", () => {
       }
       yield* TestClock.adjust("60 seconds")
       yield* settled
-      assert.strictEqual(census.living(), idle, "each answered request has left a fiber behind")
+      assert.strictEqual(census.living(), idle, "each request has left a fiber")
     }))
 })

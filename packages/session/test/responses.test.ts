@@ -6,8 +6,8 @@ import * as Fiber from "effect/Fiber"
 import { reasonOf, settled, start } from "./support/sessions.ts"
 import { waiting } from "./support/waitingCall.ts"
 
-describe("what a response brings", () => {
-  it.effect("[MSG-10] an error arrives with its code, message and data", () =>
+describe("a response", () => {
+  it.effect("[MSG-10] with an error fails the request with its code, message and data", () =>
     Effect.gen(function*() {
       const { fiber, raw } = yield* waiting()
       yield* raw.say({ jsonrpc: "2.0", id: 1, error: { code: -32002, message: "gone", data: [1, null], more: true } })
@@ -18,40 +18,40 @@ describe("what a response brings", () => {
       assert.deepStrictEqual([reason.error.code, reason.error.message, reason.error.data], [-32002, "gone", [1, null]])
     }))
 
-  it.effect("[MSG-25] the codes from -32000 to -32019 arrive as they are, and end nothing but their request", () =>
+  it.effect("[MSG-25] with a code from -32000 to -32019 fails only its request, with this code", () =>
     Effect.gen(function*() {
       const { fiber, link, session } = yield* waiting()
       yield* Fiber.interrupt(fiber)
       for (let code = -32000; code >= -32019; code--) {
         const id = 1 - 32000 - code + 1
-        const asked = yield* start(session.callTool("x"))
+        const calling = yield* start(session.callTool("x"))
         yield* settled
-        link.deliver({ jsonrpc: "2.0", id, error: { code, message: "of the server's own" } })
-        const reason = yield* reasonOf(asked)
+        link.deliver({ jsonrpc: "2.0", id, error: { code, message: "server error" } })
+        const reason = yield* reasonOf(calling)
         const error = reason._tag === "ErrorResponse" ? reason.error : undefined
         assert.deepStrictEqual([reason._tag, error?.code, error?.message], [
           "ErrorResponse",
           code,
-          "of the server's own"
+          "server error"
         ])
         assert.strictEqual((yield* session.state)._tag, "Operating")
       }
     }))
 
   for (const code of [1e300, 2 ** 53, -(2 ** 60)]) {
-    it.effect(`[MSG-10] law 7: an error with the code ${code} costs no more than its request`, () =>
+    it.effect(`[MSG-10] law 7: with the error code ${code} fails only its request`, () =>
       Effect.gen(function*() {
         const { fiber, link, session } = yield* waiting()
         const other = yield* start(session.ping())
         yield* settled
-        assert.doesNotThrow(() => link.deliver({ jsonrpc: "2.0", id: 1, error: { code, message: "far out" } }))
+        assert.doesNotThrow(() => link.deliver({ jsonrpc: "2.0", id: 1, error: { code, message: "out of range" } }))
         link.deliver(JsonRpc.success(2, {}))
         yield* Fiber.join(other)
         assert.strictEqual((yield* reasonOf(fiber))._tag, "MalformedResponse")
       }))
   }
 
-  it.effect("[MSG-27] InvalidResult: says which method and where, and only that request fails", () =>
+  it.effect("[MSG-27] with an invalid result fails only its request, with the method and the path", () =>
     Effect.gen(function*() {
       const { fiber, raw, session } = yield* waiting()
       yield* raw.say(JsonRpc.success(1, { content: [{ type: "text", text: 42 }] }))
@@ -67,7 +67,7 @@ describe("what a response brings", () => {
     }))
 
   for (const result of [null, [], "text", 0, { content: {} }]) {
-    it.effect(`InvalidResult: ${JSON.stringify(result)} is no result of tools/call`, () =>
+    it.effect(`with the result ${JSON.stringify(result)} fails tools/call as InvalidResult`, () =>
       Effect.gen(function*() {
         const { fiber, raw } = yield* waiting()
         yield* raw.say({ jsonrpc: "2.0", id: 1, result })
@@ -75,7 +75,7 @@ describe("what a response brings", () => {
       }))
   }
 
-  it.effect("the result is the very object that was received, unknown members and all", () =>
+  it.effect("returns the received result object itself, with its unknown members", () =>
     Effect.gen(function*() {
       const { fiber, raw } = yield* waiting({ pair: MemoryTransport.make({ serialization: "none" }) })
       const result = {
@@ -88,11 +88,11 @@ describe("what a response brings", () => {
       assert.strictEqual<unknown>(yield* Fiber.join(fiber), result)
     }))
 
-  it.effect("unknown members survive a real wire", () =>
+  it.effect("keeps unknown members over a transport that serializes", () =>
     Effect.gen(function*() {
       const { fiber, raw } = yield* waiting()
       const result = { content: [{ type: "text", text: "x", future: [1, { a: null }] }], resultType: "complete" }
-      yield* raw.say({ jsonrpc: "2.0", id: 1, result, trace: "an envelope may have more, too" })
+      yield* raw.say({ jsonrpc: "2.0", id: 1, result, trace: "an unknown member" })
       assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), result)
     }))
 })

@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Sender.ts",
     original: "if (exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\") return",
     broken: "if (exchange.outcome === \"Lost\") return",
-    test: "packages/session/test/races.test.ts",
+    test: "packages/session/test/cancellationRaces.test.ts",
     name: "a caller that is interrupted after the response cancels nothing"
   },
   {
@@ -66,7 +66,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      return this.#runtime.emit({ _tag: \"CancelIgnored\", id })\n",
     broken:
       "      return reject(this.#runtime, { id: id ?? 0, method: \"a cancellation\" }, RequestRejections.duplicate, undefined)\n",
-    test: "packages/session/test/races.test.ts",
+    test: "packages/session/test/cancellationRaces.test.ts",
     name: "a cancellation after the reply is ignored"
   },
   {
@@ -82,7 +82,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
     original: "    if (request.hasReply || !this.#isOpen(request)) return false\n    request.hasReply",
     broken: "    if (request.hasReply) return false\n    request.hasReply",
-    test: "packages/session/test/races.test.ts",
+    test: "packages/session/test/cancellationRaces.test.ts",
     name: "the reply of a cancelled handler that cannot be interrupted is not sent"
   },
   {
@@ -90,7 +90,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "  if (exchange.outcome !== \"Pending\") return false\n",
     broken: "",
-    test: "packages/session/test/races.test.ts",
+    test: "packages/session/test/cancellationRaces.test.ts",
     name: "a response that crosses the cancellation is reported as late"
   },
   {
@@ -134,7 +134,7 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)\n    this.#requests.cancel",
     broken:
       "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    this.#requests.cancel",
-    test: "packages/session/test/races.test.ts",
+    test: "packages/session/test/cancellationRaces.test.ts",
     name: "invalid cancellations, and a cancellation of initialize, have no effect"
   }
 ]

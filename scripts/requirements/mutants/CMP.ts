@@ -22,8 +22,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/RequestRejections.ts",
     original: "code: ErrorCode.MethodNotFound,",
     broken: "code: ErrorCode.InvalidRequest,",
-    test: "packages/session/test/bareSessions.test.ts",
-    name: "a server answers what it does not serve with −32601, completion included"
+    test: "packages/session/test/sessionsWithoutHandlers.test.ts",
+    name: "a server rejects methods without a handler with -32601, completion included"
   },
   {
     id: "CMP-03",

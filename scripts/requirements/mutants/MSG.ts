@@ -119,7 +119,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/PendingRequests.ts",
     original: "Option.getOrUndefined(HashMap.get(this.#current, id))",
     broken: "Array.from(HashMap.values(this.#current))[0] ?? Option.getOrUndefined(HashMap.get(this.#current, id))",
-    test: "packages/session/test/matching.test.ts",
+    test: "packages/session/test/responseMatching.test.ts",
     name: "responses complete their requests in any order"
   },
   {
@@ -186,8 +186,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      case \"Answer\":\n        return true\n",
     broken:
       "      case \"Answer\":\n        return this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag === \"Success\"\n",
-    test: "packages/session/test/bareSessions.test.ts",
-    name: "shake hands, ping each other, and part"
+    test: "packages/session/test/sessionsWithoutHandlers.test.ts",
+    name: "complete the handshake, answer pings, and close"
   },
   {
     id: "MSG-15",
@@ -220,7 +220,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "error: McpError.received(response.error)",
     broken: "error: response.error.code === -32001 ? McpError.internalError : McpError.received(response.error)",
     test: "packages/session/test/responses.test.ts",
-    name: "the codes from -32000 to -32019 arrive as they are"
+    name: "with a code from -32000 to -32019 fails only its request, with this code"
   },
   {
     id: "MSG-27",

@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const { progressToken: _, ...rest }: JsonRpc.Params",
     broken: "const { ...rest }: JsonRpc.Params",
     test: "packages/session/test/regressions.test.ts",
-    name: "a progress token from elsewhere does not reach the wire"
+    name: "a progress token in the given _meta is not sent"
   },
   {
     id: "PRG-03",
@@ -95,7 +95,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Sender.ts",
     original: "{ capacity: limits.maxProgressSteps,",
     broken: "{ capacity: Number.POSITIVE_INFINITY,",
-    test: "packages/session/test/overflow.test.ts",
-    name: "256 steps wait for a slow sink; then the oldest makes room, and is counted"
+    test: "packages/session/test/inboundLimits.test.ts",
+    name: "256 steps wait for a slow consumer; then the oldest are dropped, with an event each"
   }
 ]

@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/RequestRejections.ts",
     original: "code: ErrorCode.MethodNotFound,",
     broken: "code: ErrorCode.InvalidRequest,",
-    test: "packages/session/test/bareSessions.test.ts",
-    name: "a client answers what it does not serve with −32601, roots included"
+    test: "packages/session/test/sessionsWithoutHandlers.test.ts",
+    name: "a client rejects methods without a handler with -32601, roots included"
   }
 ]

@@ -10,7 +10,7 @@ import { info, text } from "../../support/sessions.ts"
 
 const profile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
 
-/** What a handler sees where there is no session. */
+/** The context of handlers in these tests. */
 const context = (request: JsonRpc.Request): RequestContext.RequestContext["Service"] => ({
   id: request.id,
   method: request.method,
@@ -21,17 +21,17 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   progress: () => Effect.void,
   log: () => Effect.void,
   notify: () => Effect.void,
-  request: () => Effect.die("nobody to ask"),
-  createMessage: () => Effect.die("nobody to ask"),
-  elicit: () => Effect.die("nobody to ask"),
-  listRoots: () => Effect.die("nobody to ask")
+  request: () => Effect.die("no session"),
+  createMessage: () => Effect.die("no session"),
+  elicit: () => Effect.die("no session"),
+  listRoots: () => Effect.die("no session")
 })
 
-const served = (handlers: Handlers.Handlers<"client", RequestContext.RequestContext>) =>
+const dispatchOf = (handlers: Handlers.Handlers<"client", RequestContext.RequestContext>) =>
   Dispatch.make("client", handlers)
 
-/** The program that serves a request; without one, the failure that its sender receives. */
-const serving = <R>(
+/** Serves a request, or fails with the error that its sender receives. */
+const serve = <R>(
   dispatch: Dispatch.Dispatch<R>,
   request: JsonRpc.Request,
   peer: Profile.Profile = profile
@@ -44,13 +44,13 @@ const handle = <R>(
   dispatch: Dispatch.Dispatch<R>,
   request: JsonRpc.Request
 ): Effect.Effect<unknown, McpError.McpError, Exclude<R, RequestContext.RequestContext>> =>
-  Effect.provideService(serving(dispatch, request), RequestContext.RequestContext, context(request))
+  Effect.provideService(serve(dispatch, request), RequestContext.RequestContext, context(request))
 
-/** A request as it may come off the wire, whatever its params are. */
+/** Makes a request with params of any type. */
 const request = (method: string, params?: unknown): JsonRpc.Request =>
   params === undefined
     ? JsonRpc.request(1, method, undefined)
-    // What is off the wire is of any type; that is what these tests are about.
+    // A peer can send params of any type.
     : { jsonrpc: "2.0", id: 1, method, params: params as JsonRpc.Params }
 
 const notification = (method: string, params?: unknown): JsonRpc.Notification =>
@@ -61,8 +61,8 @@ const notification = (method: string, params?: unknown): JsonRpc.Notification =>
 
 const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "prototype", "", "tools/call "]
 
-/** Params that hold what any request of a client needs. */
-const enough = {
+/** Params that are valid for every request of a client. */
+const validForAll = {
   name: "x",
   uri: "file:///x",
   level: "info",
@@ -71,10 +71,10 @@ const enough = {
   argument: { name: "x", value: "" }
 }
 
-describe("requests without a session", () => {
-  it.effect("are looked up, checked, and handled", () =>
+describe("the dispatch of requests", () => {
+  it.effect("finds the handler, checks the params, and runs the handler", () =>
     Effect.gen(function*() {
-      const dispatch = served({
+      const dispatch = dispatchOf({
         "tools/call": ({ arguments: input, name }) =>
           Effect.map(RequestContext.RequestContext, ({ id }) => text(`${name} ${JSON.stringify(input)} ${id}`))
       })
@@ -82,10 +82,10 @@ describe("requests without a session", () => {
       assert.deepStrictEqual(result, text("add {\"a\":1} 1"))
     }))
 
-  it.effect("the params are the received object", () =>
+  it.effect("passes the received params object to the handler", () =>
     Effect.gen(function*() {
       let seen: unknown
-      const dispatch = served({
+      const dispatch = dispatchOf({
         "tools/call": (params) => {
           seen = params
           return Effect.succeed(text("x"))
@@ -97,10 +97,10 @@ describe("requests without a session", () => {
     }))
 
   for (const params of [undefined, null, {}, { _meta: {} }, { cursor: "x", future: 1 }]) {
-    it.effect(`params of a method that needs none: ${JSON.stringify(params)}`, () =>
+    it.effect(`accepts params of a method that needs none: ${JSON.stringify(params)}`, () =>
       Effect.gen(function*() {
         const seen: Array<unknown> = []
-        const dispatch = served({
+        const dispatch = dispatchOf({
           "tools/list": (params) => {
             seen.push(params)
             return Effect.succeed({ tools: [] })
@@ -112,9 +112,9 @@ describe("requests without a session", () => {
   }
 
   for (const params of [[], [1], "x", 1, true, { cursor: 1 }, { cursor: null }, { _meta: 1 }, { _meta: [] }]) {
-    it.effect(`params that do not fit: ${JSON.stringify(params)}`, () =>
+    it.effect(`rejects params that do not match: ${JSON.stringify(params)}`, () =>
       Effect.gen(function*() {
-        const dispatch = served({ "tools/list": () => Effect.die("it ran") })
+        const dispatch = dispatchOf({ "tools/list": () => Effect.die("the handler ran") })
         const error = yield* Effect.flip(handle(dispatch, request("tools/list", params)))
         assert.strictEqual(error.code, ErrorCode.InvalidParams)
         assert.notInclude(error.message, "\n")
@@ -125,12 +125,12 @@ describe("requests without a session", () => {
   for (
     const params of [undefined, null, {}, { name: 1 }, { name: "x", arguments: [] }, { name: "x", arguments: null }]
   ) {
-    it.effect(`params of a method that needs some: ${JSON.stringify(params)}`, () =>
+    it.effect(`rejects params of a method that needs some: ${JSON.stringify(params)}`, () =>
       Effect.gen(function*() {
-        const dispatch = served({ "tools/call": () => Effect.die("it ran") })
+        const dispatch = dispatchOf({ "tools/call": () => Effect.die("the handler ran") })
         const error = yield* Effect.flip(handle(dispatch, request("tools/call", params)))
         assert.strictEqual(error.code, ErrorCode.InvalidParams)
-        // It says where the first mismatch is, in words that a peer knows.
+        // The message has the path of the first mismatch, and no name of a schema.
         assert.match(error.message, /name|arguments/)
         assert.notInclude(error.message, "<filter>")
       }))
@@ -139,20 +139,20 @@ describe("requests without a session", () => {
   for (
     const name of [...names, "tools/list", "ping", "initialize", "notifications/initialized", "notifications/message"]
   ) {
-    it.effect(`no such method: ${JSON.stringify(name)}`, () =>
+    it.effect(`rejects an unknown method: ${JSON.stringify(name)}`, () =>
       Effect.gen(function*() {
-        const dispatch = served({ "tools/call": () => Effect.die("it ran") })
+        const dispatch = dispatchOf({ "tools/call": () => Effect.die("the handler ran") })
         const error = yield* Effect.flip(handle(dispatch, request(name, { name: "x" })))
         assert.deepStrictEqual([error.code, error.message], [ErrorCode.MethodNotFound, `Method not found: ${name}`])
       }))
   }
 
-  it.effect("what is in the record but in no row of the table is never found", () =>
+  it.effect("ignores handlers of methods that are not in the method table", () =>
     Effect.gen(function*() {
       const handlers: object = Object.fromEntries(
-        ["own/method", ...names].map((name) => [name, () => Effect.die("it ran")])
+        ["own/method", ...names].map((name) => [name, () => Effect.die("the handler ran")])
       )
-      const dispatch = served(handlers)
+      const dispatch = dispatchOf(handlers)
       for (const name of ["own/method", ...names]) {
         const error = yield* Effect.flip(handle(dispatch, request(name)))
         assert.strictEqual(error.code, ErrorCode.MethodNotFound, name)
@@ -160,45 +160,49 @@ describe("requests without a session", () => {
       assert.isTrue(Result.isFailure(dispatch.notify(notification("own/method"), profile)))
     }))
 
-  it.effect("a handler that is inherited, or undefined, is none", () =>
+  it.effect("ignores inherited and undefined handlers", () =>
     Effect.gen(function*() {
-      const inherited: Handlers.Handlers<"client"> = Object.create({ "tools/list": () => Effect.die("it ran") })
+      const inherited: Handlers.Handlers<"client"> = Object.create({
+        "tools/list": () => Effect.die("the handler ran")
+      })
       const none: object = { "tools/list": undefined }
       for (const handlers of [inherited, none]) {
-        const error = yield* Effect.flip(handle(served(handlers), request("tools/list")))
+        const error = yield* Effect.flip(handle(dispatchOf(handlers), request("tools/list")))
         assert.strictEqual(error.code, ErrorCode.MethodNotFound)
       }
     }))
 
-  it.effect("a row whose sender is the other side is not served", () =>
+  it.effect("rejects a method that the other side sends", () =>
     Effect.gen(function*() {
-      const handlers: object = { "tools/call": () => Effect.die("it ran") }
+      const handlers: object = { "tools/call": () => Effect.die("the handler ran") }
       const error = yield* Effect.flip(
         handle(Dispatch.make("server", handlers), request("tools/call", { name: "x" }))
       )
       assert.strictEqual(error.code, ErrorCode.MethodNotFound)
     }))
 
-  it.effect("the record is copied: what is changed later does not count", () =>
+  it.effect("copies the record of handlers", () =>
     Effect.gen(function*() {
       const handlers: { "tools/list"?: () => Effect.Effect<{ readonly tools: [] }> } = {
         "tools/list": () => Effect.succeed({ tools: [] })
       }
-      const dispatch = served(handlers)
+      const dispatch = dispatchOf(handlers)
       delete handlers["tools/list"]
       assert.deepStrictEqual(yield* handle(dispatch, request("tools/list")), { tools: [] })
     }))
 
-  it.effect("every method of the table is served at the revisions that have it, and at no older one", () =>
+  it.effect("serves each method in the revisions that have it, and in no older one", () =>
     Effect.gen(function*() {
       for (const row of Object.values(MethodTable.requests)) {
-        // These are the session's own, or not the client's to send.
+        // The session serves these itself, or a client does not send them.
         if (row.name === "initialize" || row.name === "ping" || row.from === "server") continue
-        const dispatch = served(Object.fromEntries([[row.name, () => Effect.succeed({ completion: { values: [] } })]]))
+        const dispatch = dispatchOf(
+          Object.fromEntries([[row.name, () => Effect.succeed({ completion: { values: [] } })]])
+        )
         for (const revision of Revision.supported) {
           const outcome = yield* Effect.result(
             Effect.provideService(
-              serving(dispatch, request(row.name, enough), { ...profile, revision }),
+              serve(dispatch, request(row.name, validForAll), { ...profile, revision }),
               RequestContext.RequestContext,
               context(request(row.name))
             )
@@ -212,26 +216,26 @@ describe("requests without a session", () => {
       }
     }))
 
-  it.effect("an McpError of the handler's is its answer; a defect stays one", () =>
+  it.effect("fails with the McpError of a handler, and dies with its defect", () =>
     Effect.gen(function*() {
-      const refusal = new McpError.McpError({ code: 7, message: "no", data: { why: 1 } })
-      const dispatch = served({
+      const rejection = new McpError.McpError({ code: 7, message: "no", data: { why: 1 } })
+      const dispatch = dispatchOf({
         "tools/call": ({ name }) => {
-          if (name === "throw") throw refusal
-          return name === "fail" ? Effect.fail(refusal) : Effect.die(refusal)
+          if (name === "throw") throw rejection
+          return name === "fail" ? Effect.fail(rejection) : Effect.die(rejection)
         }
       })
-      assert.strictEqual(yield* Effect.flip(handle(dispatch, request("tools/call", { name: "fail" }))), refusal)
+      assert.strictEqual(yield* Effect.flip(handle(dispatch, request("tools/call", { name: "fail" }))), rejection)
       for (const name of ["throw", "die"]) {
         const exit = yield* Effect.exit(handle(dispatch, request("tools/call", { name })))
         assert.isTrue(Exit.hasDies(exit) && !Exit.hasFails(exit), name)
       }
     }))
 
-  it.effect("nothing runs before the effect does, and each run is a run of its own", () =>
+  it.effect("runs the handler each time that the effect runs, and not before", () =>
     Effect.gen(function*() {
       let ran = 0
-      const dispatch = served({
+      const dispatch = dispatchOf({
         "tools/list": () => {
           ran++
           return Effect.succeed({ tools: [] })
@@ -244,7 +248,7 @@ describe("requests without a session", () => {
       assert.strictEqual(ran, 2)
     }))
 
-  it.effect("the services of its handlers are what it needs", () =>
+  it.effect("requires the services of its handlers", () =>
     Effect.gen(function*() {
       class Greeting extends Context.Service<Greeting, string>()("test/Greeting") {}
       const dispatch: Dispatch.Dispatch<Greeting> = Dispatch.make("client", {
@@ -259,38 +263,38 @@ describe("requests without a session", () => {
     }))
 })
 
-describe("what a handler answers", () => {
+describe("the result of a handler", () => {
   const rich = {
     content: [{ type: "audio" as const, data: "AA==", mimeType: "audio/wav" }],
     structuredContent: { a: 1 }
   }
 
-  it.effect("has the form of the peer's revision", () =>
+  it.effect("is projected to the peer's revision", () =>
     Effect.gen(function*() {
       const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) })
       const answer = (revision: Revision.Revision) =>
-        serving(dispatch, request("tools/call", { name: "x" }), { ...profile, revision })
+        serve(dispatch, request("tools/call", { name: "x" }), { ...profile, revision })
       assert.strictEqual(yield* answer("2025-11-25"), rich)
       assert.strictEqual(yield* answer("2025-03-26"), rich)
       assert.notDeepInclude(yield* answer("2024-11-05"), { content: rich.content })
     }))
 
-  it.effect("has no member that came after the peer's revision, with the strict projection", () =>
+  it.effect("has no members of later revisions with the strict projection", () =>
     Effect.gen(function*() {
       const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) }, { projection: "strict" })
-      const answer = serving(dispatch, request("tools/call", { name: "x" }), { ...profile, revision: "2025-03-26" })
+      const answer = serve(dispatch, request("tools/call", { name: "x" }), { ...profile, revision: "2025-03-26" })
       assert.deepStrictEqual(yield* answer, { content: rich.content })
     }))
 
   for (const answer of [undefined, null, 1, "text", Symbol("x")]) {
-    it.effect(`is no result: ${String(answer)}`, () =>
+    it.effect(`makes the program die if it is ${String(answer)}`, () =>
       Effect.gen(function*() {
         const handlers: object = { "tools/list": () => Effect.succeed(answer) }
-        assert.isTrue(Exit.hasDies(yield* Effect.exit(handle(served(handlers), request("tools/list")))))
+        assert.isTrue(Exit.hasDies(yield* Effect.exit(handle(dispatchOf(handlers), request("tools/list")))))
       }))
   }
 
-  it.effect("may throw when it is read, and that is a defect of the handler's", () =>
+  it.effect("makes the program die if a getter throws", () =>
     Effect.gen(function*() {
       const handlers: object = {
         "tools/call": () =>
@@ -301,7 +305,7 @@ describe("what a handler answers", () => {
           })
       }
       const outcome = Effect.exit(
-        serving(served(handlers), request("tools/call", { name: "x" }), {
+        serve(dispatchOf(handlers), request("tools/call", { name: "x" }), {
           ...profile,
           revision: "2024-11-05"
         })
@@ -316,9 +320,9 @@ describe("what a handler answers", () => {
     }))
 })
 
-describe("what a client is asked", () => {
+describe("a request to a client", () => {
   const form = { type: "object" as const, properties: { name: { type: "string" as const } }, required: ["name"] }
-  const byForm = request("elicitation/create", { message: "Who?", requestedSchema: form })
+  const byForm = request("elicitation/create", { message: "Name?", requestedSchema: form })
   const byPage = request("elicitation/create", {
     mode: "url",
     message: "Sign in",
@@ -330,11 +334,11 @@ describe("what a client is asked", () => {
     messages: [{ role: "user", content: { type: "tool_result", toolUseId: "1", content: [] } }]
   })
 
-  const asked = () => {
+  const withMiddleware = () => {
     const passed: Array<string> = []
     const dispatch = Dispatch.make("server", {
       "elicitation/create": () => Effect.succeed({ action: "decline" }),
-      "sampling/createMessage": () => Effect.die("it ran")
+      "sampling/createMessage": () => Effect.die("the handler ran")
     }, {
       declared: () => ({ elicitation: { url: {} } }),
       middleware: (request, next) => {
@@ -345,19 +349,19 @@ describe("what a client is asked", () => {
     return { passed, dispatch }
   }
 
-  it.effect("[ELI-05] [SMP-03] is refused before any middleware runs, if no handler may see it", () =>
+  it.effect("[ELI-05] [SMP-03] is rejected before middleware runs if it breaks a rule", () =>
     Effect.gen(function*() {
-      const { dispatch, passed } = asked()
-      for (const refused of [byForm, unmatched]) {
-        const error = yield* Effect.flip(serving(dispatch, refused, profile))
+      const { dispatch, passed } = withMiddleware()
+      for (const invalid of [byForm, unmatched]) {
+        const error = yield* Effect.flip(serve(dispatch, invalid, profile))
         assert.strictEqual(error.code, ErrorCode.InvalidParams)
       }
       assert.deepStrictEqual(passed, [])
-      assert.deepStrictEqual(yield* serving(dispatch, byPage, profile), { action: "decline" })
+      assert.deepStrictEqual(yield* serve(dispatch, byPage, profile), { action: "decline" })
       assert.deepStrictEqual(passed, ["elicitation/create"])
     }))
 
-  it.effect("[ELI-07] and its answer fits the form, whoever gave it", () =>
+  it.effect("[ELI-07] gets a result that matches the form, also from middleware", () =>
     Effect.gen(function*() {
       const dispatch = Dispatch.make("server", {
         "elicitation/create": () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
@@ -368,18 +372,18 @@ describe("what a client is asked", () => {
             return { ...answer, content: {} }
           })
       })
-      assert.isTrue(Exit.hasDies(yield* Effect.exit(serving(dispatch, byForm, profile))))
-      assert.deepStrictEqual(yield* serving(dispatch, { ...byForm, id: 2 }, profile), {
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(serve(dispatch, byForm, profile))))
+      assert.deepStrictEqual(yield* serve(dispatch, { ...byForm, id: 2 }, profile), {
         action: "accept",
         content: { name: "Ada" }
       })
     }))
 })
 
-describe("a request that is prepared", () => {
-  it("is refused before anything runs, or is an effect that has not run", () => {
+describe("a prepared request", () => {
+  it("is rejected before anything runs, or is an effect that has not run", () => {
     let ran = 0
-    const dispatch = served({
+    const dispatch = dispatchOf({
       "tools/call": () =>
         Effect.sync(() => {
           ran++
@@ -394,8 +398,8 @@ describe("a request that is prepared", () => {
     assert.strictEqual(ran, 0)
   })
 
-  it("is refused with a plain object, since peers decide how many there are and a stack costs more than a request", () => {
-    const dispatch = served({ "tools/call": () => Effect.succeed(text("x")) })
+  it("is rejected with a plain object, because peers decide how many occur", () => {
+    const dispatch = dispatchOf({ "tools/call": () => Effect.succeed(text("x")) })
     for (const one of [request("acme/unknown"), request("tools/call")]) {
       const prepared = dispatch.prepare(one, profile)
       assert.isTrue(Result.isFailure(prepared) && !(prepared.failure instanceof Error))
@@ -403,36 +407,36 @@ describe("a request that is prepared", () => {
   })
 })
 
-describe("notifications without a session", () => {
-  const heard: Array<unknown> = []
+describe("the dispatch of notifications", () => {
+  const handled: Array<unknown> = []
   const dispatch = Dispatch.make("server", {
-    "notifications/message": ({ data }) => Effect.sync(() => heard.push(data))
+    "notifications/message": ({ data }) => Effect.sync(() => handled.push(data))
   })
 
-  it.effect("are looked up, checked, and handled when run", () =>
+  it.effect("finds and checks the handler, which runs with the effect", () =>
     Effect.gen(function*() {
       const found = dispatch.notify(notification("notifications/message", { level: "info", data: 1 }), profile)
       assert.isTrue(Result.isSuccess(found))
-      assert.deepStrictEqual(heard, [])
+      assert.deepStrictEqual(handled, [])
       if (Result.isSuccess(found) && found.success !== undefined) yield* found.success
-      assert.deepStrictEqual(heard, [1])
+      assert.deepStrictEqual(handled, [1])
     }))
 
   for (const name of [...names, "tools/call", "notifications/initialized", "notifications/roots/list_changed"]) {
-    it(`nothing is done about ${JSON.stringify(name)}, and it is said why`, () => {
+    it(`fails with the reason for ${JSON.stringify(name)}`, () => {
       const found = dispatch.notify(notification(name, { level: "info", data: 1 }), profile)
       assert.isTrue(Result.isFailure(found) && found.failure.length > 0)
     })
   }
 
   for (const params of [undefined, null, [], {}, { level: "loud", data: 1 }, { level: "info", data: 1, logger: 1 }]) {
-    it(`[LOG-04] nor about params that do not fit: ${JSON.stringify(params)}`, () => {
+    it(`[LOG-04] fails with the problem of the params ${JSON.stringify(params)}`, () => {
       const found = dispatch.notify(notification("notifications/message", params), profile)
       assert.isTrue(Result.isFailure(found) && !found.failure.includes("\n"))
     })
   }
 
-  it("a message of the side that does not send it is unknown", () => {
+  it("fails for a notification that the other side sends", () => {
     const handlers: object = { "notifications/message": () => Effect.void }
     const found = Dispatch.make("client", handlers).notify(
       notification("notifications/message", { level: "info", data: 1 }),

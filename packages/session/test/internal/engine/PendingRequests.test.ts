@@ -21,7 +21,7 @@ const options: PendingRequests.CallOptions = {
 
 type Own = (exchange: PendingRequests.Exchange) => void
 
-/** Opens an exchange and waits for its response. `ownership` decides where the owner learns of the exchange. */
+/** Opens an exchange and waits for its response. `ownership` decides in which operation the owner is recorded. */
 const call = (
   table: PendingRequests.PendingRequests,
   ownership: (own: Own) => { readonly inside: Own; readonly after: Own }
@@ -39,7 +39,7 @@ const call = (
 
 const nothing: Own = () => {}
 
-/** Runs a program that yields between each two operations (to resume takes two of three), and interrupts it after this many of them. */
+/** Interrupts a program after this many operations. It yields after each: of three operations, two resume the fiber. */
 const interruptAfter = <A, E>(steps: number, program: Effect.Effect<A, E>) =>
   Effect.gen(function*() {
     const fiber = yield* start(Effect.provideService(program, Scheduler.MaxOpsBeforeYield, 3))
@@ -64,14 +64,14 @@ const leftBy = (ownership: (own: Own) => { readonly inside: Own; readonly after:
   })
 
 describe("an owner that is interrupted at any operation", () => {
-  it.effect("[CAN-04] laws 1 and 2: leaves no exchange, because it learns of it inside Ref.modify", () =>
+  it.effect("[CAN-04] laws 1 and 2: leaves no exchange, because it is recorded inside Ref.modify", () =>
     Effect.gen(function*() {
       const { left, opened } = yield* leftBy((own) => ({ inside: own, after: nothing }))
       assert.isAbove(opened, 0)
       assert.strictEqual(left, 0)
     }))
 
-  it.effect("leaves an exchange, if it learns of it only in the next operation", () =>
+  it.effect("leaves an exchange if it is recorded in the next operation", () =>
     Effect.gen(function*() {
       const { left } = yield* leftBy((own) => ({ inside: nothing, after: own }))
       assert.isAbove(left, 0)
@@ -105,7 +105,7 @@ describe("a call that is interrupted at any operation", () => {
       }
     }))
 
-  it.effect("[CAN-04] laws 1 and 2: is neither pending nor sent, if it was held until the peer is ready", () =>
+  it.effect("[CAN-04] laws 1 and 2: is neither pending nor sent if it was held", () =>
     Effect.gen(function*() {
       for (let steps = 0; steps < operations; steps++) {
         yield* Effect.scoped(Effect.gen(function*() {
@@ -119,7 +119,7 @@ describe("a call that is interrupted at any operation", () => {
       }
     }))
 
-  it.effect("[INIT-10] is sent once, whenever the peer becomes ready", () =>
+  it.effect("[INIT-10] is sent once if the peer becomes ready at any operation", () =>
     Effect.gen(function*() {
       for (let steps = 0; steps < operations; steps++) {
         yield* Effect.scoped(Effect.gen(function*() {
@@ -137,7 +137,7 @@ describe("a call that is interrupted at any operation", () => {
 })
 
 describe("a closed table", () => {
-  it.effect("fails every exchange with its reason, and opens no other", () =>
+  it.effect("fails every exchange with its reason, and opens none", () =>
     Effect.gen(function*() {
       const table = new PendingRequests.PendingRequests(7)
       const waiting = yield* start(call(table, (own) => ({ inside: own, after: nothing })))
@@ -150,7 +150,7 @@ describe("a closed table", () => {
       assert.deepStrictEqual([owned, table.size], [0, 0])
     }))
 
-  it.effect("classifies a response that comes later", () =>
+  it.effect("classifies later responses", () =>
     Effect.gen(function*() {
       const table = new PendingRequests.PendingRequests(1)
       const first = yield* table.open(options, nothing)

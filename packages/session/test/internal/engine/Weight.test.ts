@@ -3,33 +3,33 @@ import * as Weight from "../../../src/internal/engine/Weight.ts"
 
 const weigh = (json: string) => Weight.of(JSON.parse(json))
 
-describe("the weight of a value that came as JSON", () => {
-  it("law 12: counts arrays, objects and members beside their text", () => {
+describe("the weight of a value that was parsed from JSON", () => {
+  it("law 12: counts arrays, objects and members", () => {
     assert.deepStrictEqual(
       ["[]", "{}", "[1,true,null]", "{\"ab\":1}", "\"abc\"", "0.5", "[0.5,\"a\"]"].map(weigh),
       [48, 56, 72, 124, 30, 24, 48 + 16 + 24 + 26]
     )
   })
 
-  it("law 12: of small arrays is sixteen times their text", () => {
+  it("law 12: of small arrays is sixteen times the size of their text", () => {
     const text = `[${Array.from({ length: 20_000 }, () => "[]").join(",")}]`
     assert.isAbove(weigh(text) / text.length, 16)
   })
 
-  it("counts what is nested ever so deeply", () => {
+  it("counts deeply nested arrays", () => {
     const depth = 1_000_000
     let nested: unknown = []
     for (let level = 1; level < depth; level++) nested = [nested]
     assert.strictEqual(Weight.of(nested), 56 * depth - 8)
   })
 
-  it("ends with a value that contains itself", () => {
-    const round: Array<unknown> = []
-    round.push(round)
-    assert.strictEqual(Weight.of(round), 56 * 1_000_000)
+  it("of a cycle is finite", () => {
+    const cycle: Array<unknown> = []
+    cycle.push(cycle)
+    assert.strictEqual(Weight.of(cycle), 56 * 1_000_000)
   })
 
-  it("is nothing for what did not come in bytes: that is held by a program in this process", () => {
+  it("is 0 for a value from a transport without bytes", () => {
     assert.deepStrictEqual([Weight.received([1], undefined), Weight.received([1], 3)], [0, 56])
   })
 })
@@ -37,7 +37,7 @@ describe("the weight of a value that came as JSON", () => {
 describe("the weight of a message that waits to be sent", () => {
   const unlimited = Number.POSITIVE_INFINITY
 
-  it("has the characters of its texts, wherever they stand, and two bytes for each if one is beyond Latin-1", () => {
+  it("counts the characters of its texts, and two bytes for each if one is beyond Latin-1", () => {
     for (const [text, bytes] of [["é".repeat(1_000_000), 1_000_000], [`${"x".repeat(999_999)}€`, 2_000_000]] as const) {
       for (const value of [text, [text], { text }, { a: [{ b: text }] }]) {
         const weight = Weight.outgoing(value, unlimited)
@@ -48,7 +48,7 @@ describe("the weight of a message that waits to be sent", () => {
     assert.strictEqual(Weight.outgoing("x".repeat(1024), unlimited), 24 + 2 * 1024)
   })
 
-  it("has the arrays and objects that it consists of", () => {
+  it("counts arrays and objects", () => {
     const empty = Array.from({ length: 10_000 }, () => [])
     assert.isAtLeast(Weight.outgoing(empty, unlimited), 10_000 * 48)
     let deep: unknown = {}
@@ -56,22 +56,22 @@ describe("the weight of a message that waits to be sent", () => {
     assert.isAtLeast(Weight.outgoing(deep, unlimited), 100_000 * 56)
   })
 
-  it("ends behind the limit, so that neither a cycle nor a large value takes long", () => {
-    let looked = 0
+  it("stops after the limit, so that neither a cycle nor a large value takes long", () => {
+    let reads = 0
     const value = Array.from({ length: 1000 }, () => ({
       get text() {
-        looked++
+        reads++
         return "x".repeat(100)
       }
     }))
     assert.isAbove(Weight.outgoing(value, 10_000), 10_000)
-    assert.isBelow(looked, 100)
+    assert.isBelow(reads, 100)
     const cycle: Array<unknown> = []
     cycle.push(cycle)
     assert.isAbove(Weight.outgoing(cycle, 10_000), 10_000)
   })
 
-  it("is 0 if a member throws when it is looked at", () => {
+  it("is 0 if a getter throws", () => {
     const thrower = {
       get broken(): string {
         throw new Error("broken")

@@ -16,7 +16,7 @@ const Step = Schema.Union([
   Schema.Struct({ do: Schema.Literal("release"), client: Schema.Literals(clients) })
 ])
 
-it.effect("law 12: no client has more than there is room left for, and nothing is kept of one without requests", () =>
+it.effect("law 12: no client uses more than the free capacity, and clients without requests take no memory", () =>
   Effect.gen(function*() {
     const outcome = yield* Arbitrary.checkEffect(
       Arbitrary.array(Arbitrary.schema(Step), { minLength: 10, maxLength: 60 }),
@@ -49,10 +49,10 @@ it.effect("law 12: no client has more than there is room left for, and nothing i
     assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
   }))
 
-it("law 12: clients whose requests do not end yield to newcomers, the one that has most first", () => {
+it("law 12: the client with most in flight yields first to newcomers", () => {
   const capacity = new FairCapacity(Limits.make({ maxIncomingRequests: 16 }), MemoryBudget.make())
   const inFlight = new Map<string, number>()
-  const taking = (client: string, count: number) => {
+  const take = (client: string, count: number) => {
     for (let taken = 0; taken < count; taken++) {
       const room = capacity.roomOf({ client }, () => {
         room.release(1)
@@ -61,26 +61,26 @@ it("law 12: clients whose requests do not end yield to newcomers, the one that h
       if (room.take(1) === undefined) inFlight.set(client, (inFlight.get(client) ?? 0) + 1)
     }
   }
-  for (const client of ["a", "b", "c", "d", "e"]) taking(client, 16)
+  for (const client of ["a", "b", "c", "d", "e"]) take(client, 16)
   assert.deepStrictEqual(Array.from(inFlight.values()), [5, 4, 2, 1, 4])
-  for (const client of ["f", "g", "h"]) taking(client, 1)
+  for (const client of ["f", "g", "h"]) take(client, 1)
   assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 4, 1, 1, 1])
-  taking("f", 16)
-  // With one more it would have as many as those that have most.
+  take("f", 16)
+  // With one more it would have as many as the clients with most.
   assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 3, 2, 1, 1])
 })
 
-it("law 12: a client with less memory in flight takes the room of the one with most; it is refused if that ends later", () => {
+it("law 12: a client is rejected while the client with most memory has not yielded yet", () => {
   const capacity = new FairCapacity(Limits.make({ maxIncomingBytes: 100 }), MemoryBudget.make())
-  let asked = 0
-  const late = capacity.roomOf({ client: "late" }, () => asked++)
+  let calls = 0
+  const late = capacity.roomOf({ client: "late" }, () => calls++)
   const small = capacity.roomOf({ client: "small" }, () => assert.fail("the smaller one yields"))
   assert.isUndefined(late.take(50))
   assert.isUndefined(late.take(0))
   assert.isUndefined(small.take(40))
-  const refused = capacity.roomOf({ client: "newcomer" }).take(45)
-  assert.strictEqual(refused, "the requests in flight would take more than 100 bytes of memory, the limit")
-  assert.strictEqual(asked, 1)
+  const rejected = capacity.roomOf({ client: "newcomer" }).take(45)
+  assert.strictEqual(rejected, "the requests in flight would take more than 100 bytes of memory, the limit")
+  assert.strictEqual(calls, 1)
   assert.isString(capacity.roomOf({ client: "newcomer" }).take(60))
-  assert.strictEqual(asked, 1)
+  assert.strictEqual(calls, 1)
 })

@@ -1,6 +1,6 @@
 /**
- * The end, at every step of a call: programs that yield after every third operation are stopped one step later each time, so that
- * no place between two operations is left out.
+ * Ends a call or its session at every step of the call. The programs yield after every third operation, and each run
+ * ends one step later than the one before, so that every pair of operations is separated once.
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import {
@@ -24,8 +24,8 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./support/Link.ts"
 import { call, forms, info, movingOn, start, text, withRawClient } from "./support/sessions.ts"
 
-/** How many steps later the last of the ends comes; a call takes about 40. */
-const last = 50
+/** The number of steps after which the last run ends; a call takes about 40. */
+const lastStep = 50
 
 /** Yields after every third operation. */
 const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -38,15 +38,15 @@ const steps = (count: number) =>
 
 const middleware = Middleware.all(Tracing.make(), Metrics.middleware)
 
-/** What counts something up and down again: how far it is from where it was. */
-const balances = Effect.gen(function*() {
+/** Returns the gauges of active requests, which are zero while nothing is in flight. */
+const activeRequests = Effect.gen(function*() {
   const inFlight = { "mcp.method.name": "tools/call" }
   const sent = yield* Metric.value(Metric.withAttributes(Metrics.clientActiveRequests, inFlight))
   const served = yield* Metric.value(Metric.withAttributes(Metrics.serverActiveRequests, inFlight))
   return { sent: Number(sent.value), served: Number(served.value) }
 })
 
-/** A tool that acquires something, says something, and lets go of it in two steps. */
+/** A tool that acquires a resource, reports progress, and releases the resource in two steps. */
 const tool = (held: { count: number }) =>
   Effect.gen(function*() {
     yield* Effect.acquireRelease(
@@ -66,7 +66,7 @@ const tool = (held: { count: number }) =>
     return text("done")
   })
 
-const both = Effect.fnUntraced(function*(pair: MemoryTransport.Pair, held: { count: number }) {
+const connect = Effect.fnUntraced(function*(pair: MemoryTransport.Pair, held: { count: number }) {
   const links = { client: Link.over(pair.client), server: Link.over(pair.server) }
   const options = { info, middleware, limits: { gracefulCloseTimeout: 0 } }
   const server = yield* ServerSession.make({ "tools/call": () => tool(held) }, options).pipe(
@@ -78,19 +78,19 @@ const both = Effect.fnUntraced(function*(pair: MemoryTransport.Pair, held: { cou
   return { client, links, server }
 })
 
-type Both = Effect.Success<ReturnType<typeof both>>
+type Connected = Effect.Success<ReturnType<typeof connect>>
 
 const ends: ReadonlyArray<
-  readonly [string, (all: Both, calling: Fiber.Fiber<unknown, unknown>) => Effect.Effect<unknown>]
+  readonly [string, (all: Connected, calling: Fiber.Fiber<unknown, unknown>) => Effect.Effect<unknown>]
 > = [
-  ["the caller leaves", (_, calling) => Fiber.interrupt(calling)],
+  ["the caller is interrupted", (_, calling) => Fiber.interrupt(calling)],
   ["the client closes", ({ client }) => client.close],
   ["the server closes", ({ server }) => server.close],
   ["the server's input ends", ({ links, server }) => {
     links.server.endReading()
     return server.closed
   }],
-  ["the client's input breaks", ({ client, links }) => {
+  ["the client's input fails", ({ client, links }) => {
     links.client.breakReading(Link.readFailed)
     return client.closed
   }]
@@ -99,15 +99,15 @@ const ends: ReadonlyArray<
 const nothing = { sent: 0, served: 0 }
 
 for (const { form, pair } of forms) {
-  describe(`at every step (${form})`, () => {
+  describe(`at every step of a call (${form})`, () => {
     for (const [what, end] of ends) {
-      it.effect(`laws 1, 2, 5 and 8: [CAN-04] ${what}`, () =>
+      it.effect(`laws 1, 2, 5 and 8: [CAN-04] ${what}, and nothing is left`, () =>
         Effect.gen(function*() {
-          for (let step = 0; step < last; step++) {
+          for (let step = 0; step < lastStep; step++) {
             const held = { count: 0 }
             const census = FiberCount.make()
             const program = Effect.gen(function*() {
-              const all = yield* both(yield* pair, held)
+              const all = yield* connect(yield* pair, held)
               const { client, links, server } = all
               const calling = yield* start(slowly(client.callTool("x", {}, { onProgress: () => Effect.void })))
               yield* steps(step)
@@ -123,8 +123,8 @@ for (const { form, pair } of forms) {
               assert.isAtMost(calls, 1, `step ${step}`)
               assert.isAtMost(cancellations, calls, `step ${step}`)
               assert.isAtMost(replies, calls, `step ${step}`)
-              // Who leaves behind the answer has nothing left to cancel.
-              if (what === "the caller leaves" && Exit.isFailure(exit) && replies === 0) {
+              // After the response there is nothing to cancel.
+              if (what === "the caller is interrupted" && Exit.isFailure(exit) && replies === 0) {
                 assert.strictEqual(cancellations, calls, `step ${step}`)
               }
               assert.deepStrictEqual(
@@ -136,17 +136,17 @@ for (const { form, pair } of forms) {
             yield* Effect.gen(function*() {
               yield* census.count(Effect.scoped(movingOn(program)))
               yield* steps(30)
-              assert.deepStrictEqual(yield* balances, nothing, `step ${step}`)
+              assert.deepStrictEqual(yield* activeRequests, nothing, `step ${step}`)
             }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
             assert.deepStrictEqual([held.count, census.living()], [0, 0], `step ${step}`)
           }
         }))
     }
 
-    for (const together of [false, true]) {
-      it.effect(`laws 2 and 5: [CAN-04] a cancellation of one of ${together ? "two calls in a batch" : "one"}`, () =>
+    for (const [what, together] of [["a call", false], ["one of two calls in a batch", true]] as const) {
+      it.effect(`laws 2 and 5: [CAN-04] ${what} is cancelled, and nothing is left`, () =>
         Effect.gen(function*() {
-          for (let step = 0; step < last; step++) {
+          for (let step = 0; step < lastStep; step++) {
             const census = FiberCount.make()
             const program = slowly(Effect.gen(function*() {
               const { link, record, session } = yield* withRawClient({

@@ -25,9 +25,9 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("too many requests", () => {
+describe("requests beyond the limits", () => {
   for (const { form, pair } of forms) {
-    it.effect(`law 12: one more than the limit is Overloaded, and says what the limit is (${form})`, () =>
+    it.effect(`law 12: one more than maxIncomingRequests is rejected as Overloaded, with the limit (${form})`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawClient({
           pair,
@@ -58,7 +58,7 @@ describe("too many requests", () => {
       }))
   }
 
-  it.effect("law 12: so is one that takes too much memory with those in flight, where bytes are carried", () =>
+  it.effect("law 12: one beyond maxIncomingBytes is rejected as Overloaded, on a transport with bytes", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
@@ -83,16 +83,16 @@ describe("too many requests", () => {
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(4, text("x")))
       link.deliver(call(5, "x"), 1)
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(5, text("x")))
-      // Fifteen hundred bytes of text, of which each array takes as much memory as a line of it.
+      // The text has fifteen hundred bytes; each of its arrays takes 56 bytes of memory.
       link.deliver(call(6, "x", { arguments: { x: Array.from({ length: 500 }, () => []) } }), 1)
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.Overloaded)
-      // What did not come in bytes is not counted.
+      // Without bytes the memory is not counted.
       link.deliver(call(7, "x", { arguments: { x: Array.from({ length: 500 }, () => []) } }))
       assert.deepStrictEqual(yield* raw.response, JsonRpc.success(7, text("x")))
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
     }))
 
-  it.effect("law 12: the limit is 256 by default", () =>
+  it.effect("law 12: by default, 256 requests can be in flight", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
       yield* introduce(raw)
@@ -103,25 +103,25 @@ describe("too many requests", () => {
       ])
     }))
 
-  it.effect("law 12: a cancelled handler that goes on still counts", () =>
+  it.effect("law 12: a cancelled handler counts until it has ended", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
-        handlers: tools({ stubborn: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) }),
+        handlers: tools({ slow: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) }),
         server: { limits: { maxIncomingRequests: 1 } }
       })
       yield* introduce(raw)
-      yield* raw.send(call(1, "stubborn"))
+      yield* raw.send(call(1, "slow"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
-      yield* raw.send(call(2, "stubborn"))
+      yield* raw.send(call(2, "slow"))
       assert.strictEqual(codeOf(yield* raw.response), -32010)
       yield* TestClock.adjust(100)
-      yield* raw.send(call(3, "stubborn"))
+      yield* raw.send(call(3, "slow"))
       yield* TestClock.adjust(100)
       assert.strictEqual((yield* raw.response).id, 3)
     }))
 })
 
-describe("too much progress", () => {
+describe("progress beyond the limits", () => {
   const flooded = Effect.fnUntraced(function*(progress: number | undefined, steps: number) {
     const seen: Array<number> = []
     const { raw, record, session } = yield* withRawServer({
@@ -148,20 +148,20 @@ describe("too much progress", () => {
     return { seen, dropped: record.of("ProgressDropped").map(({ reason }) => reason) }
   })
 
-  it.effect("[PRG-06] law 4: 256 steps wait for a slow sink; then the oldest makes room, and is counted", () =>
+  it.effect("[PRG-06] law 4: 256 steps wait for a slow consumer; then the oldest are dropped, with an event each", () =>
     Effect.gen(function*() {
       const { dropped, seen } = yield* flooded(undefined, 300)
       assert.deepStrictEqual(dropped, Array.from({ length: 300 - 1 - 256 }, () => "Overflow" as const))
       assert.deepStrictEqual(seen, [1, ...upTo(300).slice(300 - 256)])
     }))
 
-  it.effect("[PRG-06] law 4: as many as the limits say, and none is dropped before", () =>
+  it.effect("[PRG-06] law 4: maxProgressSteps steps wait, and none is dropped before", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* flooded(4, 5), { seen: [1, 2, 3, 4, 5], dropped: [] })
       assert.deepStrictEqual(yield* flooded(4, 7), { seen: [1, 4, 5, 6, 7], dropped: ["Overflow", "Overflow"] })
     }))
 
-  it.effect("[PRG-04] law 4: a thousand steps and the response in one chunk, and a quick sink misses none", () =>
+  it.effect("[PRG-04] law 4: a fast consumer receives all of a thousand steps before the response", () =>
     Effect.gen(function*() {
       const seen: Array<number> = []
       const { raw, record, session } = yield* withRawServer()
@@ -184,12 +184,12 @@ describe("too much progress", () => {
     }))
 })
 
-describe("too much memory for a slow consumer, where bytes are carried", () => {
+describe("memory for a slow consumer, on a transport with bytes", () => {
   const padding = "x".repeat(1000)
-  // Room for two messages with the padding, and not for three.
+  // Two messages with the padding fit, and three do not.
   const limits = { maxNotificationBytes: 6000 }
 
-  it.effect("law 12: of progress", () =>
+  it.effect("law 12: of progress is limited", () =>
     Effect.gen(function*() {
       const { link, record, session } = yield* withRawServer({ client: { limits } })
       const seen: Array<number> = []
@@ -211,7 +211,7 @@ describe("too much memory for a slow consumer, where bytes are carried", () => {
       ]])
     }))
 
-  it.effect("law 12: of notifications, for their handlers and for each who follows them", () =>
+  it.effect("law 12: of notifications is limited, for their handlers and for each stream", () =>
     Effect.gen(function*() {
       const handled: Array<unknown> = []
       const { link, record, session } = yield* withRawServer({
@@ -231,7 +231,7 @@ describe("too much memory for a slow consumer, where bytes are carried", () => {
       yield* settled
       for (const id of upTo(5)) link.deliver(logMessage({ id, padding }), 40)
       yield* TestClock.adjust(1000)
-      // The first is with its consumer, and two have room.
+      // The consumer has the first, and two have room.
       const kept = [1, 4, 5].map((id) => ({ id, padding }))
       assert.deepStrictEqual(handled, kept)
       assert.deepStrictEqual(followed, kept.map((data) => ({ level: "info", data })))
@@ -239,7 +239,7 @@ describe("too much memory for a slow consumer, where bytes are carried", () => {
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
 
-  it.effect("law 12: of responses that belong to nothing, for who reads the events", () =>
+  it.effect("law 12: of unmatched responses is limited for consumers of events", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer({ client: { limits } })
       const read: Array<unknown> = []
@@ -257,8 +257,8 @@ describe("too much memory for a slow consumer, where bytes are carried", () => {
     }).pipe(Effect.provide(Logger.layer([]))))
 })
 
-describe("too many complaints", () => {
-  it.effect("law 12: what is malformed is answered at most 10 times a second", () =>
+describe("error replies to malformed frames", () => {
+  it.effect("law 12: are at most 10 per second", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient()
       yield* introduce(raw)
@@ -277,7 +277,7 @@ describe("too many complaints", () => {
       assert.strictEqual((yield* raw.pending).length, 10)
     }))
 
-  it.effect("law 12: as many as the limits say, also none", () =>
+  it.effect("law 12: are at most maxMalformedRepliesPerSecond, zero included", () =>
     Effect.gen(function*() {
       for (const maxMalformedRepliesPerSecond of [0, 3]) {
         const { link, raw } = yield* withRawClient({ server: { limits: { maxMalformedRepliesPerSecond } } })
@@ -287,7 +287,7 @@ describe("too many complaints", () => {
       }
     }))
 
-  it.effect("law 12: a client that complains is held to it, too", () =>
+  it.effect("law 12: are limited at a client as well", () =>
     Effect.gen(function*() {
       const { link, raw } = yield* withRawServer()
       for (const id of upTo(20)) link.deliver({ jsonrpc: "1.0", id, method: "ping" })
@@ -295,24 +295,24 @@ describe("too many complaints", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), upTo(10))
     }))
 
-  it.effect("law 12: on a transport with streams, those that are not answered are closed", () =>
+  it.effect("law 12: beyond the limit, the streams of malformed requests are closed", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
       yield* server(pair.server, {}, { limits: { maxMalformedRepliesPerSecond: 1 } })
       const connection = yield* pair.client.connect
-      const answers: Array<unknown> = []
-      yield* start(connection.run(({ frame }) => answers.push(Result.getOrUndefined(frame))))
+      const replies: Array<unknown> = []
+      yield* start(connection.run(({ frame }) => replies.push(Result.getOrUndefined(frame))))
       const request = connection.request
       assert.isDefined(request)
-      // The ids are no whole numbers.
-      const bad = (id: number) => start(request({ jsonrpc: "2.0", id, method: "x" }))
-      const streams = [yield* bad(1.5), yield* bad(2.5), yield* bad(3.5)]
+      // The ids are not integers.
+      const malformed = (id: number) => start(request({ jsonrpc: "2.0", id, method: "x" }))
+      const streams = [yield* malformed(1.5), yield* malformed(2.5), yield* malformed(3.5)]
       yield* settled
-      assert.strictEqual(answers.length, 1)
+      assert.strictEqual(replies.length, 1)
       assert.deepStrictEqual(streams.map((stream) => stream.pollUnsafe() !== undefined), [true, true, true])
     }))
 
-  it.effect("[STD-04] law 12: so they are at a client, which answers nothing that it cannot read", () =>
+  it.effect("[STD-04] law 12: are not sent by a client, which closes the streams of unreadable frames", () =>
     Effect.gen(function*() {
       const ended: Array<Transport.StreamOrigin> = []
       let deliver: (inbound: Transport.Inbound) => void = () => {}
@@ -332,7 +332,7 @@ describe("too many complaints", () => {
         }))
       })
       const before = link.handed.length
-      const origins = [{ name: "unreadable" }, { name: "too large" }, { name: "no message" }]
+      const origins = [{ name: "unreadable" }, { name: "too large" }, { name: "malformed" }]
       const frames = [
         Result.fail({ _tag: "NotJson", text: "{" } as const),
         Result.fail({ _tag: "TooLarge", limitBytes: 1 } as const),

@@ -3,15 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { codeOf, connected, forms, introduce, withRawClient, withRawServer } from "./support/sessions.ts"
 
-/** The requests that one side may send and that no session answers by itself. */
+/** Returns the methods that one side may send and that need a handler. */
 const requestsOf = (side: "client" | "server"): ReadonlyArray<string> =>
   Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests })
     .filter(({ from, name }) => (from === side || from === "either") && name !== "initialize" && name !== "ping")
     .map(({ name }) => name)
 
-describe("sessions without any handler", () => {
+describe("sessions without handlers", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[MSG-13] shake hands, ping each other, and part (${form})`, () =>
+    it.effect(`[MSG-13] complete the handshake, answer pings, and close (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* connected({ pair, server: { capabilities: { logging: false } } })
         assert.deepStrictEqual(client.profile.capabilities, {})
@@ -23,7 +23,7 @@ describe("sessions without any handler", () => {
       }))
   }
 
-  it.effect("[CMP-03] a server answers what it does not serve with −32601, completion included", () =>
+  it.effect("[CMP-03] a server rejects methods without a handler with -32601, completion included", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ server: { capabilities: { logging: false } } })
       yield* introduce(raw)
@@ -36,16 +36,16 @@ describe("sessions without any handler", () => {
       }
     }))
 
-  it.effect("[ROOT-04] a client answers what it does not serve with −32601, roots included", () =>
+  it.effect("[ROOT-04] a client rejects methods without a handler with -32601, roots included", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawServer()
       const names = requestsOf("server")
       assert.include(names, "roots/list")
-      const said = raw.received.length
+      const before = raw.received.length
       yield* raw.say(...names.map((name) => JsonRpc.request(name, name, undefined)))
       yield* Effect.yieldNow
       assert.deepStrictEqual(
-        raw.received.slice(said).map((answer) => ["id" in answer ? answer.id : undefined, codeOf(answer)]),
+        raw.received.slice(before).map((answer) => ["id" in answer ? answer.id : undefined, codeOf(answer)]),
         names.map((name) => [name, ErrorCode.MethodNotFound])
       )
     }))
