@@ -33,13 +33,13 @@ const brokenLaws = {
 /** A law that holds or not, depending on the chunks in which the system delivers its many lines. */
 const lawByChance = "[PRG-03] [PRG-04] law 4: every step is delivered, in order, before the result"
 
-/** Returns the laws that the transport breaks, or the others, with this patience. */
-const laws = (patience: Duration.Input, areBroken: boolean): ReadonlyArray<TransportLaw.TransportLaw> =>
-  TransportLaws.laws({ ...subject(NaiveSocketTransport.over), patience }).filter(({ name }) =>
+/** Returns the laws that the transport breaks, or the others, within this time limit. */
+const laws = (timeout: Duration.Input, areBroken: boolean): ReadonlyArray<TransportLaw.TransportLaw> =>
+  TransportLaws.laws({ ...subject(NaiveSocketTransport.over), timeout }).filter(({ name }) =>
     Object.values(brokenLaws).flat().includes(name) === areBroken
   )
 
-// Some of these laws hang. A short patience is enough, because a broken law does not hold later either.
+// Some of these laws hang. A short time limit is enough, because a broken law does not hold later either.
 it.live("breaks the laws that the table lists", () =>
   Effect.gen(function*() {
     const kept = yield* Effect.forEach(

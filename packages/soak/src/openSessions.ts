@@ -52,7 +52,7 @@ const use = Effect.fnUntraced(function*({ occasion: { chance, subject }, session
     yield* session.callTool("steps", { count: 3 }, { onProgress: () => Effect.sync(() => void steps++) })
     yield* check(steps === 3, () => `${steps} progress notifications instead of 3`)
   } else if (subject.sendsRequests !== false) {
-    yield* session.callTool("ask")
+    yield* session.callTool("pingClient")
   }
 })
 

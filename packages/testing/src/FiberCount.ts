@@ -31,9 +31,9 @@ export interface FiberCount {
  * import * as Effect from "effect/Effect"
  *
  * export const nothingLeft = Effect.gen(function*() {
- *   const census = FiberCount.make()
- *   yield* census.count(Effect.scoped(Effect.forkScoped(Effect.never)))
- *   return census.living() // => 0
+ *   const fibers = FiberCount.make()
+ *   yield* fibers.count(Effect.scoped(Effect.forkScoped(Effect.never)))
+ *   return fibers.living() // => 0
  * })
  * ```
  *

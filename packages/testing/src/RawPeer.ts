@@ -19,7 +19,7 @@ export interface RawPeer {
   /** Sends a message. Over a transport with a stream for each request, a request gets its own stream. */
   readonly send: (message: JsonRpc.Message) => Effect.Effect<void, TransportError>
   /** Sends a JSON value as it is, valid message or not. A request gets no stream of its own. */
-  readonly say: (frame: unknown) => Effect.Effect<void, TransportError>
+  readonly sendFrame: (frame: unknown) => Effect.Effect<void, TransportError>
   /** Waits for the next message of the server. */
   readonly receive: Effect.Effect<JsonRpc.Message>
   /** Waits for the next response of the server, and drops other messages. */
@@ -72,7 +72,7 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
         ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
         : connection.send({ message, replyTo: undefined, last: false }),
     // The frame may be invalid on purpose.
-    say: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo: undefined, last: false }),
+    sendFrame: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo: undefined, last: false }),
     receive: Queue.take(inbox),
     response,
     pending: Effect.suspend(() => Queue.clear(inbox))

@@ -45,7 +45,7 @@ export interface Played {
  *
  * - `Mismatch`: a message arrived that the script does not expect. `mismatch` is the first difference, if both are
  *   messages.
- * - `NothingCame`: no expected message arrived in time.
+ * - `NotReceived`: no expected message arrived in time.
  * - `Unexpected`: a message arrived during a `silence`, or after the last line.
  * - `SendFailed`: the transport did not accept a message.
  * - `Unbound`: a name has no value yet, because the line that binds it is in another branch of a block.
@@ -56,11 +56,11 @@ export type ScriptErrorReason =
   | {
     readonly _tag: "Mismatch"
     readonly expected: string
-    readonly came: string
+    readonly received: string
     readonly mismatch: Pattern.Mismatch | undefined
   }
-  | { readonly _tag: "NothingCame"; readonly expected: string; readonly afterMillis: number }
-  | { readonly _tag: "Unexpected"; readonly came: string }
+  | { readonly _tag: "NotReceived"; readonly expected: string; readonly afterMillis: number }
+  | { readonly _tag: "Unexpected"; readonly received: string }
   | { readonly _tag: "SendFailed"; readonly error: TransportError.TransportError }
   | { readonly _tag: "Unbound"; readonly name: string }
 
@@ -70,16 +70,16 @@ const place = (path: ReadonlyArray<string | number>): string =>
 const describe = (reason: ScriptErrorReason): string => {
   switch (reason._tag) {
     case "Mismatch": {
-      const { came, expected, mismatch } = reason
+      const { expected, mismatch, received } = reason
       const difference = mismatch === undefined
         ? ""
         : `\n${place(mismatch.path)}: expected ${mismatch.expected}, found ${mismatch.found}`
-      return `expected\n${expected}\nbut received\n${came}${difference}`
+      return `expected\n${expected}\nbut received\n${received}${difference}`
     }
-    case "NothingCame":
+    case "NotReceived":
       return `expected\n${reason.expected}\nbut received no such message within ${reason.afterMillis} ms`
     case "Unexpected":
-      return `expected no message, but received\n${reason.came}`
+      return `expected no message, but received\n${reason.received}`
     case "SendFailed":
       return `the transport did not accept the message: ${reason.error.message}`
     case "Unbound":
@@ -155,7 +155,7 @@ const lineOf = (arrival: Arrival): string => {
 }
 
 /** A sent or received message, with its line. */
-interface Seen {
+interface Recorded {
   readonly entry: Recording.Entry | undefined
   readonly line: string
 }
@@ -181,12 +181,12 @@ const placed = <Step extends Transcript.Step | Transcript.InOrder>(
   })
 }
 
-type InBranch = Placed<Transcript.Say | Transcript.Expect>
+type InBranch = Placed<Transcript.Send | Transcript.Expect>
 
 const withoutRemarks = (
-  steps: ReadonlyArray<Placed<Transcript.Say | Transcript.Expect | Transcript.Remark>>
+  steps: ReadonlyArray<Placed<Transcript.Send | Transcript.Expect | Transcript.Remark>>
 ): ReadonlyArray<InBranch> =>
-  steps.flatMap(({ line, step }) => step._tag === "Say" || step._tag === "Expect" ? [{ line, step }] : [])
+  steps.flatMap(({ line, step }) => step._tag === "Send" || step._tag === "Expect" ? [{ line, step }] : [])
 
 /** Returns the branches of a block, each a sequence of steps. */
 const branchesOf = (
@@ -200,7 +200,7 @@ const textOf = (step: Transcript.Step): string => Transcript.print([step]).trimE
 
 class Player {
   private bindings: Pattern.Bindings = new Map()
-  private readonly seen: Array<Seen> = []
+  private readonly recorded: Array<Recorded> = []
   private readonly ignored: Array<Pattern.Pattern> = []
   private deadline: number
   private readonly connection: ScriptedConnection.ScriptedConnection
@@ -212,27 +212,27 @@ class Player {
 
   readonly played = (): Played => ({
     bindings: this.bindings,
-    entries: this.seen.flatMap(({ entry }) => entry === undefined ? [] : [entry])
+    entries: this.recorded.flatMap(({ entry }) => entry === undefined ? [] : [entry])
   })
 
   private fail(line: number, reason: ScriptErrorReason): ScriptError {
-    return new ScriptError({ line, reason, soFar: this.seen.map(({ line }) => `${line}\n`).join("") })
+    return new ScriptError({ line, reason, soFar: this.recorded.map(({ line }) => `${line}\n`).join("") })
   }
 
-  private saw(arrival: Arrival): Effect.Effect<Arrival> {
+  private record(arrival: Arrival): Effect.Effect<Arrival> {
     return Effect.map(Clock.currentTimeMillis, (at) => {
       const entry: Recording.Entry | undefined = arrival._tag === "Message"
         ? { _tag: "Received", at, frame: arrival.frame }
         : arrival._tag === "Unreadable"
         ? { _tag: "Unreadable", at, error: arrival.error }
         : undefined
-      this.seen.push({ entry, line: lineOf(arrival) })
+      this.recorded.push({ entry, line: lineOf(arrival) })
       return arrival
     })
   }
 
   private readonly next = Effect.suspend(() =>
-    Effect.flatMap(Queue.take(this.connection.arrivals), (arrival) => this.saw(arrival))
+    Effect.flatMap(Queue.take(this.connection.arrivals), (arrival) => this.record(arrival))
   )
 
   private isIgnored(arrival: Arrival): boolean {
@@ -240,7 +240,7 @@ class Player {
       this.ignored.some((pattern) => Result.isSuccess(Pattern.match(pattern, arrival.frame, this.bindings)))
   }
 
-  private say({ line, step }: Placed<Transcript.Say>): Effect.Effect<void, ScriptError> {
+  private send({ line, step }: Placed<Transcript.Send>): Effect.Effect<void, ScriptError> {
     return Effect.gen({ self: this }, function*() {
       const filled = Pattern.fill(step.message, this.bindings)
       if (Result.isFailure(filled)) {
@@ -250,13 +250,13 @@ class Player {
       }
       const frame = filled.success
       const at = yield* Clock.currentTimeMillis
-      this.seen.push({
+      this.recorded.push({
         // A script may send any JSON, not only messages.
         entry: { _tag: "Sent", at, frame: trust<JsonRpc.Frame>(frame) },
         line: `→ ${Pattern.print(Pattern.exactly(frame))}`
       })
       yield* Effect.mapError(
-        this.connection.say(frame),
+        this.connection.send(frame),
         (error) => this.fail(line, { _tag: "SendFailed", error })
       )
     })
@@ -284,29 +284,29 @@ class Player {
     const { deadline } = this
     const expected = heads.map(({ step }) => textOf(step)).join("\n")
     const search: Effect.Effect<Head, ScriptError> = Effect.flatMap(this.next, (arrival) => {
-      const misfits: Array<Placed<Pattern.Mismatch | undefined>> = []
+      const differences: Array<Placed<Pattern.Mismatch | undefined>> = []
       for (const head of heads) {
         const compared = this.compare(head.step, arrival)
         if (Result.isSuccess(compared)) {
           this.bindings = compared.success
           return Effect.succeed(head)
         }
-        misfits.push({ line: head.line, step: compared.failure })
+        differences.push({ line: head.line, step: compared.failure })
       }
       if (this.isIgnored(arrival)) return search
       // The best match is the line whose pattern fits the message furthest.
-      const depth = ({ step }: (typeof misfits)[number]) => step?.path.length ?? -1
-      const closest = misfits.reduce((best, misfit) => depth(misfit) > depth(best) ? misfit : best)
+      const depth = ({ step }: (typeof differences)[number]) => step?.path.length ?? -1
+      const closest = differences.reduce((best, difference) => depth(difference) > depth(best) ? difference : best)
       return Effect.fail(this.fail(closest.line, {
         _tag: "Mismatch",
         expected,
-        came: lineOf(arrival),
+        received: lineOf(arrival),
         mismatch: closest.step
       }))
     })
     return Effect.timeoutOrElse(search, {
       duration: deadline,
-      orElse: () => Effect.fail(this.fail(heads[0].line, { _tag: "NothingCame", expected, afterMillis: deadline }))
+      orElse: () => Effect.fail(this.fail(heads[0].line, { _tag: "NotReceived", expected, afterMillis: deadline }))
     })
   }
 
@@ -316,10 +316,10 @@ class Player {
       (arrival) => !this.isIgnored(arrival),
       () => interruption
     )
-    return Effect.flatMap(Effect.timeoutOption(interruption, millis), (came) =>
-      Option.isNone(came)
+    return Effect.flatMap(Effect.timeoutOption(interruption, millis), (arrived) =>
+      Option.isNone(arrived)
         ? Effect.void
-        : Effect.fail(this.fail(line, { _tag: "Unexpected", came: lineOf(came.value) })))
+        : Effect.fail(this.fail(line, { _tag: "Unexpected", received: lineOf(arrived.value) })))
   }
 
   private anyOrder(
@@ -331,8 +331,8 @@ class Player {
         const heads: Array<Placed<Transcript.Expect> & { readonly branch: { at: number } }> = []
         for (const branch of branches) {
           let head = branch.steps[branch.at]
-          while (head?.step._tag === "Say") {
-            yield* this.say({ line: head.line, step: head.step })
+          while (head?.step._tag === "Send") {
+            yield* this.send({ line: head.line, step: head.step })
             head = branch.steps[++branch.at]
           }
           if (head?.step._tag === "Expect") heads.push({ line: head.line, step: head.step, branch })
@@ -350,11 +350,11 @@ class Player {
       case "Comment":
       case "Blank":
         return Effect.void
-      case "Say":
-        return this.say({ line, step })
-      case "SayEnd":
+      case "Send":
+        return this.send({ line, step })
+      case "SendEnd":
         return Effect.suspend(() => {
-          this.seen.push({ entry: undefined, line: "→ end" })
+          this.recorded.push({ entry: undefined, line: "→ end" })
           return this.connection.end
         })
       case "Expect":
@@ -382,9 +382,9 @@ class Player {
   readonly leftovers = (line: number): Effect.Effect<void, ScriptError> =>
     Effect.gen({ self: this }, function*() {
       for (const arrival of yield* Queue.clear(this.connection.arrivals)) {
-        yield* this.saw(arrival)
+        yield* this.record(arrival)
         if (arrival._tag === "Ended" || this.isIgnored(arrival)) continue
-        return yield* this.fail(line, { _tag: "Unexpected", came: lineOf(arrival) })
+        return yield* this.fail(line, { _tag: "Unexpected", received: lineOf(arrival) })
       }
     })
 }

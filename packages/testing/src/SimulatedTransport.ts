@@ -264,7 +264,7 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
  * import * as Effect from "effect/Effect"
  *
  * const info = { name: "example", version: "1.0.0" }
- * const world = VirtualRuntime.make({ seed: 1 })
+ * const runtime = VirtualRuntime.make({ seed: 1 })
  *
  * const program = Effect.gen(function*() {
  *   const pair = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40, split: true } })
@@ -276,8 +276,8 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
  *   return yield* session.callTool("answer")
  * }).pipe(Effect.scoped)
  *
- * const fiber = world.start(program)
- * world.advance(60_000)
+ * const fiber = runtime.start(program)
+ * runtime.advance(60_000)
  * export const outcome = fiber.pollUnsafe()?._tag // => "Success"
  * ```
  *

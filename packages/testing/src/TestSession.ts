@@ -87,7 +87,7 @@ type Services<S, C, RClient, RServer> = Exclude<
  *   "tools/call": () => Effect.succeed({ content: [Content.text("hello")] })
  * })
  *
- * export const said = Effect.gen(function*() {
+ * export const methods = Effect.gen(function*() {
  *   const { client, sent } = yield* TestSession.TestSession
  *   yield* client.callTool("greet")
  *   return (yield* sent("client")).map((message) => "method" in message ? message.method : message.id)
@@ -113,7 +113,7 @@ const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]
  * Waits until the server has received `notifications/initialized`. The client's session exists before that; in memory
  * the message arrives at once.
  */
-const introduced = (server: ServerSession.ServerSessionShape): Effect.Effect<void> =>
+const untilInitialized = (server: ServerSession.ServerSessionShape): Effect.Effect<void> =>
   Effect.asVoid(Effect.repeat(server.state, {
     until: ({ _tag }) => _tag !== "AwaitingInitialize" && _tag !== "Initializing" && _tag !== "Negotiated"
   }))
@@ -199,9 +199,9 @@ const introduced = (server: ServerSession.ServerSessionShape): Effect.Effect<voi
  *   return [late.reason._tag, content, lost.reason._tag]
  * }).pipe(Effect.scoped)
  *
- * const world = VirtualRuntime.make({ seed: 1 })
- * const fiber = world.start(program)
- * world.advance(60_000)
+ * const runtime = VirtualRuntime.make({ seed: 1 })
+ * const fiber = runtime.start(program)
+ * runtime.advance(60_000)
  * const exit = fiber.pollUnsafe()
  * export const outcome = exit && Exit.isSuccess(exit) && exit.value
  * // => ["Timeout", [{ type: "text", text: "slept" }], "Closed"]
@@ -231,7 +231,7 @@ export const make = Effect.fnUntraced(function*<
     limits: { gracefulCloseTimeout: 0, ...client?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
   // Over other transports the message takes time, and may be lost.
-  if (transports === undefined) yield* introduced(serving)
+  if (transports === undefined) yield* untilInitialized(serving)
   return {
     client: asking,
     server: serving,

@@ -49,7 +49,7 @@ export interface Options {
  *
  * @category models
  */
-export interface Kept {
+export interface CheckedTool {
   readonly tool: string
   /** The number of calls. */
   readonly runs: number
@@ -62,20 +62,21 @@ export interface Kept {
  *
  * - `NoResult`: the call failed with an error, or timed out.
  * - `NoStructuredContent`: the tool has an output schema, and the result had no structured content.
- * - `Misfit`: the structured content does not fit the output schema; `problem` states the place and the reason.
+ * - `InvalidStructuredContent`: the structured content does not fit the output schema; `problem` states the place and
+ *   the reason.
  *
  * @category models
  */
 export type Fault =
   | { readonly _tag: "NoResult"; readonly error: RequestError.RequestError }
   | { readonly _tag: "NoStructuredContent" }
-  | { readonly _tag: "Misfit"; readonly structuredContent: unknown; readonly problem: string }
+  | { readonly _tag: "InvalidStructuredContent"; readonly structuredContent: unknown; readonly problem: string }
 
 /**
  * The reasons of a {@link ToolPropertyError}.
  *
- * - `Falsified`: a call has a fault. `arguments` are the simplest that cause it, `initially` the first that were found;
- *   `replay` repeats the call.
+ * - `Falsified`: a call has a fault. `arguments` are the simplest that cause it, and `initialArguments` the first that
+ *   were found. `replay` repeats the call.
  * - `UnsupportedKeyword`: no arguments can be generated from the input schema.
  * - `UnsupportedSchema`: the validator does not support this schema of the tool.
  * - `Exhausted`: too few of the generated arguments fit the input schema, as with a `multipleOf` in a narrow range.
@@ -87,7 +88,7 @@ export type ToolPropertyErrorReason =
   | {
     readonly _tag: "Falsified"
     readonly arguments: Arguments
-    readonly initially: Arguments
+    readonly initialArguments: Arguments
     readonly fault: Fault
     readonly runs: number
     readonly shrinks: number
@@ -108,7 +109,7 @@ const describeFault = (fault: Fault): string => {
       return fault.error.message
     case "NoStructuredContent":
       return "its result has no structured content, though the tool has an output schema"
-    case "Misfit":
+    case "InvalidStructuredContent":
       return `its structured content ${JSON.stringify(fault.structuredContent)} does not fit: ${fault.problem}`
   }
 }
@@ -207,7 +208,7 @@ export const check = Effect.fnUntraced(function*(
   session: ClientSession.ClientSessionShape,
   tool: Tool.Tool,
   options: Options
-): Effect.fn.Return<Kept, ToolPropertyError> {
+): Effect.fn.Return<CheckedTool, ToolPropertyError> {
   const { replay, runs, seed, size, timeout, validator } = options
   const fail = (reason: ToolPropertyErrorReason) => new ToolPropertyError({ tool: tool.name, reason })
   const compile = (schema: "inputSchema" | "outputSchema", of: JsonSchemaValidator.JsonSchema) =>
@@ -246,7 +247,7 @@ export const check = Effect.fnUntraced(function*(
         const problem = output(structuredContent)
         return problem === undefined
           ? Effect.succeed(true)
-          : Effect.fail({ _tag: "Misfit", structuredContent, problem })
+          : Effect.fail({ _tag: "InvalidStructuredContent", structuredContent, problem })
       }
     })
   }
@@ -265,7 +266,7 @@ export const check = Effect.fnUntraced(function*(
       return yield* fail({
         _tag: "Falsified",
         arguments: shrunkInput,
-        initially: initialInput,
+        initialArguments: initialInput,
         fault: failure.error,
         runs,
         shrinks,
@@ -304,7 +305,7 @@ export const check = Effect.fnUntraced(function*(
 export const checkAll = (
   session: ClientSession.ClientSessionShape,
   options: Options
-): Effect.Effect<ReadonlyArray<Kept>, ToolPropertyError | RequestError.RequestError> =>
+): Effect.Effect<ReadonlyArray<CheckedTool>, ToolPropertyError | RequestError.RequestError> =>
   Effect.flatMap(
     Stream.runCollect(session.tools),
     (tools) => Effect.forEach(tools, (tool) => check(session, tool, options))

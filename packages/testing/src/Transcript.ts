@@ -51,8 +51,8 @@ export type Remark = { readonly _tag: "Comment"; readonly text: string } | { rea
  *
  * @category models
  */
-export interface Say {
-  readonly _tag: "Say"
+export interface Send {
+  readonly _tag: "Send"
   readonly message: Pattern.Pattern
 }
 
@@ -73,7 +73,7 @@ export interface Expect {
  */
 export interface InOrder {
   readonly _tag: "InOrder"
-  readonly steps: ReadonlyArray<Say | Expect | Remark>
+  readonly steps: ReadonlyArray<Send | Expect | Remark>
 }
 
 /**
@@ -82,10 +82,10 @@ export interface InOrder {
  * @category models
  */
 export type Step =
-  | Say
+  | Send
   | Expect
   | Remark
-  | { readonly _tag: "SayEnd" }
+  | { readonly _tag: "SendEnd" }
   | { readonly _tag: "ExpectEnd" }
   | { readonly _tag: "ExpectUnreadable" }
   | { readonly _tag: "Wait"; readonly millis: number }
@@ -111,7 +111,7 @@ export type Transcript = ReadonlyArray<Step>
  *
  * const parsed = Transcript.parse("# a call\n→ {\"id\": _}\n")
  * export const problem = Result.isFailure(parsed) ? parsed.failure.message : undefined
- * // => "line 2, column 10: expected a value, since a message is said here, found _"
+ * // => "line 2, column 10: expected a value without wildcards, because this line sends a message, found _"
  * ```
  *
  * @category errors
@@ -132,7 +132,7 @@ const units = { ms: 1, s: 1_000, min: 60_000 } as const
 const isUnit = (unit: string): unit is keyof typeof units => Object.hasOwn(units, unit)
 
 /** Thrown while a text is parsed, and caught by `parse`. */
-class Refusal extends Error {
+class ParseFailure extends Error {
   readonly error: TranscriptError
   constructor(error: TranscriptError) {
     super(error.message)
@@ -147,23 +147,25 @@ interface Line {
   readonly text: string
 }
 
-const refuse = ({ indent, number, text }: Line, at: number, expected: string, found: string): never => {
+const reject = ({ indent, number, text }: Line, at: number, expected: string, found: string): never => {
   const column = indent + Math.min(at, text.length) + 1
-  throw new Refusal(new TranscriptError({ line: number, column, expected, found: found === "" ? "nothing" : found }))
+  throw new ParseFailure(
+    new TranscriptError({ line: number, column, expected, found: found === "" ? "nothing" : found })
+  )
 }
 
 const readPattern = (line: Line, at: number, kind: PatternText.Kind): Pattern.Pattern => {
   const parsed = PatternText.parse(line.text.slice(at), kind)
   if (Result.isSuccess(parsed)) return parsed.success
   const { column, expected, found } = parsed.failure
-  return refuse(line, at + column - 1, expected, found)
+  return reject(line, at + column - 1, expected, found)
 }
 
 const readDuration = (line: Line, at: number): number => {
   const text = line.text.slice(at)
   const [, digits = "", unit = ""] = /^(\d+)[ \t]*(ms|s|min)$/.exec(text) ?? []
   const millis = isUnit(unit) ? Number(digits) * units[unit] : Number.NaN
-  return Number.isSafeInteger(millis) ? millis : refuse(line, at, "a duration such as 500ms, 2s or 1min", text)
+  return Number.isSafeInteger(millis) ? millis : reject(line, at, "a duration such as 500ms, 2s or 1min", text)
 }
 
 /** Reads a step of one line. The block around it checks whether the step may stand there. */
@@ -173,7 +175,7 @@ const readStep = (line: Line): Step => {
   const rest = text.slice(head.length)
   switch (head.replaceAll(/[ \t]+/g, "").replace(">", "→").replace("<", "←")) {
     case "→":
-      return rest === "end" ? { _tag: "SayEnd" } : { _tag: "Say", message: readPattern(line, head.length, "value") }
+      return rest === "end" ? { _tag: "SendEnd" } : { _tag: "Send", message: readPattern(line, head.length, "value") }
     case "←":
       return rest === "end"
         ? { _tag: "ExpectEnd" }
@@ -191,7 +193,7 @@ const readStep = (line: Line): Step => {
   }
   if (text === "") return { _tag: "Blank" }
   if (text.startsWith("#")) return { _tag: "Comment", text: text.slice(1).trim() }
-  return refuse(line, 0, "→, ←, wait, silence, deadline, ignore ←, any order { or #", text.split(/[ \t]/)[0] ?? "")
+  return reject(line, 0, "→, ←, wait, silence, deadline, ignore ←, any order { or #", text.split(/[ \t]/)[0] ?? "")
 }
 
 const isRemark = (step: Step): step is Remark => step._tag === "Comment" || step._tag === "Blank"
@@ -239,7 +241,7 @@ class Reader {
       }
       yield
     }
-    refuse(block, 0, "a block that } ends", "the end of the transcript")
+    reject(block, 0, "a block that } ends", "the end of the transcript")
   }
 
   private branches(block: Line, bound: Set<string>): ReadonlyArray<Expect | InOrder | Remark> {
@@ -252,7 +254,7 @@ class Reader {
         const line = this.lines[this.next]
         const step = this.step(own)
         if (step._tag === "Expect" || isRemark(step)) steps.push(step)
-        else if (line !== undefined) refuse(line, 0, "←, in order { or } in a block of any order", line.text)
+        else if (line !== undefined) reject(line, 0, "←, in order { or } in a block of any order", line.text)
       } else {
         steps.push({ _tag: "InOrder", steps: this.sequence(inner, own) })
       }
@@ -262,13 +264,13 @@ class Reader {
     return steps
   }
 
-  private sequence(block: Line, bound: Set<string>): ReadonlyArray<Say | Expect | Remark> {
-    const steps: Array<Say | Expect | Remark> = []
+  private sequence(block: Line, bound: Set<string>): ReadonlyArray<Send | Expect | Remark> {
+    const steps: Array<Send | Expect | Remark> = []
     for (const _ of this.inside(block)) {
       const line = this.lines[this.next]
       const step = this.step(bound)
-      if (step._tag === "Say" || step._tag === "Expect" || isRemark(step)) steps.push(step)
-      else if (line !== undefined) refuse(line, 0, "→, ← or } in a block that keeps its order", line.text)
+      if (step._tag === "Send" || step._tag === "Expect" || isRemark(step)) steps.push(step)
+      else if (line !== undefined) reject(line, 0, "→, ← or } in a block that keeps its order", line.text)
     }
     return steps
   }
@@ -276,10 +278,10 @@ class Reader {
   private step(bound: Set<string>): Step {
     const line = this.lines[this.next++] ?? { number: 0, indent: 0, text: "" }
     const step = readStep(line)
-    const used = step._tag === "Say" ? step.message : step._tag === "Ignore" ? step.pattern : undefined
+    const used = step._tag === "Send" ? step.message : step._tag === "Ignore" ? step.pattern : undefined
     const unbound = used === undefined ? undefined : Pattern.names(used).find((name) => !bound.has(name))
     if (unbound !== undefined) {
-      refuse(line, line.text.indexOf(`$${unbound}`), "a name that a line above has bound", `$${unbound}`)
+      reject(line, line.text.indexOf(`$${unbound}`), "a name that a line above has bound", `$${unbound}`)
     }
     if (step._tag === "Expect") { for (const name of Pattern.names(step.pattern)) bound.add(name) }
     return step
@@ -300,7 +302,7 @@ class Reader {
  * `
  *
  * export const steps = Result.getOrThrow(Transcript.parse(text)).map(({ _tag }) => _tag)
- * // => ["Blank", "Say", "Expect", "Blank"]
+ * // => ["Blank", "Send", "Expect", "Blank"]
  * ```
  *
  * @category parsing
@@ -308,9 +310,9 @@ class Reader {
 export const parse = (text: string): Result.Result<Transcript, TranscriptError> => {
   try {
     return Result.succeed(new Reader(text).whole())
-  } catch (refusal) {
-    if (refusal instanceof Refusal) return Result.fail(refusal.error)
-    throw refusal
+  } catch (thrown) {
+    if (thrown instanceof ParseFailure) return Result.fail(thrown.error)
+    throw thrown
   }
 }
 
@@ -326,11 +328,11 @@ const lines = (step: Step | InOrder): ReadonlyArray<string> => {
       return [""]
     case "Comment":
       return [`# ${step.text}`.trimEnd()]
-    case "Say":
+    case "Send":
       return [`→ ${Pattern.print(step.message)}`]
     case "Expect":
       return [`← ${Pattern.print(step.pattern)}`]
-    case "SayEnd":
+    case "SendEnd":
       return ["→ end"]
     case "ExpectEnd":
       return ["← end"]
@@ -437,18 +439,18 @@ export const fromRecording = (
   entries: ReadonlyArray<Recording.Entry>,
   options: FromRecordingOptions = {}
 ): Transcript => {
-  const said = options.side === "peer" ? "Received" : "Sent"
+  const sentTag = options.side === "peer" ? "Received" : "Sent"
   const names = ChosenNames.make()
   return entries.map((entry): Step => {
     if (entry._tag === "Unreadable") {
-      return said === "Sent"
+      return sentTag === "Sent"
         ? { _tag: "ExpectUnreadable" }
         : { _tag: "Comment", text: "the peer sent a frame that is not JSON, which no transport can repeat" }
     }
     const wire = onTheWire(entry.frame)
     if (wire === undefined) return { _tag: "Comment", text: "a message that is not JSON was not delivered" }
-    return entry._tag === said
-      ? { _tag: "Say", message: names.said(wire.frame) }
+    return entry._tag === sentTag
+      ? { _tag: "Send", message: names.sent(wire.frame) }
       : { _tag: "Expect", pattern: names.expected(wire.frame) }
   })
 }
@@ -471,5 +473,6 @@ export const fromRecording = (
  */
 export const messages = (
   entries: ReadonlyArray<Recording.Entry>,
-  way: "Sent" | "Received"
-): ReadonlyArray<JsonRpc.Message> => entries.flatMap((entry) => entry._tag === way ? JsonRpc.messages(entry.frame) : [])
+  direction: "Sent" | "Received"
+): ReadonlyArray<JsonRpc.Message> =>
+  entries.flatMap((entry) => entry._tag === direction ? JsonRpc.messages(entry.frame) : [])

@@ -175,8 +175,8 @@ const makeClock = (settle: () => void) => {
         const millis = Duration.toMillis(duration)
         if (!(millis > 0)) return Effect.yieldNow
         const sleep: Sleep = { until: now + millis, latch: Latch.makeUnsafe(false) }
-        const behind = sleeps.findIndex(({ until }) => until <= sleep.until)
-        sleeps.splice(behind === -1 ? sleeps.length : behind, 0, sleep)
+        const later = sleeps.findIndex(({ until }) => until <= sleep.until)
+        sleeps.splice(later === -1 ? sleeps.length : later, 0, sleep)
         return Effect.onInterrupt(Latch.await(sleep.latch), () =>
           Effect.sync(() => {
             const index = sleeps.indexOf(sleep)
@@ -215,10 +215,10 @@ export const make = (options: Options): VirtualRuntime => {
     options.interleaving === "Random" ? choices.below : () => 0
   )
   const { advanceTo, clock, nextDue, now } = makeClock(settle)
-  const census = FiberCount.make()
+  const fibers = FiberCount.make()
   const context = Context.make(Clock.Clock, clock).pipe(
     Context.add(Scheduler.Scheduler, scheduler),
-    Context.add(Metric.FiberRuntimeMetrics, census.metrics),
+    Context.add(Metric.FiberRuntimeMetrics, fibers.metrics),
     Context.add(Random.Random, Choices.random(options.seed, "random")),
     Context.add(Logger.CurrentLoggers, new Set())
   )
@@ -228,7 +228,7 @@ export const make = (options: Options): VirtualRuntime => {
     start: (effect) => enter(() => Effect.runForkWith(context)(effect)),
     act: enter,
     advance: (millis) => enter(() => advanceTo(now() + millis)),
-    living: census.living,
+    living: fibers.living,
     nextDue,
     isResumedFromOutside
   }

@@ -84,7 +84,7 @@ const errorOf = Effect.fnUntraced(function*(script: string, end: Transport.Trans
 /**
  * Converts the recording of concurrent calls to a script. The order of lines holds within a call, and not between
  * calls, because a server may answer them in any order. The server's own requests arrive in the order of the calls of
- * `ask`.
+ * `pingClient`.
  */
 const callsInAnyOrder = (transcript: Transcript.Transcript): string => {
   const calls = new Map<unknown, Array<string>>()
@@ -96,7 +96,7 @@ const callsInAnyOrder = (transcript: Transcript.Transcript): string => {
     const isSent = line.startsWith("→")
     if (isSent && method !== undefined) {
       calls.set(id, [])
-      if (params.name === "ask") asking.push(id)
+      if (params.name === "pingClient") asking.push(id)
     } else if (!isSent && method === "ping") askedBy.set(id, asking.shift())
     const call = method === "notifications/progress"
       ? params.progressToken
@@ -116,7 +116,7 @@ describe("ScriptedPeer", () => {
         Effect.gen(function*() {
           const { playing } = yield* withServer(
             `${handshake}
-            → {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}
+            → {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"pingClient"}}
             ← {"jsonrpc":"2.0","id":$question,"method":"ping"}
             → {"jsonrpc":"2.0","id":$question,"result":{}}
             ← {"jsonrpc":"2.0","id":7,"result":{"structuredContent":$found, ...}}
@@ -237,7 +237,7 @@ describe("ScriptedPeer", () => {
             [
               handshake,
               call(1, "steps"),
-              call(2, "ask"),
+              call(2, "pingClient"),
               call(3, "steps"),
               "any order {",
               "  in order {",
@@ -354,7 +354,7 @@ the conversation so far:
         const error = yield* Effect.flip(Fiber.join(playing))
         assert.include(error.message, "but received no such message within 5000 ms")
         const { reason } = yield* failure("deadline 2s\n← _")
-        assert.deepStrictEqual(reason, { _tag: "NothingCame", expected: "← _", afterMillis: 2000 })
+        assert.deepStrictEqual(reason, { _tag: "NotReceived", expected: "← _", afterMillis: 2000 })
       }))
 
     it.effect("when a message arrives during a silence, or after the last line", () =>
@@ -363,7 +363,7 @@ the conversation so far:
         const inSilence = yield* failure(`${said}\nsilence 10s\n`)
         assert.deepStrictEqual([inSilence.line, inSilence.reason], [3, {
           _tag: "Unexpected",
-          came: "← {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+          received: "← {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
         }])
         const atTheEnd = yield* failure(`${said}any order {\n\n}\nwait 1s\n`)
         assert.deepStrictEqual([atTheEnd.line, atTheEnd.reason._tag], [6, "Unexpected"])
@@ -386,7 +386,7 @@ the conversation so far:
     it.effect("when a name is not bound, which a parsed transcript excludes", () =>
       Effect.gen(function*() {
         const unbound = yield* Effect.flip(
-          ScriptedPeer.play([{ _tag: "Say", message: { _tag: "Name", name: "a" } }]).pipe(over(delivering()))
+          ScriptedPeer.play([{ _tag: "Send", message: { _tag: "Name", name: "a" } }]).pipe(over(delivering()))
         )
         assert.include(unbound.message, "$a is not bound yet")
       }))
@@ -522,7 +522,7 @@ the conversation so far:
             name: Schema.tag("steps"),
             arguments: Schema.Struct({ count: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })) })
           }),
-          Schema.Struct({ name: Schema.Literals(["ask", "unit", "unknown"]), arguments: Schema.Struct({}) })
+          Schema.Struct({ name: Schema.Literals(["pingClient", "unit", "unknown"]), arguments: Schema.Struct({}) })
         ]))
       ),
       concurrency: Arbitrary.schema(Schema.Literals([1, 2, 10])),

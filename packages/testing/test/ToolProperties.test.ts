@@ -84,9 +84,9 @@ describe("ToolProperties", () => {
     Effect.gen(function*() {
       const reason = yield* falsified(repeat(50), { outputSchema })
       assert.deepStrictEqual(reason.arguments, { count: 11 })
-      assert.isAtLeast(countOf(reason.initially), 11)
+      assert.isAtLeast(countOf(reason.initialArguments), 11)
       assert.strictEqual(
-        reason.fault._tag === "Misfit" ? reason.fault.problem : reason.fault._tag,
+        reason.fault._tag === "InvalidStructuredContent" ? reason.fault.problem : reason.fault._tag,
         "must NOT have more than 10 items at [\"words\"]"
       )
     }))
@@ -126,7 +126,7 @@ describe("ToolProperties", () => {
       )
       if (reason._tag !== "Falsified") return assert.fail(reason._tag)
       assert.isAbove(countOf(reason.arguments), 7)
-      assert.deepStrictEqual(reason.arguments, reason.initially)
+      assert.deepStrictEqual(reason.arguments, reason.initialArguments)
       assert.strictEqual(reason.fault._tag === "NoResult" ? reason.fault.error.reason._tag : undefined, "Closed")
     }))
 

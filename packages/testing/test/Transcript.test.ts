@@ -128,7 +128,7 @@ describe("Transcript", () => {
     assert.strictEqual(problemOf("← {\"a\":1", ""), "line 1, column 9: expected , or }, found the end of the line")
     assert.strictEqual(
       problemOf("", "→ {\"a\":1, ...}"),
-      "line 2, column 11: expected a value, since a message is said here, found ..."
+      "line 2, column 11: expected a value without wildcards, because this line sends a message, found ..."
     )
     assert.strictEqual(
       problemOf("→ {\"a\":$b}"),

@@ -15,7 +15,7 @@ import { answer, askedRaw, servedRaw } from "./support/session.ts"
 /** Sends all frames, and returns the replies. */
 const sendAll = (raw: RawPeer.RawPeer, frames: ReadonlyArray<unknown>) =>
   Effect.gen(function*() {
-    for (const frame of frames) yield* raw.say(frame)
+    for (const frame of frames) yield* raw.sendFrame(frame)
     yield* settled
     return yield* raw.pending
   })
@@ -23,8 +23,8 @@ const sendAll = (raw: RawPeer.RawPeer, frames: ReadonlyArray<unknown>) =>
 /** Returns whether the server still serves requests. */
 const serves = (raw: RawPeer.RawPeer) =>
   Effect.gen(function*() {
-    yield* raw.say(JsonRpc.request("ping after all", "ping", undefined))
-    yield* raw.say(JsonRpc.request("call after all", "tools/call", { name: "still here" }))
+    yield* raw.sendFrame(JsonRpc.request("ping after all", "ping", undefined))
+    yield* raw.sendFrame(JsonRpc.request("call after all", "tools/call", { name: "still here" }))
     yield* settled
     const answers = yield* raw.pending
     const pong = JSON.stringify(JsonRpc.success("ping after all", {}))

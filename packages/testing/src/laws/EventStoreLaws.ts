@@ -203,17 +203,17 @@ const sayAtOnce = (
   )
 
 /** The time limit of a server for one operation, if no other is set (`eventStoreTimeout`). */
-const patience = "5 seconds"
+const operationTimeout = "5 seconds"
 
 /** Runs an operation as a server does: if it throws, dies or times out, it has failed. */
 const prompt = <A>(operation: () => Effect.Effect<A, EventStore.EventStoreError>) =>
   Effect.gen(function*() {
-    const exit = yield* Effect.exit(Effect.timeoutOption(Effect.suspend(operation), patience))
+    const exit = yield* Effect.exit(Effect.timeoutOption(Effect.suspend(operation), operationTimeout))
     if (Exit.isFailure(exit)) {
       assert.ok(Cause.hasFails(exit.cause), `it died instead of failing with an EventStoreError: ${exit.cause}`)
       return
     }
-    assert.ok(Option.isSome(exit.value), `it did not end within ${patience}`)
+    assert.ok(Option.isSome(exit.value), `it did not end within ${operationTimeout}`)
   })
 
 const listOf = (count: number) => Array.from({ length: count }, (_, index) => String(index))

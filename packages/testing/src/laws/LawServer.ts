@@ -31,7 +31,7 @@ type Input = { readonly [name: string]: unknown }
 
 const toWholeNumber = (value: unknown): number => typeof value === "number" && Number.isInteger(value) ? value : 0
 
-const answer = (structuredContent: Input): Tool.CallToolResult => ({
+const resultOf = (structuredContent: Input): Tool.CallToolResult => ({
   content: [Content.text(JSON.stringify(structuredContent))],
   structuredContent
 })
@@ -42,9 +42,9 @@ const answer = (structuredContent: Input): Tool.CallToolResult => ({
  * - `echo {value}` returns the value; `unit {}` returns an empty result.
  * - `steps {count, gapMillis?}` reports that many steps of progress, then returns.
  * - `wait {}` never returns; `report {}` returns how many calls of it were started and how many were interrupted.
- * - `refuse {code, message}` fails with that error; `die {}` dies with a secret; `throwNull {}` throws `null`.
- * - `ask {}` pings the client and returns after the client's response; `say {data}` logs.
- * - `linger {}` returns, and continues to report progress afterwards.
+ * - `fail {code, message}` fails with that error; `die {}` dies with a secret; `throwNull {}` throws `null`.
+ * - `pingClient {}` pings the client and returns after the client's response; `log {data}` logs.
+ * - `lateProgress {}` returns, and continues to report progress afterwards.
  *
  * @example
  * ```ts
@@ -75,7 +75,7 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
       yield* RequestContext.progress({ progress, total, message: `step ${progress}` })
       if (input["gapMillis"] !== undefined) yield* Effect.sleep(toWholeNumber(input["gapMillis"]))
     }
-    return answer({ steps: total })
+    return resultOf({ steps: total })
   })
 
   const wait = Effect.suspend(() => {
@@ -86,16 +86,16 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
       }))
   })
 
-  const ask = Effect.gen(function*() {
+  const pingClient = Effect.gen(function*() {
     const context = yield* RequestContext.RequestContext
     yield* Effect.mapError(context.request("ping", {}), (error) => McpError.invalidRequest(error.message))
-    return answer({ answered: true })
+    return resultOf({ answered: true })
   })
 
-  const linger = Effect.gen(function*() {
+  const lateProgress = Effect.gen(function*() {
     const context = yield* RequestContext.RequestContext
     yield* Effect.forkDetach(Effect.andThen(Effect.sleep(5), context.progress({ progress: 1 })))
-    return answer({ lingering: true })
+    return resultOf({ reportsLater: true })
   })
 
   const call = (name: string, input: Input): Effect.Effect<
@@ -105,7 +105,7 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
   > => {
     switch (name) {
       case "echo":
-        return Effect.succeed(answer({ value: input["value"] }))
+        return Effect.succeed(resultOf({ value: input["value"] }))
       case "unit":
         return Effect.succeed({ content: [] })
       case "steps":
@@ -113,8 +113,8 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
       case "wait":
         return wait
       case "report":
-        return Effect.sync(() => answer({ ...report() }))
-      case "refuse":
+        return Effect.sync(() => resultOf({ ...report() }))
+      case "fail":
         return Effect.fail(
           new McpError.McpError({ code: toWholeNumber(input["code"]), message: String(input["message"]) })
         )
@@ -122,12 +122,12 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
         return Effect.die(new Error("a secret that no peer may see"))
       case "throwNull":
         throw null
-      case "ask":
-        return ask
-      case "say":
-        return Effect.as(RequestContext.log({ level: "info", data: input["data"] }), answer({ said: true }))
-      case "linger":
-        return linger
+      case "pingClient":
+        return pingClient
+      case "log":
+        return Effect.as(RequestContext.log({ level: "info", data: input["data"] }), resultOf({ logged: true }))
+      case "lateProgress":
+        return lateProgress
       default:
         return Effect.fail(McpError.invalidParams(`Unknown tool: ${name}`))
     }

@@ -26,7 +26,7 @@ type StoredSession = SessionStore.StoredSession
 const lag = 60_000
 
 /** The time limit of a host for one operation, after which the host interrupts it. */
-const patience = "5 seconds"
+const operationTimeout = "5 seconds"
 
 /** Returns an id that no store has seen, so that data of other laws in a database cannot interfere. */
 const newId = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
@@ -368,8 +368,8 @@ export const laws = (
           })
           for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
           yield* Fiber.interrupt(fiber)
-          const loaded = yield* Effect.timeoutOption(Effect.suspend(() => store.load(id)), patience)
-          assert.ok(Option.isSome(loaded), `no session is loaded within ${patience} after that`)
+          const loaded = yield* Effect.timeoutOption(Effect.suspend(() => store.load(id)), operationTimeout)
+          assert.ok(Option.isSome(loaded), `no session is loaded within ${operationTimeout} after that`)
           const session = loaded.value
           if (session === undefined) continue
           const saved = session.openedAt === first.openedAt ? first : second

@@ -45,40 +45,40 @@ export class LawTimeout extends Data.TaggedError("LawTimeout")<{ readonly afterM
 }
 
 /**
- * The time limit of a law, in milliseconds, for a subject without `patience`.
+ * The time limit of a law, in milliseconds, for a subject without `timeout`.
  *
  * @category constants
  */
-export const defaultPatience = 15_000
+export const defaultTimeout = 15_000
 
 /** Returns the groups of laws for the faults of this subject. */
 const underFaults = <Served extends ClientEnd>(
-  bench: LawContext.LawContext<Served>,
+  context: LawContext.LawContext<Served>,
   faults: SubjectFaults<Served>
 ): ReadonlyArray<TransportLaw> => [
-  ...faults.stall === undefined ? [] : stalling(bench, faults.stall),
-  ...faults.cut === undefined ? [] : cutting(bench, faults.cut),
-  ...faults.halfClose === undefined ? [] : halfClosing(bench, faults.halfClose),
-  ...faults.failWrite === undefined ? [] : failingWrites(bench, faults.failWrite),
+  ...faults.stall === undefined ? [] : stalling(context, faults.stall),
+  ...faults.cut === undefined ? [] : cutting(context, faults.cut),
+  ...faults.halfClose === undefined ? [] : halfClosing(context, faults.halfClose),
+  ...faults.failWrite === undefined ? [] : failingWrites(context, faults.failWrite),
   ...faults.injectToClient === undefined
     ? []
-    : clientFraming(bench, faults.injectToClient, faults.maxMessageBytes),
-  ...faults.injectToServer === undefined ? [] : serverFraming(bench, faults.injectToServer)
+    : clientFraming(context, faults.injectToClient, faults.maxMessageBytes),
+  ...faults.injectToServer === undefined ? [] : serverFraming(context, faults.injectToServer)
 ]
 
 const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
-  const bench = LawContext.make(subject)
-  if (subject.lossy === true) return losing(bench)
+  const context = LawContext.make(subject)
+  if (subject.lossy === true) return losing(context)
   return [
-    ...handshake(bench),
-    ...matching(bench),
-    ...progress(bench),
-    ...cancellation(bench),
-    ...errors(bench),
-    ...asking(bench),
-    ...closing(bench),
-    ...subject.ended === undefined ? [] : leaving(bench, subject.ended, subject.faults?.stall),
-    ...underFaults(bench, subject.faults ?? {})
+    ...handshake(context),
+    ...matching(context),
+    ...progress(context),
+    ...cancellation(context),
+    ...errors(context),
+    ...asking(context),
+    ...closing(context),
+    ...subject.ended === undefined ? [] : leaving(context, subject.ended, subject.faults?.stall),
+    ...underFaults(context, subject.faults ?? {})
   ]
 }
 
@@ -109,7 +109,7 @@ const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArr
  * @category laws
  */
 export const laws = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
-  const afterMillis = Duration.toMillis(subject.patience ?? defaultPatience)
+  const afterMillis = Duration.toMillis(subject.timeout ?? defaultTimeout)
   const inTime = (run: TransportLaw["run"]): TransportLaw["run"] =>
     Effect.timeoutOrElse(run, {
       duration: afterMillis,

@@ -81,5 +81,5 @@ export interface Subject<Served extends ClientEnd = ClientEnd> {
    */
   readonly lossy?: boolean
   /** The time limit of a law. Default: 15 seconds. */
-  readonly patience?: Duration.Input
+  readonly timeout?: Duration.Input
 }

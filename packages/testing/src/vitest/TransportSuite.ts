@@ -35,12 +35,12 @@ export const suite = <Served extends TransportLaws.ClientEnd>(
   name: string,
   subject: TransportLaws.Subject<Served>
 ): void => {
-  const timeout = Duration.toMillis(subject.patience ?? TransportLaws.defaultPatience) + beyondMillis
+  const testTimeout = Duration.toMillis(subject.timeout ?? TransportLaws.defaultTimeout) + beyondMillis
   const laws = TransportLaws.laws(subject)
   describe(name, () => {
     for (const topic of new Set(laws.map((law) => law.topic))) {
       describe(topic, () => {
-        for (const law of laws) if (law.topic === topic) it.live(law.name, () => law.run, timeout)
+        for (const law of laws) if (law.topic === topic) it.live(law.name, () => law.run, testTimeout)
       })
     }
   })

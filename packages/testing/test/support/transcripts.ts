@@ -44,14 +44,17 @@ const Remark = Schema.Union([
     text: Schema.String.check(Schema.makeFilter((text) => text === text.trim() && !text.includes("\n")))
   })
 ])
-const Say = Schema.Struct({ _tag: Schema.tag("Say"), message: Said })
+const Send = Schema.Struct({ _tag: Schema.tag("Send"), message: Said })
 const Expect = Schema.Struct({ _tag: Schema.tag("Expect"), pattern: PatternSchema })
-const InOrder = Schema.Struct({ _tag: Schema.tag("InOrder"), steps: Schema.Array(Schema.Union([Say, Expect, Remark])) })
+const InOrder = Schema.Struct({
+  _tag: Schema.tag("InOrder"),
+  steps: Schema.Array(Schema.Union([Send, Expect, Remark]))
+})
 const Step = Schema.Union([
-  Say,
+  Send,
   Expect,
   Remark,
-  Schema.Struct({ _tag: Schema.Literals(["SayEnd", "ExpectEnd", "ExpectUnreadable"]) }),
+  Schema.Struct({ _tag: Schema.Literals(["SendEnd", "ExpectEnd", "ExpectUnreadable"]) }),
   Schema.Struct({ _tag: Schema.Literals(["Wait", "Silence", "Deadline"]), millis: Millis }),
   Schema.Struct({ _tag: Schema.tag("Ignore"), pattern: PatternSchema }),
   Schema.Struct({ _tag: Schema.tag("AnyOrder"), steps: Schema.Array(Schema.Union([Expect, InOrder, Remark])) })
@@ -70,7 +73,7 @@ const closed = (pattern: Pattern.Pattern): Pattern.Pattern => {
 }
 
 const saying = <One extends Transcript.Step | Transcript.InOrder>(step: One): One =>
-  step._tag === "Say" ? { ...step, message: closed(step.message) } : step
+  step._tag === "Send" ? { ...step, message: closed(step.message) } : step
 
 /** Generates patterns. */
 export const patterns: Arbitrary.Arbitrary<Pattern.Pattern> = Arbitrary.schema(PatternSchema)

@@ -14,7 +14,9 @@ export const asking = <Served extends ClientEnd>({ open }: LawContext<Served>): 
       "[PING-01] law 9: a handler sends a request to the client, while the client waits for that handler",
       Effect.gen(function*() {
         const session = yield* open()
-        const results = yield* Effect.forEach([1, 2, 3], () => session.callTool("ask"), { concurrency: "unbounded" })
+        const results = yield* Effect.forEach([1, 2, 3], () => session.callTool("pingClient"), {
+          concurrency: "unbounded"
+        })
         assert.deepStrictEqual(results.map((result) => result.structuredContent), [
           { answered: true },
           { answered: true },
@@ -30,7 +32,7 @@ export const asking = <Served extends ClientEnd>({ open }: LawContext<Served>): 
         const session = yield* open({
           handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
         })
-        yield* session.callTool("say", { data: { words: ["one", "two"] } })
+        yield* session.callTool("log", { data: { words: ["one", "two"] } })
         assert.deepStrictEqual(logged, [{ words: ["one", "two"] }])
       })
     )

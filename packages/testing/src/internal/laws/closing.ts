@@ -36,7 +36,7 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(open(), scope)
           const calls = yield* Effect.forEach(
-            ["wait", "echo", "ask"],
+            ["wait", "echo", "pingClient"],
             (tool) => Effect.forkDetach(Effect.exit(session.callTool(tool)))
           )
           yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1))

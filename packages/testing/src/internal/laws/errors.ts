@@ -17,7 +17,7 @@ export const errors = <Served extends ClientEnd>(
       "[MSG-10] an error keeps its code and message",
       Effect.gen(function*() {
         const session = yield* open()
-        const error = yield* Effect.flip(session.callTool("refuse", { code: -4711, message: "not today" }))
+        const error = yield* Effect.flip(session.callTool("fail", { code: -4711, message: "not today" }))
         assert.strictEqual(error.reason._tag, "ErrorResponse")
         assert.strictEqual(error.reason._tag === "ErrorResponse" && error.reason.error.code, -4711)
         assert.strictEqual(error.reason._tag === "ErrorResponse" && error.reason.error.message, "not today")

@@ -101,7 +101,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(opened, scope)
           const calls = yield* Effect.forEach(
-            ["wait", "echo", "ask", "steps", "wait", "echo", "ask", "steps"],
+            ["wait", "echo", "pingClient", "steps", "wait", "echo", "pingClient", "steps"],
             (tool) => Effect.forkDetach(outcomeOf(session, tool, { count: 3 }))
           )
           yield* Effect.sleep(50)

@@ -57,7 +57,7 @@ export const matching = <Served extends ClientEnd>(
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         // The first has its response after this peer has answered a request.
-        yield* peer.send(call(5, "ask"))
+        yield* peer.send(call(5, "pingClient"))
         const question = yield* peer.receive
         yield* peer.send(call(5, "echo", { value: "second" }))
         assert.strictEqual(errorCode(yield* peer.response), -32600)

@@ -47,7 +47,7 @@ export const progress = <Served extends ClientEnd>(
       Effect.gen(function*() {
         const peer = yield* openRawAndInitialized
         yield* peer.send(
-          JsonRpc.request(1, "tools/call", { name: "linger", arguments: {}, _meta: { progressToken: 0 } })
+          JsonRpc.request(1, "tools/call", { name: "lateProgress", arguments: {}, _meta: { progressToken: 0 } })
         )
         yield* peer.response
         yield* Effect.sleep(50)

@@ -44,7 +44,7 @@ export interface ChosenNames {
   /** Returns a message of the other side with the names of the values that it chose. */
   readonly expected: (frame: unknown) => Pattern.Pattern
   /** Returns a message of this side with the names of the values that the other side chose. */
-  readonly said: (frame: unknown) => Pattern.Pattern
+  readonly sent: (frame: unknown) => Pattern.Pattern
 }
 
 export const make = (): ChosenNames => {
@@ -89,7 +89,7 @@ export const make = (): ChosenNames => {
     return pattern
   }
 
-  const said = (message: unknown): Pattern.Pattern => {
+  const sent = (message: unknown): Pattern.Pattern => {
     const pattern = Pattern.exactly(message)
     if (!isMembers(message)) return pattern
     switch (message["method"]) {
@@ -104,6 +104,6 @@ export const make = (): ChosenNames => {
 
   return {
     expected: (frame: unknown) => each(frame, expected),
-    said: (frame: unknown) => each(frame, said)
+    sent: (frame: unknown) => each(frame, sent)
   }
 }

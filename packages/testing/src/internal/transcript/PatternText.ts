@@ -36,7 +36,7 @@ const word = /true|false|null|_/y
 const glimpse = /"(?:[^"\\]|\\.)*"?|[\p{L}\p{N}_$.+-]+|./uy
 
 /** Thrown by the reader below, and caught by `parse`. */
-class Refusal extends Error {
+class ParseFailure extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
     super(problem.expected)
@@ -56,14 +56,14 @@ class Reader {
 
   whole(): Pattern {
     const pattern = this.value(0)
-    if (this.at < this.source.length) this.refuse("the end of the line")
+    if (this.at < this.source.length) this.reject("the end of the line")
     return pattern
   }
 
-  private refuse(expected: string, at = this.at): never {
+  private reject(expected: string, at = this.at): never {
     glimpse.lastIndex = at
     const found = glimpse.exec(this.source)?.[0] ?? "the end of the line"
-    throw new Refusal({ column: at + 1, expected, found })
+    throw new ParseFailure({ column: at + 1, expected, found })
   }
 
   /** Reads this expression, if it is next, and the white space after it. */
@@ -95,13 +95,13 @@ class Reader {
     try {
       return String(JSON.parse(taken))
     } catch {
-      return this.refuse("a text as JSON has it", begin)
+      return this.reject("a text as JSON has it", begin)
     }
   }
 
   private value(depth: number): Pattern {
     const begin = this.at
-    if (depth > depthLimit) this.refuse(`at most ${depthLimit} levels`)
+    if (depth > depthLimit) this.reject(`at most ${depthLimit} levels`)
     if (this.takeMark("{")) return this.object(depth)
     if (this.takeMark("[")) return this.array(depth)
     const string = this.takeText()
@@ -109,7 +109,7 @@ class Reader {
     const digits = this.take(number)?.[0]
     if (digits !== undefined) {
       const value = Number(digits)
-      return isFinite(value) ? { _tag: "Literal", value } : this.refuse("a number that is finite", begin)
+      return isFinite(value) ? { _tag: "Literal", value } : this.reject("a number that is finite", begin)
     }
     const bound = this.take(name)?.[1]
     if (bound !== undefined) return { _tag: "Name", name: bound }
@@ -121,9 +121,11 @@ class Reader {
       case "null":
         return { _tag: "Literal", value: null }
       case "_":
-        return this.kind === "pattern" ? { _tag: "Any" } : this.refuse("a value, since a message is said here", begin)
+        return this.kind === "pattern"
+          ? { _tag: "Any" }
+          : this.reject("a value without wildcards, because this line sends a message", begin)
       default:
-        return this.refuse(this.kind === "pattern" ? "a JSON value, _ or $name" : "a JSON value or $name", begin)
+        return this.reject(this.kind === "pattern" ? "a JSON value, _ or $name" : "a JSON value or $name", begin)
     }
   }
 
@@ -131,8 +133,8 @@ class Reader {
   private takeRest(close: string): boolean {
     const begin = this.at
     if (!this.takeMark("...")) return false
-    if (this.kind === "value") this.refuse("a value, since a message is said here", begin)
-    if (!this.takeMark(close)) this.refuse(`${close} after ...`)
+    if (this.kind === "value") this.reject("a value without wildcards, because this line sends a message", begin)
+    if (!this.takeMark(close)) this.reject(`${close} after ...`)
     return true
   }
 
@@ -144,13 +146,13 @@ class Reader {
       if (this.takeRest("}")) return { _tag: "Object", members, open: true }
       const begin = this.at
       const member = this.takeText()
-      if (member === undefined) return this.refuse("the name of a member in quotes, or ...")
-      if (known.has(member)) this.refuse("a member that is not there yet", begin)
+      if (member === undefined) return this.reject("the name of a member in quotes, or ...")
+      if (known.has(member)) this.reject("a member that is not there yet", begin)
       known.add(member)
-      if (!this.takeMark(":")) this.refuse(":")
+      if (!this.takeMark(":")) this.reject(":")
       members.push([member, this.value(depth + 1)])
       if (this.takeMark("}")) return { _tag: "Object", members, open: false }
-      if (!this.takeMark(",")) this.refuse(", or }")
+      if (!this.takeMark(",")) this.reject(", or }")
     }
   }
 
@@ -161,7 +163,7 @@ class Reader {
       if (this.takeRest("]")) return { _tag: "Array", elements, open: true }
       elements.push(this.value(depth + 1))
       if (this.takeMark("]")) return { _tag: "Array", elements, open: false }
-      if (!this.takeMark(",")) this.refuse(", or ]")
+      if (!this.takeMark(",")) this.reject(", or ]")
     }
   }
 }
@@ -170,9 +172,9 @@ class Reader {
 export const parse = (source: string, kind: Kind): Result.Result<Pattern, Problem> => {
   try {
     return Result.succeed(new Reader(source.trimEnd(), kind).whole())
-  } catch (refusal) {
-    if (refusal instanceof Refusal) return Result.fail(refusal.problem)
-    throw refusal
+  } catch (thrown) {
+    if (thrown instanceof ParseFailure) return Result.fail(thrown.problem)
+    throw thrown
   }
 }
 

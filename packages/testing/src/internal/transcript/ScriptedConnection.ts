@@ -21,7 +21,7 @@ export type Arrival =
 export interface ScriptedConnection {
   readonly arrivals: Queue.Dequeue<Arrival>
   /** Sends any JSON, valid message or not. */
-  readonly say: (frame: unknown) => Effect.Effect<void, TransportError>
+  readonly send: (frame: unknown) => Effect.Effect<void, TransportError>
   /** Closes the connection. Returns at once; later messages of the peer arrive if the transport delivers them. */
   readonly end: Effect.Effect<void>
 }
@@ -30,10 +30,10 @@ const asParams = Schema.decodeUnknownOption(Initialize.InitializeParams)
 const asResult = Schema.decodeUnknownOption(Initialize.InitializeResult)
 
 const clientProfile = (params: unknown, result: unknown): Profile.ClientProfile | undefined => {
-  const [asked, answered] = [Option.getOrUndefined(asParams(params)), Option.getOrUndefined(asResult(result))]
-  return asked === undefined || answered === undefined || !Revision.isRevision(answered.protocolVersion)
+  const [offer, response] = [Option.getOrUndefined(asParams(params)), Option.getOrUndefined(asResult(result))]
+  return offer === undefined || response === undefined || !Revision.isRevision(response.protocolVersion)
     ? undefined
-    : { revision: answered.protocolVersion, capabilities: asked.capabilities, info: asked.clientInfo }
+    : { revision: response.protocolVersion, capabilities: offer.capabilities, info: offer.clientInfo }
 }
 
 const serverProfile = (result: unknown): Profile.ServerProfile | undefined => {
@@ -56,7 +56,7 @@ const tokenOf = ({ params }: JsonRpc.Request): unknown => {
 }
 
 /** The unanswered requests of the peer, and their streams. */
-const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
+const makeOpenRequests = (endExchange: (origin: Transport.StreamOrigin) => void) => {
   const open = new Map<
     RequestId.RequestId,
     { readonly request: JsonRpc.Request; readonly origin: Transport.StreamOrigin }
@@ -72,10 +72,10 @@ const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
           const id = trust<RequestId.RequestId>(message.params?.["requestId"])
           const cancelled = open.get(id)
           open.delete(id)
-          if (cancelled !== undefined) settle(cancelled.origin)
+          if (cancelled !== undefined) endExchange(cancelled.origin)
         }
       }
-      if (!messages.some(JsonRpc.isRequest)) settle(origin)
+      if (!messages.some(JsonRpc.isRequest)) endExchange(origin)
     },
     /**
      * Returns the stream for a frame: a reply to its request, progress to the request with its token, other frames to
@@ -103,31 +103,33 @@ const makeOpenRequests = (settle: (origin: Transport.StreamOrigin) => void) => {
 }
 
 /** Notifies the transport after the handshake, as a session does. */
-const makeIntroductions = (established: ((profile: Profile.Profile) => void) | undefined) => {
-  const asked = new Map<RequestId.RequestId, JsonRpc.Request>()
-  const heard = new Map<RequestId.RequestId, JsonRpc.Request>()
-  const tell = (profile: Profile.Profile | undefined) => {
-    if (profile !== undefined) established?.(profile)
+const makeHandshakes = (onHandshake: ((profile: Profile.Profile) => void) | undefined) => {
+  const sentRequests = new Map<RequestId.RequestId, JsonRpc.Request>()
+  const receivedRequests = new Map<RequestId.RequestId, JsonRpc.Request>()
+  const notify = (profile: Profile.Profile | undefined) => {
+    if (profile !== undefined) onHandshake?.(profile)
   }
-  const answerTo = (requests: Map<RequestId.RequestId, JsonRpc.Request>, message: JsonRpc.Success) => {
+  const answeredBy = (requests: Map<RequestId.RequestId, JsonRpc.Request>, message: JsonRpc.Success) => {
     const request = requests.get(message.id)
     requests.delete(message.id)
     return request
   }
   return {
-    said: (frame: unknown) => {
+    sent: (frame: unknown) => {
       for (const message of JsonRpc.messages(frame)) {
-        if (JsonRpc.isRequest(message) && message.method === "initialize") asked.set(message.id, message)
+        if (JsonRpc.isRequest(message) && message.method === "initialize") sentRequests.set(message.id, message)
         if ("result" in message) {
-          const request = answerTo(heard, message)
-          if (request !== undefined) tell(clientProfile(request.params, message.result))
+          const request = answeredBy(receivedRequests, message)
+          if (request !== undefined) notify(clientProfile(request.params, message.result))
         }
       }
     },
-    heard: (frame: unknown) => {
+    received: (frame: unknown) => {
       for (const message of JsonRpc.messages(frame)) {
-        if (JsonRpc.isRequest(message) && message.method === "initialize") heard.set(message.id, message)
-        if ("result" in message && answerTo(asked, message) !== undefined) tell(serverProfile(message.result))
+        if (JsonRpc.isRequest(message) && message.method === "initialize") receivedRequests.set(message.id, message)
+        if ("result" in message && answeredBy(sentRequests, message) !== undefined) {
+          notify(serverProfile(message.result))
+        }
       }
     }
   }
@@ -142,7 +144,7 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
     const connection = yield* Scope.provide(transport.connect, scope)
     const arrivals = yield* Queue.unbounded<Arrival>()
     const requests = makeOpenRequests((origin) => connection.endExchange?.(origin))
-    const introductions = makeIntroductions(connection.onHandshake)
+    const handshakes = makeHandshakes(connection.onHandshake)
     const arrive = (arrival: Arrival) => {
       Queue.offerUnsafe(arrivals, arrival)
     }
@@ -150,7 +152,7 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
     const reading = connection.run(({ frame, origin }) => {
       if (Result.isFailure(frame)) return arrive({ _tag: "Unreadable", error: frame.failure })
       requests.take(frame.success, origin)
-      introductions.heard(frame.success)
+      handshakes.received(frame.success)
       arrive({ _tag: "Message", frame: frame.success })
     })
     yield* Effect.forkScoped(Effect.match(reading, {
@@ -160,11 +162,11 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
 
     return {
       arrivals,
-      say: (frame) =>
+      send: (frame) =>
         Effect.suspend(() => {
           const { request } = connection
           if (request !== undefined && looksLikeRequest(frame)) {
-            introductions.said(frame)
+            handshakes.sent(frame)
             // A script may send a frame that is not a message. The transport carries it unchanged.
             return request(trust<JsonRpc.Request>(frame)).pipe(
               Effect.catch((error) => Effect.sync(() => arrive({ _tag: "Failed", error }))),
@@ -175,7 +177,7 @@ export const open: Effect.Effect<ScriptedConnection, TransportError, Transport.T
           const { last, replyTo } = requests.route(frame)
           return Effect.tap(
             connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo, last }),
-            () => Effect.sync(() => introductions.said(frame))
+            () => Effect.sync(() => handshakes.sent(frame))
           )
         }),
       end: Effect.asVoid(Effect.forkIn(Scope.close(scope, Exit.void), outer, { startImmediately: true }))
