@@ -10,8 +10,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 
 /**
- * The error of a request that is not authenticated. It is rejected with 401, and the challenge tells the client which
- * credentials to send.
+ * The error of a request that is not authenticated. It is rejected with 401, and the challenge names the credentials to
+ * send.
  *
  * @example
  * ```ts
@@ -40,14 +40,14 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
 export type Identity = Principal | "anonymous"
 
 /**
- * The port that decides which requests a network server accepts, and from which principal each comes. Every server over
- * HTTP and WebSocket requires it; {@link anonymous} accepts everything. A session belongs to the principal that opened
- * it: for any other principal it does not exist.
+ * The port that authenticates the requests of a network server: it accepts or rejects each request, and names its
+ * principal. Every server over HTTP and WebSocket requires it; {@link anonymous} accepts everything. A session belongs
+ * to the principal that opened it: for any other principal it does not exist.
  *
- * The server calls `identify` before it looks at the session or the body of a request. Only two checks come before: a
- * wrong `Host` or `Origin` is rejected with 403, and a browser's preflight request (`OPTIONS`), which carries no
- * credentials, is answered. A call that takes longer than `identifyTimeout` (default 10 seconds) is answered with 503,
- * and one that dies with 500. Neither is accepted.
+ * The server calls `identify` before it looks at the session or the body of a request. Two checks are earlier: a wrong
+ * `Host` or `Origin` is rejected with 403, and a browser's preflight request (`OPTIONS`), which carries no credentials,
+ * is answered. A call that takes longer than `identifyTimeout` (default 10 seconds) is answered with 503, and one that
+ * dies with 500. Neither is accepted.
  *
  * @example
  * ```ts
@@ -76,8 +76,8 @@ export class Authentication extends Context.Service<Authentication, {
 const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
 
 /**
- * Accepts every request, without a principal. For servers that only their own machine reaches, and for tests; a server
- * on a network that needs no authentication says so with this Layer.
+ * Accepts every request, without a principal. For tests, for servers that only programs of their own machine can reach,
+ * and for servers on a network that need no authentication.
  *
  * @example
  * ```ts
@@ -106,7 +106,7 @@ export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authenticati
 export interface BearerOptions {
   /** Returns the principal of a token; `undefined` for an unknown or expired token. */
   readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<Principal | undefined>
-  /** The `realm` of the challenge: the name of what the token gives access to. Default: none. */
+  /** The `realm` of the challenge: the name of the protected resource. Default: none. */
   readonly realm?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Options that the clients over HTTP share: which server they call, with which headers, and how large its messages may
- * be. WebSocket clients on Node have the same headers.
+ * Options that the clients over HTTP share: the URL of the server, the headers of requests, and the bounds on messages.
+ * WebSocket clients on Node have the same headers.
  */
 import type * as Effect from "effect/Effect"
 import type { Redacted } from "effect/Redacted"
@@ -26,8 +26,8 @@ export interface HeaderOptions {
   /**
    * Runs when the server answers 401, with the value of its `WWW-Authenticate`. Later requests carry the headers that
    * it returns, beginning with one retry of the rejected request. If it returns none, and without this option, the
-   * request fails with `Unauthenticated`. It runs once at a time; its headers serve every request that was rejected
-   * meanwhile.
+   * request fails with `Unauthenticated`. It runs once at a time: other requests that are rejected meanwhile wait for
+   * it and use its headers.
    */
   readonly authorize?:
     | ((challenge: string | undefined) => Effect.Effect<HeaderValues | undefined>)
@@ -42,11 +42,11 @@ export interface HeaderOptions {
 export interface Options extends HeaderOptions {
   /** The endpoint of the server. A URL with credentials is rejected: send them in `headers`, as `authorization`. */
   readonly url: string | URL
-  /** The largest message to read, in bytes. The default is 4 MiB. */
+  /** The largest message to read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
 }

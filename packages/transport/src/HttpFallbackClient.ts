@@ -21,14 +21,14 @@ import * as StreamableHttpClient from "./StreamableHttpClient.ts"
  */
 export interface Options extends StreamableHttpClient.Options {
   /**
-   * The time that a server of HTTP+SSE has to open the stream and to name the endpoint for messages. The default is 10
+   * The time that a server of HTTP+SSE has to open the stream and to name the endpoint for messages. Default 10
    * seconds.
    */
   readonly connectTimeout?: Duration.Input | undefined
 }
 
 /**
- * Creates the transport as a value. Each `connect` is a session of its own, so one transport carries any number of
+ * Creates the transport as a value. Each `connect` opens another session, so one transport carries any number of
  * sessions.
  *
  * The first message, `initialize`, is sent as a POST to the URL. A status from 400 to 499, or 501, may mean that the
@@ -48,7 +48,7 @@ export interface Options extends StreamableHttpClient.Options {
  *
  * const info = { name: "example", version: "1.0.0" }
  *
- * // The second session knows which transport the server supports.
+ * // The second session uses the transport that the first one detected.
  * export const two = Effect.gen(function*() {
  *   const transport = yield* HttpFallbackClient.make({ url: "https://example.com/sse" })
  *   const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
@@ -82,7 +82,7 @@ export const make = Effect.fnUntraced(function*(
 
 /**
  * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one. The HTTP client must
- * not follow redirects on its own; see `StreamableHttpClient.layer`.
+ * not follow redirects by itself; see `StreamableHttpClient.layer`.
  *
  * @example
  * ```ts

@@ -30,10 +30,9 @@ export interface AccessOptions {
 /**
  * Options of every server that receives messages in POSTs and sends them in responses; all are optional.
  *
- * Clients without a principal are told apart by their addresses (of IPv6, by the first 64 bits), so that no client
- * takes the room of the others. A reverse proxy gives all requests its own address. Apply
- * `HttpMiddleware.xForwardedHeaders`, with the proxy among `trustedProxies`; without it, the proxy counts as one
- * client.
+ * Clients without a principal are identified by their addresses (IPv6: by the first 64 bits), so that no client takes
+ * the room of the others. Behind a reverse proxy, all requests have the proxy's address. Apply
+ * `HttpMiddleware.xForwardedHeaders`, with the proxy among `trustedProxies`; otherwise all its clients count as one.
  *
  * @category options
  */
@@ -53,8 +52,8 @@ export interface Options extends AccessOptions {
    */
   readonly maxTotalBodyBytes?: number | undefined
   /**
-   * The largest `initialize` request, in bytes. A larger one is rejected with 413: the session keeps what the client
-   * says about itself. Default 64 KiB.
+   * The largest `initialize` request, in bytes. A larger one is rejected with 413, because the session keeps its
+   * content in memory. Default 64 KiB.
    */
   readonly maxInitializeBytes?: number | undefined
   /**
@@ -63,13 +62,13 @@ export interface Options extends AccessOptions {
    */
   readonly maxPipelinedRequests?: number | undefined
   /**
-   * The most bytes of responses that wait on one connection for its client to read them (HTTP/1.1 on Node). More
-   * destroy the connection, except for a single response. Default 4 MiB.
+   * The most bytes of responses that wait on one connection for its client to read them (HTTP/1.1 on Node). Beyond it,
+   * the connection is destroyed, except for a single response. Default 4 MiB.
    */
   readonly maxUnreadBytes?: number | undefined
   /**
-   * The most bytes of responses that wait on all connections together (HTTP/1.1 on Node). More destroy the connections
-   * whose clients have read nothing for longest. Default 128 MiB.
+   * The most bytes of responses that wait on all connections together (HTTP/1.1 on Node). Beyond it, the connections
+   * are destroyed whose clients have read nothing for longest. Default 128 MiB.
    */
   readonly maxTotalUnreadBytes?: number | undefined
   /** The most characters that wait on one event stream before its senders wait. Default 1 Mi. */
@@ -85,7 +84,7 @@ export interface Options extends AccessOptions {
 }
 
 /**
- * The address of a server that listens on its own.
+ * The address of a server with its own listener.
  *
  * @category options
  */

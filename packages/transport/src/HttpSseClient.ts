@@ -1,7 +1,7 @@
 /**
  * The client of HTTP+SSE, the transport of revision 2024-11-05, for servers that support nothing newer. A GET opens the
  * SSE stream on which all messages of the server arrive (SSE-04). Its first event names the endpoint for messages
- * (SSE-02). All messages of the client go there as POSTs (SSE-03), one after another.
+ * (SSE-02). The client sends all its messages there as POSTs (SSE-03), one after another.
  *
  * The session ends with its stream, which cannot be resumed. `HttpFallbackClient` finds out which of the two HTTP
  * transports a server supports.
@@ -24,9 +24,7 @@ import * as Sse from "./Sse.ts"
  * @category options
  */
 export interface Options extends HttpClientOptions.Options {
-  /**
-   * The time that the server has to open the stream and to name the endpoint for messages. The default is 30 seconds.
-   */
+  /** The time that the server has to open the stream and to name the endpoint for messages. Default 30 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
 }
 
@@ -37,7 +35,7 @@ const rules: NumericOption.Rules<Options> = {
 }
 
 /**
- * Creates the transport as a value. Each `connect` is a session of its own, so one transport carries any number of
+ * Creates the transport as a value. Each `connect` opens another session, so one transport carries any number of
  * sessions. `connect` fails with
  *
  * - `ConnectFailed` if the server cannot be reached, or names no endpoint for messages, or names one of another origin,
@@ -87,7 +85,7 @@ export const make = (
 
 /**
  * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one. The HTTP client must
- * not follow redirects on its own; see `StreamableHttpClient.layer`.
+ * not follow redirects by itself; see `StreamableHttpClient.layer`.
  *
  * @example
  * ```ts

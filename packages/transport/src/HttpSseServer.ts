@@ -49,7 +49,7 @@ export interface Options extends HttpServerOptions.Options {
   /**
    * The reference for POSTs that clients receive and resolve against the URL of the stream. The server adds the session
    * to its query. Set it if a proxy removes a part of the path: `"/notes/messages"`, or, relative to the stream,
-   * `"messages"`. The default is the path for POSTs, with the prefix of the router.
+   * `"messages"`. Default: the path for POSTs, with the prefix of the router.
    */
   readonly endpoint?: string | undefined
 }
@@ -71,8 +71,9 @@ export interface Endpoints {
 }
 
 /**
- * Returns the server as handlers of requests, for a program with its own routes; clients are told these paths. The
- * `Authentication` decides which requests are accepted (SSE-06). A stream ends with its session.
+ * Returns the server as handlers of requests, for a program with its own routes. Clients receive the path for POSTs in
+ * the first event of their stream. The `Authentication` decides which requests are accepted (SSE-06). A stream ends
+ * with its session.
  *
  * @example
  * ```ts
@@ -206,7 +207,7 @@ export const layerRedacted: Layer.Layer<never> = Layer.effect(
 )
 
 /**
- * Options of a server that listens on its own.
+ * Options of a server with its own listener.
  *
  * @category options
  */

@@ -34,12 +34,12 @@ export const defaultMaxMessageNodes: number = FrameText.defaultMaxNodes
 export interface DecoderOptions {
   /**
    * The longest line to read, in bytes without its newline. The decoder skips a longer line without keeping it, and
-   * reports it once as `TooLarge`. The default is {@link defaultMaxMessageBytes}.
+   * reports it once as `TooLarge`. Default: {@link defaultMaxMessageBytes}.
    */
   readonly maxMessageBytes?: number | undefined
   /**
    * The most arrays, objects and members of a line to read. The decoder does not parse a line with more, and reports it
-   * as `TooComplex`: parsing takes time and memory for each of them, and cannot be interrupted. The default is
+   * as `TooComplex`: parsing takes time and memory for each of them, and cannot be interrupted. Default:
    * {@link defaultMaxMessageNodes}.
    */
   readonly maxMessageNodes?: number | undefined

@@ -4,8 +4,8 @@
  *
  * This is not `effect/encoding/Sse`, for four reasons. That parser reads text, so a caller would have to decode the
  * bytes and could not report invalid UTF-8. An event above its `maxEventSize` ends its stream, whereas here it costs
- * only itself. Its channel reports a `retry` field as a failure, which ends it. And it does not tell an event that came
- * with an id from one that inherits the last id, which a resuming client needs to recognize repeated events. A test
+ * only itself. Its channel reports a `retry` field as a failure, which ends it. And it does not distinguish an event
+ * with an id from one that inherits the last id, which a resuming client must do to recognize repeated events. A test
  * compares the two on streams within both limits.
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
@@ -31,9 +31,9 @@ export interface Event {
   readonly data: string
   /** The id; `undefined` for an event without one. {@link EventDecoder.lastEventId} is the last id of the stream. */
   readonly id: string | undefined
-  /** The event type. The default is `"message"`. */
+  /** The event type. Default `"message"`. */
   readonly event: string
-  /** The reconnection time in milliseconds, if it came with this event. */
+  /** The reconnection time in milliseconds, if this event has one. */
   readonly retry: number | undefined
 }
 
@@ -45,10 +45,10 @@ export interface Event {
 export interface EventDecoderOptions {
   /**
    * The most data of one event, in bytes. The decoder skips a larger event without keeping it, and reports it once as
-   * `TooLarge`. The default is {@link defaultMaxEventBytes}.
+   * `TooLarge`. Default: {@link defaultMaxEventBytes}.
    */
   readonly maxEventBytes?: number | undefined
-  /** The last event id of the stream that these bytes continue. The default is `""`: none. */
+  /** The last event id of the stream that these bytes continue. Default `""`: none. */
   readonly lastEventId?: string | undefined
 }
 

@@ -22,8 +22,8 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as LineWriter from "./internal/shared/LineWriter.ts"
 import { atMost, delay } from "./internal/shared/nodeTimers.ts"
+import { unwrapCause } from "./internal/shared/platformErrors.ts"
 import * as Turns from "./internal/shared/Turns.ts"
-import { unwrapCause } from "./internal/shared/unwrapCause.ts"
 import * as ProcessGroup from "./internal/stdio/ProcessGroup.ts"
 import * as StderrTail from "./internal/stdio/StderrTail.ts"
 import * as JsonLines from "./JsonLines.ts"
@@ -60,20 +60,20 @@ export interface Options {
   readonly command: string
   /** The arguments. Errors show a `Redacted` argument as `<redacted>`. */
   readonly args?: ReadonlyArray<string | Redacted<string>> | undefined
-  /** The working directory. The default is that of this process. */
+  /** The working directory. Default: that of this process. */
   readonly cwd?: string | undefined
   /** Environment variables to set. They replace inherited ones; `undefined` removes an inherited one. */
   readonly env?: Readonly<Record<string, string | Redacted<string> | undefined>> | undefined
   /**
-   * The environment variables that the child inherits: the listed ones, all (`true`) or none (`false`). The default is
+   * The environment variables that the child inherits: the listed ones, all (`true`) or none (`false`). Default:
    * {@link inheritedVariables}. Values that begin with `()` are shell functions and are never inherited.
    */
   readonly inheritEnv?: boolean | ReadonlyArray<string> | undefined
-  /** The largest message to read, in bytes. The default is 4 MiB. */
+  /** The largest message to read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
   /**
@@ -83,11 +83,11 @@ export interface Options {
    * default the transport keeps only the last lines. Output on standard error is never a failure (STD-05, STD-06).
    */
   readonly stderr?: "inherit" | ((line: string) => void) | undefined
-  /** The most lines of standard error in the exit report, each cut at 1,000 characters. The default is 20. */
+  /** The most lines of standard error in the exit report, each cut at 1,000 characters. Default 20. */
   readonly maxStderrLines?: number | undefined
-  /** The time that the child has to exit after the end of its input, before `SIGTERM`. The default is 2 seconds. */
+  /** The time that the child has to exit after the end of its input, before `SIGTERM`. Default 2 seconds. */
   readonly exitTimeout?: Duration.Input | undefined
-  /** The time that the process group has to end after `SIGTERM`, before `SIGKILL`. The default is 2 seconds. */
+  /** The time that the process group has to end after `SIGTERM`, before `SIGKILL`. Default 2 seconds. */
   readonly terminateTimeout?: Duration.Input | undefined
 }
 
@@ -144,7 +144,7 @@ const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
   })
 
 /**
- * Creates the transport as a value. Each `connect` starts a process of its own, so one transport carries any number of
+ * Creates the transport as a value. Each `connect` starts another process, so one transport carries any number of
  * sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with the command line as the target, if
  * the process cannot be started. `send` fails with `PeerEnded` and the exit report if the process has exited, and with
  * `WriteFailed` if only its input is closed. `send` suspends while 1 MiB waits for the child to read.
@@ -184,8 +184,8 @@ export const make = Effect.fnUntraced(function*(
 
 /**
  * Starts the child, and stops its whole process group when the scope closes. The scope closes as soon as all processes
- * of the group have ended. The spawner's own finalizer may still wait then, in a detached fiber that holds nothing: it
- * waits until the system has forgotten the processes, which takes it 3 seconds if nothing collects their exit statuses.
+ * of the group have ended. The spawner's own finalizer may still wait then, in a detached fiber without resources. It
+ * waits until the system has removed the processes, which takes 3 seconds if nothing collects their exit statuses.
  */
 const spawn = Effect.fnUntraced(function*(options: Options) {
   const group = yield* Scope.make()

@@ -22,8 +22,8 @@ import * as Stream from "effect/Stream"
 import type { Writable } from "node:stream"
 import * as LineWriter from "./internal/shared/LineWriter.ts"
 import { atMost, delay } from "./internal/shared/nodeTimers.ts"
+import { unwrapCause } from "./internal/shared/platformErrors.ts"
 import * as Turns from "./internal/shared/Turns.ts"
-import { unwrapCause } from "./internal/shared/unwrapCause.ts"
 import * as consoleToStderr from "./internal/stdio/consoleToStderr.ts"
 import * as JsonLines from "./JsonLines.ts"
 
@@ -33,15 +33,14 @@ import * as JsonLines from "./JsonLines.ts"
  * @category options
  */
 export interface Options {
-  /** The largest message to read, in bytes. The default is 4 MiB. */
+  /** The largest message to read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be
-   * interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
-  /** The time that the client has to read the last messages when the scope closes. The default is 3 seconds. */
+  /** The time that the client has to read the last messages when the scope closes. Default 3 seconds. */
   readonly flushTimeout?: Duration.Input | undefined
 }
 
@@ -53,11 +52,11 @@ export interface Options {
 export interface RunOptions {
   /**
    * The time that handlers may continue after the first signal, if the limit `gracefulCloseTimeout` of their session is
-   * not shorter. The default is 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second
-   * signal interrupts the handlers at once.
+   * not shorter. Default 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second signal
+   * interrupts the handlers at once.
    */
   readonly handlersTimeout?: Duration.Input | undefined
-  /** The time that the program has to end after the first signal. The default is 10 seconds. */
+  /** The time that the program has to end after the first signal. Default 10 seconds. */
   readonly shutdownTimeout?: Duration.Input | undefined
 }
 

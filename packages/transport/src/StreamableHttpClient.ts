@@ -1,5 +1,5 @@
 /**
- * The client of Streamable HTTP. Each message is a POST of its own (HTTP-02), answered with JSON or with an SSE stream
+ * The client of Streamable HTTP. Each message is one POST (HTTP-02), answered with JSON or with an SSE stream
  * (HTTP-10). Messages that belong to no request arrive on the standalone SSE stream. The server assigns the session id
  * (SHS-24).
  *
@@ -21,30 +21,30 @@ import * as FrameText from "./internal/shared/FrameText.ts"
 import * as Sse from "./Sse.ts"
 
 /**
- * Options for reconnecting broken streams. Each attempt in vain lengthens the next delay. The client never waits less
- * than the server asks for (SHS-06).
+ * Options for reconnecting broken streams. Each failed attempt lengthens the next delay. The client never waits less
+ * than the server requests (SHS-06).
  *
  * @category options
  */
 export interface Reconnect {
-  /** The delay before the first attempt. The default is 1 second. */
+  /** The delay before the first attempt. Default 1 second. */
   readonly initialInterval?: Duration.Input | undefined
-  /** The growth of the delay from one attempt to the next. The default is 1.5. */
+  /** The growth of the delay from one attempt to the next. Default 1.5. */
   readonly factor?: number | undefined
   /**
-   * The longest delay of the client's own. The default is 30 seconds. A server can ask for an hour at most, and for
-   * 100 ms at least, or {@link Reconnect.initialInterval} if that is less.
+   * The longest delay that the client chooses. Default 30 seconds. A delay that the server requests counts as an hour
+   * at most, and as 100 ms at least, or {@link Reconnect.initialInterval} if that is less.
    */
   readonly maxInterval?: Duration.Input | undefined
   /**
    * The number of attempts in a row without an event, after which the request of a stream fails with `ExchangeEnded`.
-   * The default is 5. The standalone stream is reconnected as long as the session lasts.
+   * Default 5. The standalone stream is reconnected as long as the session lasts.
    */
   readonly maxAttempts?: number | undefined
   /**
-   * The number of new sessions in a row that may be lost without being of use. Then the connection fails with
-   * `SessionLost`. A session was of use if a request was answered in it, or if it lasted {@link Reconnect.maxInterval}.
-   * Each new session waits longer than the one before. The default is 8.
+   * The number of new sessions in a row that may be lost without being useful. Then the connection fails with
+   * `SessionLost`. A session was useful if a request was answered in it, or if it lasted {@link Reconnect.maxInterval}.
+   * Each new session waits longer than the one before. Default 8.
    */
   readonly maxRenewals?: number | undefined
 }
@@ -55,13 +55,13 @@ export interface Reconnect {
  * @category options
  */
 export interface Options extends HttpClientOptions.Options {
-  /** Whether to open the standalone SSE stream, if the server offers one. The default is `true`. */
+  /** Whether to open the standalone SSE stream, if the server offers one. Default `true`. */
   readonly standalone?: boolean | undefined
   /** Options for reconnecting broken streams. */
   readonly reconnect?: Reconnect | undefined
   /**
    * The time that the server has to confirm the end of the session (SHS-28). If the client leaves during the handshake,
-   * also the time to send the session id. The default is 2 seconds.
+   * also the time to send the session id. Default 2 seconds.
    */
   readonly closeTimeout?: Duration.Input | undefined
 }
@@ -100,21 +100,21 @@ const settings = (
 })
 
 /**
- * Creates the transport as a value. Each `connect` is a session of its own, so one transport carries any number of
+ * Creates the transport as a value. Each `connect` opens another session, so one transport carries any number of
  * sessions. `connect` fails with `ConnectFailed` only if the URL is invalid or contains credentials.
  *
  * A request fails with
  *
  * - `ConnectFailed` if nothing of it can have been sent;
  * - `Rejected` if the server answers with an error status, or redirects to another origin. Such a redirect is never
- *   followed, because the session id and the program's headers would go along. An error response with a JSON-RPC error
+ *   followed, because the request has the session id and the program's headers. An error response with a JSON-RPC error
  *   is the response of the request instead;
  * - `Unauthenticated` if the server answers 401;
- * - `ExchangeEnded` if the request may have been carried out and its response will not arrive. Its stream broke for
- *   good, or the HTTP response is too large, or is neither JSON nor an SSE stream.
+ * - `ExchangeEnded` if the request may have been carried out and its response will not arrive. Its stream broke and
+ *   could not be resumed, or the HTTP response is too large, or is neither JSON nor an SSE stream.
  *
  * Redirects within the origin of the URL are followed, at most five in a row: 307 and 308, and for a GET 301 to 303.
- * Later requests of the connection go to the new URL. After a permanent redirect (301, 308) those of later connections
+ * Later requests of the connection use the new URL. After a permanent redirect (301, 308) those of later connections
  * do, too.
  *
  * `run` never ends by itself. It fails with `SessionLost` if the server has lost the session and the client cannot open
@@ -153,9 +153,9 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
 /**
  * Provides the transport over any HTTP client of Effect. On Node, {@link layerNode} includes one.
  *
- * The HTTP client must not follow redirects on its own, because it would follow them to any origin. A client over
- * `fetch` is told so with `FetchHttpClient.RequestInit`. A program that sets that service provides it to this Layer,
- * too.
+ * The HTTP client must not follow redirects by itself, because it would follow them to any origin. For a client over
+ * `fetch`, this Layer ensures that with `FetchHttpClient.RequestInit`; a program that sets that service must provide it
+ * to this Layer, too.
  *
  * @example
  * ```ts

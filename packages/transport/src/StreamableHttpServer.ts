@@ -47,9 +47,9 @@ import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
  */
 export interface Options extends HttpServerOptions.Options {
   /**
-   * The form of the response to a request. `"adaptive"` (the default): JSON if the reply is the first message, and an
-   * event stream if another message comes first or nothing comes within `adaptiveTimeout`. `"json"`: always JSON;
-   * messages that belong to a request and are not its reply cannot be sent. `"stream"`: always an event stream.
+   * The form of the response to a request. `"adaptive"` (the default): JSON if the reply is the first message and is
+   * sent within `adaptiveTimeout`; otherwise an event stream. `"json"`: always JSON; messages that belong to a request
+   * and are not its reply cannot be sent. `"stream"`: always an event stream.
    */
   readonly responseMode?: "adaptive" | "json" | "stream" | undefined
   /** The time without a message after which an adaptive response becomes an event stream. Default 1 second. */
@@ -232,7 +232,7 @@ export const layer = (
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
 
 /**
- * Options of a server that listens on its own.
+ * Options of a server with its own listener.
  *
  * @category options
  */
@@ -321,7 +321,7 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
  * import * as HttpEffect from "effect/http/HttpEffect"
  * import { HttpServerRequest } from "effect/http/HttpServerRequest"
  *
- * // For an environment that starts a process when a request comes.
+ * // For an environment that starts a process for each request.
  * export const status = Effect.gen(function*() {
  *   const handle = yield* StreamableHttpServer.makeSessionless({
  *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })

@@ -18,16 +18,16 @@ import * as UnixSocketClientConnection from "./internal/unix/UnixSocketClientCon
  * @category options
  */
 export interface Options {
-  /** The largest message to read, in bytes. The default is 4 MiB. */
+  /** The largest message to read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
-  /** The most bytes that wait for a server that does not read, before `send` suspends. The default is 1 MiB. */
+  /** The most bytes that wait for a server that does not read, before `send` suspends. Default 1 MiB. */
   readonly maxSendBufferBytes?: number | undefined
-  /** The time that the server has to read the last messages when the scope closes. The default is 3 seconds. */
+  /** The time that the server has to read the last messages when the scope closes. Default 3 seconds. */
   readonly flushTimeout?: Duration.Input | undefined
 }
 
@@ -104,10 +104,10 @@ export const layer = (options?: Options): Layer.Layer<Transport.Transport, never
   Layer.effect(Transport.Transport, make(options))
 
 /**
- * Provides the transport on Node, for the server that listens at a path. Each `connect` opens a socket of its own, so
- * one transport carries any number of sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with
- * the path as the target. Its cause is `ENOENT` if there is no file, `ECONNREFUSED` if no server listens, and `EACCES`
- * if the mode of the file does not permit it.
+ * Provides the transport on Node, for the server that listens at a path. Each `connect` opens another socket, so one
+ * transport carries any number of sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with the
+ * path as the target. Its cause is `ENOENT` if there is no file, `ECONNREFUSED` if no server listens, and `EACCES` if
+ * the mode of the file does not permit it.
  *
  * @example
  * ```ts

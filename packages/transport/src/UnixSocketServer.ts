@@ -30,35 +30,34 @@ import * as UnixSocketHandler from "./internal/unix/UnixSocketHandler.ts"
  */
 export interface Options {
   /**
-   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is rejected with −32700
-   * without an id, so the client of a request that large waits until its deadline.
+   * The largest message to read, in bytes. Default 4 MiB. A larger one is not read and is rejected with −32700 without
+   * an id, so the client of a request that large waits until its deadline.
    */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be
-   * interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
   /**
-   * The largest `initialize` request, in bytes. A larger one is rejected like a message that is too large: the session
-   * keeps what the client says about itself. The default is 64 KiB.
+   * The largest `initialize` request, in bytes. A larger one is rejected like a message that is too large, because the
+   * session keeps its content in memory. Default 64 KiB.
    */
   readonly maxInitializeBytes?: number | undefined
   /**
    * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
-   * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The `MemoryBudget` is charged
-   * for the bytes, too.
+   * Beyond it, the connection whose message began first is closed. Default 64 MiB. The `MemoryBudget` is charged for
+   * the bytes, too.
    */
   readonly maxTotalUnfinishedBytes?: number | undefined
-  /** The most bytes that wait for a client that does not read, before `send` suspends. The default is 1 MiB. */
+  /** The most bytes that wait for a client that does not read, before `send` suspends. Default 1 MiB. */
   readonly maxSendBufferBytes?: number | undefined
-  /** The time that a client has to read its last messages when its session ends. The default is 3 seconds. */
+  /** The time that a client has to read its last messages when its session ends. Default 3 seconds. */
   readonly flushTimeout?: Duration.Input | undefined
 }
 
 /**
- * Options of a server that listens on its own.
+ * Options of a server with its own listener.
  *
  * @category options
  */
@@ -68,7 +67,7 @@ export interface NodeOptions extends Options {
    * whole path 107; elsewhere 93 and 103.
    */
   readonly path: string
-  /** The mode of the socket file. Users who may write to it may connect. The default is `0o600`: only this user. */
+  /** The mode of the socket file. Users who may write to it may connect. Default `0o600`: only this user. */
   readonly mode?: number | undefined
 }
 
@@ -156,12 +155,12 @@ export const make = Effect.fnUntraced(function*(
  * Serves the connections of the `SocketServer` in the context, of any kind. The `SocketServer` needs `allowHalfOpen`:
  * without it, a client that has ended its side receives no more replies. The {@link SessionHost} keeps the sessions. On
  * shutdown the Layer ends the sessions that it has opened. Add `SessionHost.layerDrain`, as the example does, so that
- * clients that connect meanwhile receive an error with the reason.
+ * clients that connect during the shutdown receive an error with the reason.
  *
  * An open connection holds its session, so the session does not end for being idle; its maximum age still ends it. A
  * connection for which the host has no room is answered with −32010 under the id of its first message, and closed.
  *
- * TCP clients are probed with keep-alive, because a client whose machine is gone is merely silent.
+ * The server probes TCP clients with keep-alive, because a client whose machine has crashed is merely silent.
  *
  * A TCP port is open to every program of the machine. It is also open to every web page in a browser on it, because the
  * lines of a POST body are read like any others. The server itself authenticates no client, so accept only connections

@@ -14,7 +14,7 @@ import type { WebSocketConstructor } from "effect/socket/Socket"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
-import * as WebSocketSettings from "./internal/websocket/settings.ts"
+import * as WebSocketSettings from "./internal/websocket/WebSocketSettings.ts"
 
 /**
  * Options of a WebSocket client.
@@ -25,18 +25,18 @@ export interface Options {
   /** The endpoint of the server, such as `wss://example.com/mcp`; `https:` means the same as `wss:`. */
   readonly url: string | URL
   /**
-   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is reported as an event.
-   * If it was a response, its request waits until its deadline.
+   * The largest message to read, in bytes. Default 4 MiB. A larger one is not read and is reported as an event. If it
+   * was a response, its request waits until its deadline.
    */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is reported as an event: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
-  /** The time that the connection has to open. The default is 10 seconds. */
+  /** The time that the connection has to open. Default 10 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
-  /** The time that the server has to answer a close frame, before the socket is destroyed. The default is 2 seconds. */
+  /** The time that the server has to answer a close frame, before the socket is destroyed. Default 2 seconds. */
   readonly closeTimeout?: Duration.Input | undefined
 }
 
@@ -48,13 +48,13 @@ export interface Options {
 export interface NodeOptions extends Options, HttpClientOptions.HeaderOptions {
   /**
    * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of
-   * a string on Node (512 MiB). The default is four times `maxMessageBytes`.
+   * a string on Node (512 MiB). Default: four times `maxMessageBytes`.
    */
   readonly maxPayloadBytes?: number | undefined
   /**
    * The interval of liveness checks. A server that was silent since the previous check is pinged. If it is still silent
    * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
-   * the shortest interval is 1 second. The default is 15 seconds.
+   * the shortest interval is 1 second. Default 15 seconds.
    */
   readonly pingInterval?: Duration.Input | undefined
 }
@@ -129,8 +129,8 @@ export const make = (
   })
 
 /**
- * Provides the transport over any WebSocket. It cannot send headers, tell a dead server from a silent one, or report
- * why a server rejected the connection, because browsers permit none of these. On Node, {@link layerNode} does.
+ * Provides the transport over any WebSocket. It cannot send headers, distinguish a dead server from a silent one, or
+ * report why a server rejected the connection, because browsers permit none of these. On Node, {@link layerNode} does.
  *
  * @example
  * ```ts

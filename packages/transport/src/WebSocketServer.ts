@@ -58,7 +58,7 @@ import * as StreamWatchdog from "./internal/http/server/StreamWatchdog.ts"
 import * as IncomingMessages from "./internal/shared/IncomingMessages.ts"
 import * as WebSocketHandler from "./internal/websocket/server/WebSocketHandler.ts"
 import * as WebSocketUpgrade from "./internal/websocket/server/WebSocketUpgrade.ts"
-import * as WebSocketSettings from "./internal/websocket/settings.ts"
+import * as WebSocketSettings from "./internal/websocket/WebSocketSettings.ts"
 
 /**
  * Options of a WebSocket server; all are optional.
@@ -67,41 +67,40 @@ import * as WebSocketSettings from "./internal/websocket/settings.ts"
  */
 export interface Options extends HttpServerOptions.AccessOptions {
   /**
-   * The largest message to read, in bytes. The default is 4 MiB. A larger one is not read and is rejected with −32700
-   * without an id, so the client of a request that large waits until its deadline.
+   * The largest message to read, in bytes. Default 4 MiB. A larger one is not read and is rejected with −32700 without
+   * an id, so the client of a request that large waits until its deadline.
    */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read. The default is 100,000. A message with more is not
-   * parsed and is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be
-   * interrupted.
+   * The most arrays, objects and members of a message to read. Default 100,000. A message with more is not parsed and
+   * is rejected with −32700 without an id: parsing takes time and memory for each of them, and cannot be interrupted.
    */
   readonly maxMessageNodes?: number | undefined
   /**
-   * The largest `initialize` request, in bytes. A larger one is rejected like a message that is too large: the session
-   * keeps what the client says about itself. The default is 64 KiB.
+   * The largest `initialize` request, in bytes. A larger one is rejected like a message that is too large, because the
+   * session keeps its content in memory. Default 64 KiB.
    */
   readonly maxInitializeBytes?: number | undefined
   /**
    * The most bytes of unfinished messages on all connections together; up to 64 KiB of each connection do not count.
-   * Beyond it, the connection whose message began first is closed. The default is 64 MiB. The `MemoryBudget` is charged
-   * for the bytes, too.
+   * Beyond it, the connection whose message began first is closed. Default 64 MiB. The `MemoryBudget` is charged for
+   * the bytes, too.
    */
   readonly maxTotalUnfinishedBytes?: number | undefined
   /**
    * The interval of liveness checks. A client that was silent since the previous check is pinged. If it is still silent
    * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
-   * the shortest interval is 1 second. The default is 15 seconds.
+   * the shortest interval is 1 second. Default 15 seconds.
    */
   readonly pingInterval?: Duration.Input | undefined
   /**
    * The time that a client has to answer a close frame, or to read an error response, before its socket is destroyed.
-   * The default is 2 seconds.
+   * Default 2 seconds.
    */
   readonly closeTimeout?: Duration.Input | undefined
   /**
    * Whether a client must offer the subprotocol `mcp`. With `"optional"`, a client that does not offer it is accepted
-   * without a subprotocol. The default is `"required"`, because it keeps out clients of other protocols.
+   * without a subprotocol. Default `"required"`, which keeps out clients of other protocols.
    */
   readonly subprotocol?: "required" | "optional" | undefined
 }
@@ -181,8 +180,8 @@ export const make = Effect.fnUntraced(function*(
  * Provide the backend to `SessionHost.layerDrain`, as the example does, so that the sessions end first. A backend that
  * shuts down before them waits for their connections until its `gracefulShutdownTimeout`.
  *
- * The `Authentication` is provided to this Layer. One that is merged beside it leaves the requirement open, so that the
- * program does not compile; `Authentication.anonymous` accepts every request.
+ * Provide the `Authentication` to this Layer; merging one beside it leaves the requirement open, and the program does
+ * not compile. `Authentication.anonymous` accepts every request.
  *
  * @example
  * ```ts
@@ -225,7 +224,7 @@ export const layer = (
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", path, handle)))
 
 /**
- * Options of a server that listens on its own.
+ * Options of a server with its own listener.
  *
  * @category options
  */
@@ -234,14 +233,15 @@ export interface NodeOptions extends Options, HttpServerOptions.ListenOptions {
   readonly path?: HttpRouter.PathInput | undefined
   /**
    * The largest message to receive, in bytes; a larger one closes the connection with 1009. It is at most the length of
-   * a string on Node (512 MiB). The default is four times `maxMessageBytes`.
+   * a string on Node (512 MiB). Default: four times `maxMessageBytes`.
    */
   readonly maxPayloadBytes?: number | undefined
 }
 
 /**
- * Listens and serves, on Node. On shutdown the host accepts no new sessions and drains the existing ones, each client
- * receives a close frame, and then the listener closes. The provided `HttpServer` has the address.
+ * Runs the server on Node, on its own port, for as long as the Layer lives. On shutdown the host accepts no new
+ * sessions and drains the existing ones, each client receives a close frame, and then the listener closes. Its context
+ * has an `HttpServer` with the address.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** The address of a client, which tells clients without a principal apart. */
+/** The address of a client, which identifies clients without a principal. */
 import * as Option from "effect/Option"
 
 /** The groups of an IPv6 address that identify a client, which may use any address of its network of 64 bits. */

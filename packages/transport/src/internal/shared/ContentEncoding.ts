@@ -85,29 +85,32 @@ export const decode = (chunks: Bytes, contentEncoding: string): Bytes => {
   }))
 }
 
-/** A watch on the bytes that come out of a compressed SSE stream. */
-export interface Expansion {
+/** A limit on the decompressed bytes of an SSE stream without an event. */
+export interface ExpansionLimit {
   /** Counts more bytes, with or without an event in them. */
-  readonly grow: (bytes: number, broughtEvent: boolean) => void
-  /** Fails if too many bytes came out since the last event. */
+  readonly count: (bytes: number, hasEvent: boolean) => void
+  /** Fails if there were too many bytes after the last event. */
   readonly check: Effect.Effect<void, Error>
 }
 
 /**
- * Creates the watch on one response. A stream has no end, and its decoder skips events that are too large, and
+ * Creates the limit of one response. A stream has no end, and its decoder skips events that are too large, and
  * comments. With compression, a server could keep a client busy with those at a thousandth of the effort.
  */
-export const expansion = (response: { readonly isCompressed: boolean }, limitBytes: number): Expansion => {
-  const most = 2 * limitBytes
+export const expansionLimit = (
+  response: { readonly isCompressed: boolean },
+  limitBytes: number
+): ExpansionLimit => {
+  const maxBytes = 2 * limitBytes
   let bytes = 0
   return {
-    grow: (more, broughtEvent) => {
-      bytes = broughtEvent ? 0 : bytes + more
+    count: (more, hasEvent) => {
+      bytes = hasEvent ? 0 : bytes + more
     },
     check: response.isCompressed
       ? Effect.suspend(() =>
-        bytes > most
-          ? Effect.fail(new Error(`more than ${most} bytes came out of a compressed stream without an event`))
+        bytes > maxBytes
+          ? Effect.fail(new Error(`the compressed stream has more than ${maxBytes} bytes without an event`))
           : Effect.void
       )
       : Effect.void

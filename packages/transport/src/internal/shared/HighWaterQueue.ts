@@ -60,7 +60,7 @@ export class HighWaterQueue {
    */
   send(text: string): Effect.Effect<void, TransportError.TransportError> {
     if (this.#ended !== undefined) return Effect.fail(this.#ended)
-    // Asks the writer once, because this runs for each message.
+    // Reads the bytes of the writer once, because this runs for each message.
     const waitingBytes = this.#waitingBytes()
     if (this.#waiters.size === 0 && this.#writer.isOpen() && this.#charge.hasRoom(waitingBytes)) {
       this.#take(text, waitingBytes)
@@ -69,7 +69,7 @@ export class HighWaterQueue {
     return Effect.callback((resume) => {
       const waiter = { text, resume }
       this.#waiters.add(waiter)
-      // The fiber may have yielded on its way here: by now there may be room, or the queue may have ended.
+      // The fiber may have yielded since the check: by now there may be room, or the queue may have ended.
       this.admit()
       return Effect.sync(() => this.#waiters.delete(waiter))
     })

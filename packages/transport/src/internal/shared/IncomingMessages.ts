@@ -21,7 +21,10 @@ export interface IncomingMessage {
  * and never the end, and the server would keep the bytes.
  */
 export interface IncomingMessages {
-  /** Watches a connection. `disconnect` ends it: the rest of a dropped message cannot be told from the next one. */
+  /**
+   * Watches a connection. `disconnect` ends it: the rest of a dropped message cannot be distinguished from the next
+   * one.
+   */
   readonly watch: (disconnect: (reason: Error) => void) => IncomingMessage
 }
 
@@ -48,7 +51,7 @@ export const make = (budget: MemoryBudget, totalBytes = defaultTotalBytes): Inco
       return {
         update: (bytes) => {
           if (bytes <= uncountedBytes) return end()
-          // Fewer bytes than before: another message has begun.
+          // Fewer bytes than before: these belong to another message.
           if (bytes < arrival.bytes) end()
           if (!isCounted) arrivals.begin(arrival)
           isCounted = true

@@ -1,7 +1,7 @@
 /** The request that begins a handshake, and the bound on its size. */
 import { JsonRpc } from "@effect-mcp/protocol"
 
-/** The default of `maxInitializeBytes`: a session keeps what its client says about itself. */
+/** The default of `maxInitializeBytes`. It is small, because a session keeps the content of this request in memory. */
 export const defaultMaxBytes = 64 * 1024
 
 /** Returns whether this frame is an `initialize` request. */

@@ -36,7 +36,7 @@ export interface LineWriter {
 export interface LineWriterOptions {
   /** The destination of the bytes. Its back-pressure holds the writer back, and its end or failure ends the writer. */
   readonly sink: Sink.Sink<void, Uint8Array, unknown, unknown>
-  /** The most bytes that wait, those being written included, before `send` suspends. The default is 1 MiB. */
+  /** The most bytes that wait, those being written included, before `send` suspends. Default 1 MiB. */
   readonly highWaterBytes?: number | undefined
   /** Returns the error for a failure of the sink. */
   readonly explain: (cause: unknown) => Effect.Effect<TransportError.TransportError>
@@ -77,7 +77,7 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const woken = Effect.callback<void>((resume) => {
-    // The fiber may have yielded on its way here. A message that was taken meanwhile has woken no writer.
+    // The fiber may have yielded since the check. A message that was taken meanwhile has woken no writer.
     if (!queue.isEmpty || queue.ended !== undefined) return resume(Effect.void)
     wakeWriter = () => resume(Effect.void)
     return Effect.sync(() => {

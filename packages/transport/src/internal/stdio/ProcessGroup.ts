@@ -22,7 +22,7 @@ export const statusOf = (line: string): Status => {
   return { group: Number(group), hasEnded: /^[ZXx]$/.test(state) }
 }
 
-/** Returns the status of a process, or nothing for one that has gone in the meantime. */
+/** Returns the status of a process, or nothing for one that has ended meanwhile. */
 const read = (pid: string): Promise<Status | undefined> =>
   fs.readFile(`/proc/${pid}/stat`, "utf8").then(statusOf, () => undefined)
 

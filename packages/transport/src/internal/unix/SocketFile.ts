@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { promises as fs } from "node:fs"
 import * as path from "node:path"
+import { codeOf } from "../shared/platformErrors.ts"
 import * as SocketPathLock from "./SocketPathLock.ts"
 
 /** The most bytes of a socket's path. */
@@ -50,7 +51,7 @@ export const make = <A, E, R>(
     return yield* Effect.acquireUseRelease(
       Effect.tryPromise({
         try: () => fs.mkdtemp(`${path.dirname(resolved)}${path.sep}.`),
-        catch: (error) => failed(SocketPathLock.codeOf(error) === "ENOENT" ? "its directory does not exist" : error)
+        catch: (error) => failed(codeOf(error) === "ENOENT" ? "its directory does not exist" : error)
       }),
       (directory) =>
         Effect.gen(function*() {

@@ -12,6 +12,7 @@ import { type BigIntStats, lstatSync, promises as fs, rmSync, unlinkSync } from 
 import * as Net from "node:net"
 import * as path from "node:path"
 import { setTimeout } from "node:timers/promises"
+import { codeOf } from "../shared/platformErrors.ts"
 
 /** The attempts to take a path at which other servers start and stop, and the pause between them in milliseconds. */
 const maxAttempts = 10
@@ -25,9 +26,6 @@ export type Identity = Pick<BigIntStats, "dev" | "ino" | "birthtimeNs">
 
 /** The result of taking a path. */
 export type ClaimResult = "Taken" | "Server" | "NoSocket" | "Busy"
-
-/** Returns the code of a system error. */
-export const codeOf = (error: unknown): unknown => error instanceof Error && "code" in error ? error.code : undefined
 
 /** Returns the result of a call, or another value if the call fails with this code. */
 const unless = async <A, B>(code: string, instead: B, call: Promise<A>): Promise<A | B> => {

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Socket from "effect/socket/Socket"
 import * as Net from "node:net"
-import { unwrapCause } from "../shared/unwrapCause.ts"
+import { unwrapCause } from "../shared/platformErrors.ts"
 import { socketOfNode } from "./socketOfNode.ts"
 import * as UnixSocketConnection from "./UnixSocketConnection.ts"
 

@@ -26,7 +26,7 @@ export interface Settings {
   readonly maxSendBufferBytes?: number | undefined
   /** The time that the peer has to read the last messages when the scope closes. */
   readonly flushTimeout?: Duration.Input | undefined
-  /** The time that the peer then has to end its own side. The default is 0. */
+  /** The time that the peer then has to end its own side. Default 0. */
   readonly peerTimeout?: Duration.Input | undefined
   /** The unfinished messages of the server, to which this connection adds its own. */
   readonly incoming?: IncomingMessages | undefined

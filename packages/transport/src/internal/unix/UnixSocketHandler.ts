@@ -1,4 +1,4 @@
-/** The connections of a Unix socket server: each opens a session, or receives the error why there is none. */
+/** The connections of a Unix socket server: each opens a session, or receives an error with the reason. */
 import { ErrorCode, JsonRpc } from "@effect-mcp/protocol"
 import type { Connection, Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -25,7 +25,7 @@ const peerTimeout = "500 millis"
 /** The time that a rejected client has to read the error. */
 const errorTimeout = "2 seconds"
 
-/** The silence of a TCP client after which its machine is probed. */
+/** The silence after which a TCP client is probed. */
 const keepAliveMillis = 15_000
 
 const idOf = ({ frame }: Inbound): JsonRpc.Request["id"] | undefined => {
@@ -77,7 +77,7 @@ export const make = (sessions: SessionPerConnection, kind: string, settings: Uni
   const destroy = node === undefined
     ? Effect.ignore(Effect.scoped(socket.reader))
     : Effect.sync(() => node.destroy())
-  // A connection holds its session. Without probes, a client whose machine is gone would hold it forever.
+  // A connection holds its session. Without probes, a client whose machine has crashed would hold it forever.
   if (kind === "tcp") node?.setKeepAlive(true, keepAliveMillis)
   const connect = Effect.mapError(
     UnixSocketConnection.open(socket, node, { peerTimeout, ...settings }),
@@ -86,7 +86,7 @@ export const make = (sessions: SessionPerConnection, kind: string, settings: Uni
   return sessions.open(connect, { kind, client: clientOf(node) }).pipe(
     Effect.catchTags({
       HostFull: (full) => reject(socket, node, full.message),
-      // The client has left in the meantime.
+      // The client has disconnected meanwhile.
       TransportError: () => destroy
     }),
     Effect.onInterrupt(() => destroy)

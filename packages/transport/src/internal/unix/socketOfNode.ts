@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Socket from "effect/socket/Socket"
 import type { Socket as NetSocket } from "node:net"
 
-/** Returns the socket of Effect. It fails for a destroyed socket, which emits no event to a reader that comes later. */
+/** Returns the socket of Effect. It fails for a destroyed socket, which emits no event to a later reader. */
 export const socketOfNode = (node: NetSocket): Effect.Effect<Socket.Socket> =>
   NodeSocket.fromDuplex(
     Effect.acquireRelease(

@@ -9,7 +9,7 @@ export interface Heartbeat {
   readonly watch: (pulse: Pulse, onDead: () => void) => () => void
 }
 
-/** The shortest interval: checks without a pause would take all time, and leave the peers none to answer. */
+/** The shortest interval: checks without a pause would leave the peers no time to answer. */
 const minIntervalMillis = 1000
 
 interface Watched {
@@ -22,8 +22,8 @@ interface Watched {
 }
 
 /**
- * Creates the checks, with one fiber for all connections. At each interval, a peer that was silent since the check
- * before is pinged, and one that is still silent one check later is dead. That takes two to three intervals.
+ * Creates the checks, with one fiber for all connections. At each interval, a peer that was silent since the previous
+ * check is pinged, and one that is still silent one check later is dead. That takes two to three intervals.
  */
 export const make = Effect.fnUntraced(function*(
   wantedMillis: number

@@ -54,7 +54,10 @@ export const errorIn = (event: unknown): unknown =>
 
 const broken = (event: unknown): Error => {
   const cause = errorIn(event)
-  return new Error(`the WebSocket broke: ${cause instanceof Error ? cause.message : "without a reason"}`, { cause })
+  return new Error(
+    `the WebSocket broke: ${cause instanceof Error ? cause.message : "the platform reports no reason"}`,
+    { cause }
+  )
 }
 
 /** Returns the error with which reading ended, if it did not end normally. */

@@ -1,4 +1,4 @@
-/** The outgoing half of a WebSocket: each message is a text frame of its own. */
+/** The outgoing half of a WebSocket: each message is one text frame. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -13,7 +13,7 @@ import * as OutgoingFrame from "../shared/OutgoingFrame.ts"
 import type { SocketControl } from "./SocketControl.ts"
 
 /**
- * Takes messages at once while there is room, without a fiber. All messages of one turn of the event loop go out
+ * Takes messages at once while there is room, without a fiber. All messages of one turn of the event loop are written
  * together.
  */
 export class WebSocketWriter {
@@ -28,7 +28,7 @@ export class WebSocketWriter {
     this.#queue = new HighWaterQueue({
       unsentBytes: control.unsentBytes,
       isOpen: control.isOpen,
-      // Not at once, so that later messages of the same turn go out in the same chunk.
+      // Not at once, so that later messages of the same turn are written in the same chunk.
       onReady: () => queueMicrotask(() => this.#flush()),
       onBlocked: () => {
         this.#cancelOnRoom ??= control.onRoom(() => {

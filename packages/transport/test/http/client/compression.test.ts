@@ -240,7 +240,7 @@ describe.concurrent("a compressed response", () => {
         )
         const reason = yield* reasonOf(sendRequest(request(1)))
         assert.isTrue(
-          reason._tag === "ExchangeEnded" && String(reason.cause).includes("more than 2097152 bytes came out"),
+          reason._tag === "ExchangeEnded" && String(reason.cause).includes("more than 2097152 bytes without an event"),
           JSON.stringify(reason)
         )
         assert.isBelow(written(), 100_000)

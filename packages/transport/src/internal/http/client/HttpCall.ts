@@ -13,7 +13,7 @@ import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
-import * as ServerAddress from "./serverAddress.ts"
+import * as ServerAddress from "../../shared/ServerAddress.ts"
 
 /** The HTTP client that sends the requests. */
 export type Client = HttpClient.HttpClient
@@ -99,8 +99,8 @@ const requestOf = ({ body, headers, method, url }: Call): HttpClientRequest.Http
 }
 
 /**
- * Returns the decompressed body. `fetch` decompresses it on its own and leaves the header as it was; other clients do
- * not decompress.
+ * Returns the decompressed body. `fetch` decompresses it by itself and keeps the header; other clients do not
+ * decompress.
  */
 const decoded = (response: HttpClientResponse.HttpClientResponse, contentEncoding: string): HttpResponse["chunks"] => {
   const chunks = Stream.mapError(response.stream, causeOf)

@@ -88,7 +88,7 @@ const problemOf = ({ failure, location, status, text }: HttpErrorResponse): stri
   if (failure !== undefined) return failure.error.message
   // In a browser, `fetch` shows a redirect as status 0, without its `Location`.
   if (status === 0) return "`fetch` does not show where it is redirected to; set `url` to that"
-  // A redirect of an upgrade to a WebSocket, or a status of which `Redirects` makes none.
+  // A redirect of an upgrade to a WebSocket, or a status that `Redirects` does not follow.
   if (status >= 300 && status < 400 && location !== undefined) {
     return `redirects are not followed: ${location.slice(0, shownCharacters)}`
   }

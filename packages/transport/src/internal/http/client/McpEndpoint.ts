@@ -4,11 +4,11 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
+import * as ServerAddress from "../../shared/ServerAddress.ts"
 import { AuthorizationHeaders, plainHeaders } from "./AuthorizationHeaders.ts"
 import { type Call, type HttpResponse, type MakeCall } from "./HttpCall.ts"
 import * as Redirects from "./Redirects.ts"
 import * as ResponseBody from "./ResponseBody.ts"
-import * as ServerAddress from "./serverAddress.ts"
 
 /** The URL of a server, and the headers that the program sends it. */
 export interface Settings {
@@ -36,12 +36,15 @@ const unchanged: Making = (called) => called
 
 /**
  * A URL of the server. Each request has the program's headers and those that authorize it. Redirects within the
- * server's origin are followed, and later requests go where they led.
+ * server's origin are followed, and later requests use the new URL.
  */
 export interface McpEndpoint {
   /** Returns the URL of GETs, after the redirects so far. */
   readonly url: () => URL
-  /** Sends one message (HTTP-02) and accepts JSON and SSE (HTTP-03). `making` wraps each request that it takes. */
+  /**
+   * Sends one message (HTTP-02) and accepts JSON and SSE (HTTP-03). `making` wraps each HTTP request, also those after
+   * redirects.
+   */
   readonly post: (json: string, membership: Membership, making?: Making) => Called
   /** Opens a stream: the standalone one (SHS-12), or the one that continues after this event (SHS-19). */
   readonly get: (membership: Membership, lastEventId: string | undefined) => Called

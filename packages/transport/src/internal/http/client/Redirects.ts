@@ -1,14 +1,14 @@
 /**
  * The redirects within the origin of the server (RFC 9110, 15.4).
  *
- * They are not followed to another origin, because credentials and session ids would go along.
+ * They are not followed to another origin, because requests contain credentials and session ids.
  */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as ServerAddress from "../../shared/ServerAddress.ts"
 import * as HttpCall from "./HttpCall.ts"
 import * as ResponseBody from "./ResponseBody.ts"
-import * as ServerAddress from "./serverAddress.ts"
 
 type Method = HttpCall.Call["method"]
 type Called = Effect.Effect<HttpCall.HttpResponse, TransportError.TransportError, Scope.Scope>

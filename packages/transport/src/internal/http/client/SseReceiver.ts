@@ -85,13 +85,13 @@ export const make = (options: {
       Effect.suspend(() => {
         earlier = new Set(ids)
         const decoder = Sse.decoder(take, { maxEventBytes: options.maxMessageBytes, lastEventId })
-        const expansion = ContentEncoding.expansion(response, options.maxMessageBytes)
+        const expansion = ContentEncoding.expansionLimit(response, options.maxMessageBytes)
         const push = (chunk: Uint8Array) => {
           const before = events
           decoder.push(chunk)
           lastEventId = decoder.lastEventId()
           retryMillis = decoder.retryMillis() ?? retryMillis
-          expansion.grow(chunk.length, events > before)
+          expansion.count(chunk.length, events > before)
         }
         const pushAll = (chunks: ReadonlyArray<Uint8Array>) =>
           Effect.andThen(Turns.bytes(chunks, push), expansion.check)

@@ -4,13 +4,9 @@ import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { LimitedLog } from "../../shared/LimitedLog.ts"
 import { monotonicMillis } from "../../shared/monotonicMillis.ts"
-
-/** Returns whether an effect has its value already, so that it needs no fiber. */
-const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E> =>
-  Exit.isExit(effect) && Exit.isSuccess(effect)
+import { isDone } from "./isDone.ts"
 
 type Store = EventStore["Service"]
 
@@ -59,7 +55,7 @@ export class GuardedEventStore implements Store {
     if (isSuspended) {
       const now = monotonicMillis(this.#clock)
       if (now < this.#suspendedUntil) return suspended
-      // Only this call tries the store; the others go on failing at once.
+      // Only this call tries the store; the others still fail at once.
       this.#suspendedUntil = now + this.#timeoutMillis
     }
     const called = this.#call("append", () => this.#store.append(key, data))

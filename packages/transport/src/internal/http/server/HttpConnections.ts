@@ -26,7 +26,7 @@ export interface Limits {
 }
 
 /**
- * The number of checks without progress after which a connection is stalled. One check would not do: on a busy machine
+ * The number of checks without progress after which a connection is stalled. One check is not enough: on a busy machine
  * the client may have had no chance to read.
  */
 const checks = 4
@@ -135,12 +135,12 @@ class HttpConnection {
   }
 
   #close(): void {
-    // Without this, the timeout would keep the socket in memory; with an infinite readerStallTimeout, for ever.
+    // Without this, the timeout would keep the socket in memory; with an infinite readerStallTimeout, forever.
     if (this.#nextCheck !== undefined) this.#totals.watchdog.cancel(this.#nextCheck)
     this.#nextCheck = undefined
     for (const response of this.#responses) {
       this.#release(response)
-      // Node closes only the response in turn. The later ones would wait, with all they hold, for ever.
+      // Node closes only the response in turn. The later ones would wait, and keep their memory, forever.
       if (response.socket === null && !isSent(response)) response.destroy().emit("close")
     }
     this.#responses = []
@@ -241,7 +241,7 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): HttpConnections 
       const connection = connectionOf(message.socket)
       connection.begin(response)
       if (connection.pending > limits.maxPipelinedRequests) {
-        // The client has got 429 before, and goes on.
+        // The client keeps sending requests after 429.
         if (connection.pending > 2 * limits.maxPipelinedRequests) connection.destroy()
         return Effect.succeed(tooMany)
       }

@@ -1,10 +1,10 @@
 /**
- * The guard of an HTTP server: all that is checked about a request before its handler runs.
+ * The guard of an HTTP server: all checks of a request before its handler runs.
  *
  * `protect` visits each request once, in this order:
  *
  * 1. `HttpConnections`: does its connection leave too many requests or responses unread? 429
- * 2. `OriginPolicy`: may it come to this host, from this origin? 403
+ * 2. `OriginPolicy`: are its `Host` and `Origin` accepted? 403
  * 3. A CORS preflight request is answered; it carries no credentials.
  * 4. `Authenticator`: which principal sends it? 401, 500, 503
  * 5. Is its method served? 405
@@ -57,7 +57,7 @@ export interface Post extends Sender, Body {
   readonly version: DeclaredVersion
 }
 
-/** Serves a request of one method. A response that it fails with is sent like one that it succeeds with. */
+/** Serves a request of one method. The server sends its response, whether it succeeds or fails with it. */
 export type Route = (sender: Sender) => Effect.Effect<Response, Response>
 
 /** The routes of a path, by method. */
@@ -92,7 +92,7 @@ const methodNotAllowedInJson: MethodNotAllowed = (message, headers) => HttpRespo
 
 const notJson = HttpResponses.error(415, "Content-Type must be application/json")
 
-/** Its header says that no compression is accepted (RFC 9110, 12.5.3). */
+/** The header `Accept-Encoding` declares that no compression is accepted (RFC 9110, 12.5.3). */
 const compressed = HttpResponses.error(415, "Content-Encoding is not supported; send the body without it", {
   headers: { "accept-encoding": "identity" }
 })

@@ -53,7 +53,9 @@ export const error = (
   return json(status, JSON.stringify(failure), options.headers ?? {})
 }
 
-/** Returns an error in plain text. A client that probes for HTTP+SSE takes JSON for the response of a newer server. */
+/**
+ * Returns an error in plain text. A client that probes for HTTP+SSE would take JSON for the response of a newer server.
+ */
 export const text = (
   status: number,
   message: string,

@@ -53,13 +53,15 @@ const maxChunks = 16_384
 
 const ignored = () => {}
 
-/** Returns the body of a request on Node, unless middleware has begun to read it. */
+/** Returns the body of a request on Node, unless middleware has started to read it. */
 const readableOf = (request: HttpServerRequest): Readable | undefined => {
   const message: unknown = toIncomingMessage(request)
   return message instanceof Readable && !message.readableDidRead && !message.destroyed ? message : undefined
 }
 
-/** Returns the declared length of a body, or 0. Other platforms than Node do not reject a header that is no number. */
+/**
+ * Returns the declared length of a body, or 0. Other platforms than Node do not reject a header that is not a number.
+ */
 const declaredLength = ({ headers }: HttpServerRequest): number => {
   const bytes = Number(headers["content-length"] ?? 0)
   return bytes >= 0 ? bytes : 0

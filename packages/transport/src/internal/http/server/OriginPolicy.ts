@@ -41,7 +41,7 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
       ? hosts.has(host.toLowerCase()) || hosts.has(nameOf(host))
       : !loopback || isLoopback(host)
 
-  /** Whether pages of this origin are accepted. A page of this machine is, if it uses a name of this machine. */
+  /** Whether pages of this origin are accepted. A page of a loopback origin is, if the request has a loopback host. */
   const isOrigin = (origin: string, host: string): boolean => {
     if (origins.has("*") || origins.has(origin.toLowerCase())) return true
     const from = hostOf(origin)
@@ -50,7 +50,7 @@ export const make = ({ allowedHosts, allowedOrigins, loopback }: Options) => {
 
   return {
     /**
-     * Returns why a request is rejected, or `undefined`. Browsers send no `Origin` with some requests, such as for
+     * Returns the reason to reject a request, or `undefined`. Browsers send no `Origin` with some requests, such as for
      * images; these have `Sec-Fetch-Site`.
      */
     problem: (host: string = "", origin: string | undefined, site: string | undefined): string | undefined => {

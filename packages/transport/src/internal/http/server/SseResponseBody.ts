@@ -149,7 +149,7 @@ export class SseResponseBody {
     for (const listener of this.#closed.splice(0)) listener()
   }
 
-  /** Breaks off the response. The fiber is interrupted, because a write to a stalled connection does not return. */
+  /** Aborts the response. The fiber is interrupted, because a write to a stalled connection does not return. */
   abort(): void {
     this.#isAborted = !this.#isClosed
     this.close()
@@ -183,7 +183,7 @@ export class SseResponseBody {
   }
 
   readonly #sleep: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    // A fiber may yield on its way here; without this check an event that comes meanwhile would wake nothing.
+    // The fiber may have yielded since the check of the buffer; an event that was added meanwhile has woken nothing.
     if (this.#length > 0 || this.#isFinished || this.#isClosed) return resume(Effect.void)
     this.#wake = () => resume(Effect.void)
     return Effect.sync(() => {
@@ -194,7 +194,7 @@ export class SseResponseBody {
   /** Returns the next bytes, or the end. */
   readonly #pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
     if (this.#isClosed) return Cause.done()
-    // The comment and the priming event of this response are in the buffer, and come before missed events.
+    // The comment and the priming event of this response are in the buffer, and are sent before missed events.
     if (this.#length > 0) return Effect.succeed(this.#take())
     if (this.#missed !== undefined) {
       const piece = this.#replayed === undefined ? undefined : this.#nextPiece(this.#missed, this.#replayed)
@@ -211,7 +211,7 @@ export class SseResponseBody {
       Effect.catch(() => Effect.undefined),
       Effect.map((replay) => this.#replay(replay))
     )
-    // In turn: that no missed event is left is true only while none is added.
+    // In turn, so that no event is added between the replay and the end of replaying.
     return Effect.andThen(missed.inTurn(replay), this.#pull)
   }
 
@@ -222,7 +222,8 @@ export class SseResponseBody {
     }
     this.#missed = undefined
     const later = this.#afterReplay.splice(0)
-    // Events that the store lost would be a gap: the body ends here, and the client finds out when it reconnects.
+    // Events that the store lost would be a gap: the body ends here, and the client receives the error when it
+    // reconnects.
     if (replay === undefined || replay.ended && later.length === 0) this.#isFinished = true
     else for (const text of later) this.#add(text)
     this.#resumeSenders()

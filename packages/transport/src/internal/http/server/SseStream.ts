@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
 import * as Sse from "../../../Sse.ts"
+import { isDone } from "./isDone.ts"
 import { type Missed, SseResponseBody } from "./SseResponseBody.ts"
 import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
@@ -20,15 +21,11 @@ export interface Settings {
 
 const noRoute = Effect.fail(TransportError.make({ _tag: "NoRoute", method: undefined }))
 
-/** Returns whether an effect has its value already, so that it needs no fiber. */
-const isDone = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Success<A, E> =>
-  Exit.isExit(effect) && Exit.isSuccess(effect)
-
 /**
  * The event stream of one request, or the standalone stream. It has at most one response body at a time.
  *
- * With a store, the stream goes on without a body, and a body that resumes it first gets the missed events. Without a
- * store it ends with its body. After an event could not be stored, the stream goes on as if it had no store: a body
+ * With a store, the stream continues without a body, and a body that resumes it first sends the missed events. Without
+ * a store it ends with its body. After an event could not be stored, the stream continues as if it had no store: a body
  * that resumed it after the gap would seem complete.
  */
 export class SseStream {
@@ -40,7 +37,7 @@ export class SseStream {
   #isEnded = false
   #isStored = false
   #hasGap = false
-  /** The order of events while the store takes its time: they are sent in the order in which they are stored. */
+  /** The lock on appending to a slow store: events are sent in the order in which they are stored. */
   #turn: Semaphore.Semaphore | undefined
   #turns = 0
 
@@ -75,7 +72,7 @@ export class SseStream {
         replay: (after) => store.replay(this.key.session, after),
         inTurn: (effect) => this.#inTurn(effect)
       }
-    // A client that reconnects has lost the earlier response, which this side may not know yet.
+    // A client that reconnects has lost the earlier response, which the server may not have noticed yet.
     this.#body?.abort()
     const body = new SseResponseBody({ budget: watchdog.budget, capacity, now: watchdog.now, missed })
     body.onClose(() => {
@@ -183,12 +180,12 @@ export class SseStream {
         body.put(text)
         return Effect.void
       }
-      // A body that resumes the stream meanwhile reads this event from the store.
+      // A body that has resumed the stream meanwhile reads this event from the store.
       return id === undefined ? noRoute : Effect.void
     })
   }
 
-  /** Breaks off the response. With a store, the client can resume the stream. */
+  /** Aborts the response. With a store, the client can resume the stream. */
   abortResponse(): void {
     this.#body?.abort()
   }

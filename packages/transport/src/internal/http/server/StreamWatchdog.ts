@@ -2,12 +2,12 @@
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Sse from "../../../Sse.ts"
 import { monotonicMillis } from "../../shared/monotonicMillis.ts"
 import * as WatchLoop from "../../shared/WatchLoop.ts"
+import { isDone } from "./isDone.ts"
 import type { SseResponseBody } from "./SseResponseBody.ts"
 
 /** An action that runs at its time, unless it is cancelled. */
@@ -18,8 +18,8 @@ export interface Timeout {
 
 /**
  * The watchdog of one server. It has one fiber for all streams and timeouts, and none while there are none. It sends
- * comments to silent streams, so that no proxy takes their connections for dead; and it breaks off responses whose
- * clients read nothing.
+ * comments to silent streams, so that no proxy closes their connections as dead; and it aborts responses whose clients
+ * read nothing.
  */
 export interface StreamWatchdog {
   /** The budget of the process, which unread events are charged to. */
@@ -77,7 +77,7 @@ export const make = Effect.fnUntraced(function*(options: {
   const round = () => {
     const time = now()
     for (const [body, tracked] of streams) {
-      // Counts rounds, not only time: after a pause of the whole process no client had a chance to read.
+      // Counts rounds, not only time: during a pause of the whole process no client had a chance to read.
       tracked.stalledRounds = body.isStalledSince(lastRoundAt) ? tracked.stalledRounds + 1 : 0
       if (tracked.stalledRounds >= rounds && body.isStalledSince(time - stallMillis)) body.abort()
       else if (body.takenAt > tracked.sentAt) tracked.sentAt = body.takenAt
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function*(options: {
     return streams.size > 0 || timeouts.size > 0
   }
 
-  // The fiber serves all clients: a defect that concerns one of them must not end it.
+  // The fiber serves all clients: a defect in the work for one of them must not end it.
   const safeRound = Effect.catchCause(
     Effect.sync(round),
     (cause) => Effect.as(Effect.logWarning("the watchdog of a server's streams failed for one of them", cause), true)
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function*(options: {
     },
     cancel: (timeout) => void timeouts.delete(timeout),
     run: (effect) => {
-      if (Exit.isExit(effect) && Exit.isSuccess(effect)) return
+      if (isDone(effect)) return
       const fiber = runFork(
         Effect.catchCause(effect, (cause) => Effect.logWarning("background work of an HTTP server failed", cause))
       )

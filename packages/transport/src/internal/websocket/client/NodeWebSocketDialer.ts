@@ -8,8 +8,8 @@ import type { IncomingMessage } from "node:http"
 import type * as Net from "node:net"
 import type { HttpResponse } from "../../http/client/HttpCall.ts"
 import * as SocketShutdown from "../../shared/SocketShutdown.ts"
-import { subprotocol } from "../settings.ts"
 import * as TcpBackpressure from "../TcpBackpressure.ts"
+import { subprotocol } from "../WebSocketSettings.ts"
 import type { Dial } from "./WebSocketDialer.ts"
 
 /** The server to dial, and the bounds of the connection. */

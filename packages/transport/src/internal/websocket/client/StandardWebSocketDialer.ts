@@ -3,7 +3,7 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Socket from "effect/socket/Socket"
 import * as BrowserBackpressure from "../BrowserBackpressure.ts"
-import { subprotocol } from "../settings.ts"
+import { subprotocol } from "../WebSocketSettings.ts"
 import type { Dial } from "./WebSocketDialer.ts"
 
 /** The server to dial, and the constructor of WebSockets. */

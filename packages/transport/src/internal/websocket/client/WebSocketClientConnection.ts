@@ -8,7 +8,7 @@ import type { HeaderOptions, HeaderValues } from "../../../HttpClientOptions.ts"
 import { AuthorizationHeaders, plainHeaders } from "../../http/client/AuthorizationHeaders.ts"
 import type { HttpResponse } from "../../http/client/HttpCall.ts"
 import * as HttpErrorResponse from "../../http/client/HttpErrorResponse.ts"
-import * as ServerAddress from "../../http/client/serverAddress.ts"
+import * as ServerAddress from "../../shared/ServerAddress.ts"
 import * as Heartbeat from "../Heartbeat.ts"
 import * as WebSocketConnection from "../WebSocketConnection.ts"
 import type * as WebSocketFraming from "../WebSocketFraming.ts"
@@ -54,7 +54,7 @@ const causeOf = ({ reason }: Socket.SocketError): unknown => {
   // Browsers give a page no reason.
   return cause instanceof Error && cause.message !== ""
     ? cause
-    : new Error("the WebSocket did not open, without a reason", { cause })
+    : new Error("the WebSocket did not open; the platform reports no reason", { cause })
 }
 
 /** The error of an upgrade that the server answered with another HTTP response. */

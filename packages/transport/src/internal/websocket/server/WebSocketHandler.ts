@@ -1,4 +1,4 @@
-/** The requests of a WebSocket server: a GET becomes a WebSocket, and that a session of the host. */
+/** The requests of a WebSocket server: a GET opens a WebSocket, and the WebSocket a session of the host. */
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import type * as Transport from "@effect-mcp/session/Transport"
@@ -34,8 +34,8 @@ export interface Options {
 const ping = Uint8Array.of(0x89, 0)
 
 /**
- * Creates the handlers of accepted requests, by method. A session does not end with its request, but at the latest with
- * the scope.
+ * Creates the handlers of accepted requests, by method. A session outlives its request, and ends at the latest with the
+ * scope.
  */
 export const make = Effect.fnUntraced(function*(
   guard: HttpGuard,
@@ -73,13 +73,13 @@ export const make = Effect.fnUntraced(function*(
   const open = (
     socket: Socket.Socket,
     tcp: Net.Socket,
-    whose: Pick<SessionHost.OpenOptions, "client" | "principal">
+    sender: Pick<SessionHost.OpenOptions, "client" | "principal">
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
     const connect = Effect.mapError(
-      accept(socket, tcp, whose.principal),
+      accept(socket, tcp, sender.principal),
       (cause) => TransportError.make({ _tag: "ConnectFailed", target: "the client", cause: cause.reason })
     )
-    return sessions.open(connect, { kind: "websocket", ...whose }).pipe(
+    return sessions.open(connect, { kind: "websocket", ...sender }).pipe(
       Effect.as(HttpResponses.empty(204)),
       Effect.mapError((error) => HttpResponses.openFailed(error, undefined))
     )

@@ -8,7 +8,7 @@ import { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import * as HttpResponses from "../../http/server/HttpResponses.ts"
 import * as SocketShutdown from "../../shared/SocketShutdown.ts"
-import { subprotocol } from "../settings.ts"
+import { subprotocol } from "../WebSocketSettings.ts"
 
 const key = /^[+/0-9A-Za-z]{22}==$/
 
@@ -17,7 +17,7 @@ const items = (header: string | undefined): ReadonlyArray<string> =>
 
 const upgradeRequired = HttpResponses.error(
   426,
-  "A WebSocket is served here: the request must ask for an upgrade to it",
+  "This endpoint serves WebSockets only; send an upgrade request",
   {
     headers: { upgrade: "websocket", connection: "upgrade" }
   }

@@ -1,4 +1,4 @@
-/** The connection of a client that finds out whether its server supports Streamable HTTP or HTTP+SSE (SSE-07). */
+/** The connection of a client that detects whether its server supports Streamable HTTP or HTTP+SSE (SSE-07). */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Connection, End, Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -112,7 +112,7 @@ class PendingResponses {
 }
 
 /**
- * Opens a connection before the transport is detected. Its first message goes over Streamable HTTP, and again over
+ * Opens a connection before the transport is detected. It sends its first message over Streamable HTTP, and again over
  * HTTP+SSE if the server seems not to support that (SSE-07). Other connections wait for the result.
  */
 const open = Effect.fnUntraced(function*(

@@ -17,12 +17,12 @@ import * as FrameText from "../../../shared/FrameText.ts"
 import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
 import { delay } from "../../../shared/nodeTimers.ts"
 import { encoded } from "../../../shared/OutgoingFrame.ts"
+import * as ServerAddress from "../../../shared/ServerAddress.ts"
 import * as Turns from "../../../shared/Turns.ts"
 import * as HttpCall from "../HttpCall.ts"
 import * as HttpErrorResponse from "../HttpErrorResponse.ts"
 import * as McpEndpoint from "../McpEndpoint.ts"
 import * as ResponseBody from "../ResponseBody.ts"
-import * as ServerAddress from "../serverAddress.ts"
 
 /** The settings of a client. */
 export interface Settings extends McpEndpoint.Settings {
@@ -40,7 +40,7 @@ export const make = (
     connect: Effect.flatMap(McpEndpoint.make(call, settings), (endpoint) => open(settings, endpoint))
   }))
 
-/** The time in which a stream ends, if its server is gone, after a POST has failed. */
+/** The time to wait for the end of the stream after a failed POST: both fail if the server has gone away. */
 const endTimeout = "200 millis"
 
 /** The most characters of an invalid endpoint that an error shows. */
@@ -143,13 +143,13 @@ class ServerStream {
         events++
         this.#take(event, size)
       }, { maxEventBytes: maxMessageBytes })
-      const expansion = ContentEncoding.expansion(response, maxMessageBytes)
+      const expansion = ContentEncoding.expansionLimit(response, maxMessageBytes)
       let bytes = 0
       return Stream.runForEachArray(response.chunks, (chunks) =>
         Turns.bytes(chunks, (part) => {
           const before = events
           decoder.push(part)
-          expansion.grow(part.length, events > before)
+          expansion.count(part.length, events > before)
           bytes += part.length
         }).pipe(
           Effect.andThen(expansion.check),
@@ -194,7 +194,7 @@ const open = Effect.fnUntraced(function*(
   const messages = yield* stream.open(scope)
   let revision: string | undefined
 
-  /** Fails with the end of the stream instead, if the server is gone: that is the more useful error. */
+  /** Fails with the end of the stream instead, if the server has gone away: that is the more useful error. */
   const unlessEnded = (error: TransportError.TransportError): Effect.Effect<never, TransportError.TransportError> =>
     error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
       ? Effect.raceFirst(

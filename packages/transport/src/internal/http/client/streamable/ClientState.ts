@@ -107,7 +107,7 @@ export class ClientState {
     return { session: session.id, revision: this.revision }
   }
 
-  /** Returns whether this response says that the server has lost the session (SHS-26). */
+  /** Returns whether this response indicates that the server has lost the session (SHS-26). */
   indicatesLoss(response: HttpResponse, session: SessionIdentity): boolean {
     return response.status === 404 && session.id !== undefined
   }

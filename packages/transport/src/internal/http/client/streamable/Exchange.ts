@@ -1,4 +1,4 @@
-/** The exchange of one message of the client: its POST, and what becomes of the response. */
+/** The exchange of one message of the client: its POST, and the delivery of the response. */
 import { type JsonRpc } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -112,7 +112,7 @@ export class Exchange {
       if (!state.indicatesLoss(response, session) || isRepeated) return yield* HttpErrorResponse.fail(response)
       const rejection = yield* HttpErrorResponse.read(response)
       yield* this.#renew(session)
-      // A response to a request of the lost session responds to none of the new one.
+      // A response to a request of the lost session matches no request of the new one.
       if (!isNotification) return yield* HttpErrorResponse.error(rejection)
       return yield* this.#send(frame, json, true)
     }))

@@ -8,7 +8,7 @@ import * as Random from "effect/Random"
 export interface Attempts {
   /** The attempts in a row without an event. */
   readonly withoutEvent: number
-  /** The responses in a row without a message. Events without data, such as priming events, are no messages. */
+  /** The responses in a row without a message. Events without data, such as priming events, are not messages. */
   readonly withoutMessage: number
   /** The last `retry` field of the server. */
   readonly retryMillis: number | undefined
@@ -19,29 +19,29 @@ export interface Attempts {
 export interface ReconnectDelay {
   /** The number of attempts in a row without an event, after which the request of a stream fails. */
   readonly maxAttempts: number
-  /** The number of renewed sessions in a row that may be lost without being of use, before the connection fails. */
+  /** The number of renewed sessions in a row that may be lost without being useful, before the connection fails. */
   readonly maxRenewals: number
-  /** A stream or a session that lasted this long was of use, even if it brought nothing. */
+  /** A stream or a session that lasted this long was useful, even without an event. */
   readonly maxMillis: number
   /**
-   * Returns the delay before the next attempt. The client waits at least as long as the server asks (SHS-06), within
-   * bounds. The server's delay does not replace the client's own back-off.
+   * Returns the delay before the next attempt. The client waits at least as long as the server requests (SHS-06),
+   * within bounds. The server's delay does not replace the client's own back-off.
    */
   readonly millis: (attempts: Attempts) => number
   /**
-   * Returns the delay before the next session, after at least one session was of no use. It varies at random by a fifth
+   * Returns the delay before the next session, after at least one session was useless. It varies at random by a fifth
    * in either direction.
    */
   readonly renewalMillis: (useless: number) => Effect.Effect<number>
 }
 
 /**
- * The shortest delay that a server can ask for. With `retry: 0` and one event in each answer, a client would otherwise
+ * The shortest delay that a server can request. With `retry: 0` and one event in each answer, a client would otherwise
  * send a request each millisecond.
  */
 const shortestMillis = 100
 
-/** The longest delay that a server can ask for. A longer one would mean that the stream is never reconnected. */
+/** The longest delay that a server can request. A longer one would mean that the stream is never reconnected. */
 const longestMillis = 60 * 60 * 1000
 
 export const make = (options: {
@@ -53,7 +53,7 @@ export const make = (options: {
 }): ReconnectDelay => {
   const { factor, initialMillis, maxAttempts, maxMillis, maxRenewals } = options
   const backOff = (count: number): number => Math.min(maxMillis, initialMillis * factor ** count)
-  // A program that itself reconnects sooner accepts that a server asks for it.
+  // A program that sets a shorter initial delay also accepts a shorter delay of the server.
   const floorMillis = Math.min(shortestMillis, initialMillis)
   const ceilingMillis = Math.max(longestMillis, maxMillis)
 

@@ -1,4 +1,4 @@
-/** The reading of the response to one request: from a JSON body, or over as many SSE streams as it takes. */
+/** The reading of the response to one request: from a JSON body, or from one or more SSE streams. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -87,8 +87,7 @@ export class ResponseReader {
   }
 
   /**
-   * Reads a stream until it ends or the response arrives, whichever is first. Returns why the stream broke, if it
-   * broke.
+   * Reads a stream until it ends or the response arrives, whichever is first. Returns the error of a broken stream.
    */
   follow(response: HttpCall.HttpResponse): Effect.Effect<unknown> {
     return Effect.suspend(() => {

@@ -12,14 +12,15 @@ import * as ResponseBody from "../ResponseBody.ts"
 export interface SessionCleanup {
   /**
    * Makes a call that may open a session. Only its response has the session id. So if the caller is interrupted, the
-   * call goes on in the background for a while, and its session is ended then. The caller does not wait for that.
+   * call continues in the background for a limited time, and its session is ended then. The caller does not wait for
+   * that.
    */
   readonly completeInBackground: McpEndpoint.Making
   /** Removes a session that the server has lost. */
   readonly forget: (session: string) => void
-  /** Ends a session with a DELETE in the background, while the connection goes on. */
+  /** Ends a session with a DELETE in the background, while the connection stays open. */
   readonly abandon: (session: string) => Effect.Effect<void>
-  /** Ends all sessions, also those of calls that go on in the background, and waits for it. */
+  /** Ends all sessions, also those of calls that continue in the background, and waits for it. */
   readonly end: Effect.Effect<void>
 }
 
@@ -89,7 +90,7 @@ export const make = (
     end: Effect.suspend(() =>
       Effect.andThen(
         atMost(Effect.forEach(open, endOne, { concurrency: "unbounded", discard: true }), closeTimeout),
-        // These fibers have a bound of their own, which began no later.
+        // These fibers have their own timeout, which began no later.
         Effect.suspend(() => Fiber.awaitAll(Array.from(background)))
       )
     )

@@ -35,7 +35,7 @@ const sessionLost = (problem: string): TransportError.TransportError =>
 export class RenewalBackOff {
   readonly #state: ClientState
   readonly #sessions: SessionCleanup.SessionCleanup
-  /** The renewed sessions in a row that were of no use. */
+  /** The number of useless renewed sessions in a row. */
   #useless = 0
 
   constructor(state: ClientState, sessions: SessionCleanup.SessionCleanup) {
@@ -43,7 +43,7 @@ export class RenewalBackOff {
     this.#sessions = sessions
   }
 
-  /** Drops a lost session, and waits until another one may be opened. Fails after too many in vain. */
+  /** Drops a lost session, and waits until another one may be opened. Fails after too many useless sessions. */
   wait({ answered, id, isRenewed, openedAt }: SessionIdentity): Effect.Effect<void, TransportError.TransportError> {
     return Effect.gen({ self: this }, function*() {
       const { reconnect } = this.#state.settings
@@ -148,7 +148,7 @@ export class SessionRenewal {
     })
   }
 
-  /** Opens a session of this revision, with an id of its own that the program never sees. */
+  /** Opens a session of this revision, with a request id that the program never sees. */
   #handshake(
     initializeRequest: JsonRpc.Request,
     revision: string

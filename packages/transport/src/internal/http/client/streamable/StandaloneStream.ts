@@ -15,7 +15,7 @@ export class StandaloneStream {
   /** Whether the server has opened such a stream, in this session or an earlier one. */
   #isOffered = false
 
-  /** Streams live in the scope at the latest. */
+  /** Streams end with the scope at the latest. */
   constructor(state: ClientState, renew: Renew, scope: Scope.Scope) {
     this.#state = state
     this.#renew = renew
@@ -55,7 +55,8 @@ export class StandaloneStream {
           return stream.read(response)
         })
         if (outcome._tag === "SessionLost") {
-          // A server without this stream may answer 404, too. If the session is lost, the next message finds out.
+          // A server without this stream may answer 404, too. If the session is lost, the next message is answered with
+          // 404.
           if (!this.#isOffered) return
           reportLost(undefined)
           return yield* Effect.ignore(this.#renew(session))
@@ -64,10 +65,10 @@ export class StandaloneStream {
           const { reason } = outcome.error
           // The server does not offer the stream (SHS-13).
           if (reason._tag === "Rejected" && reason.status === 405 && !wasOpened) return
-          // The server may have dropped the events to resume after; then a new stream brings at least the later ones.
+          // The server may have dropped the events to resume after; then a new stream delivers at least the later ones.
           if (reason._tag !== "Rejected" || lastEventId === undefined) return reportLost(outcome.error)
         }
-        // A stream that lasts is of use even without events. One that always ends at once is not.
+        // A stream that lasts is useful even without events. One that always ends at once is not.
         const lasted = outcome._tag === "Ended" && (yield* millisNow) - startedAt >= reconnect.maxMillis
         withoutEvent = lasted || stream.events() > events ? 0 : withoutEvent + 1
         withoutMessage = lasted || stream.messages() > messages ? 0 : withoutMessage + 1

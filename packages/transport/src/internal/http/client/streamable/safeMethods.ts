@@ -1,6 +1,6 @@
 /** The safe methods: requests that change nothing, so a client may repeat them. */
 
-/** Methods that are not in this set may do anything, also those of extensions. */
+/** Methods that are not in this set may have effects, also those of extensions. */
 const safeMethods: ReadonlySet<string> = new Set([
   "ping",
   "tools/list",

@@ -48,7 +48,7 @@ export interface HttpSseHandler {
   readonly both: HttpGuard.Handler
 }
 
-/** Returns 405 in plain text: a client that probes for HTTP+SSE takes JSON for the response of a newer server. */
+/** Returns 405 in plain text: a client that probes for HTTP+SSE would take JSON for the response of a newer server. */
 const methodNotAllowed: HttpGuard.MethodNotAllowed = (message, headers) => HttpResponses.text(405, message, headers)
 
 /** Makes the handlers of the two endpoints, in front of a host. */

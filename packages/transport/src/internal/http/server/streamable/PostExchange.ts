@@ -8,7 +8,7 @@ import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
 
-/** The decision on the response to a POST. `Accepted`: no reply is expected, or none comes. */
+/** The decision on the response to a POST. `Accepted`: there is no reply. */
 export type PostOutcome =
   | { readonly _tag: "Json"; readonly body: string; readonly status: number }
   | { readonly _tag: "EventStream"; readonly body: SseResponseBody }
@@ -40,7 +40,8 @@ const tooManyRejected: PostOutcome = {
 
 /**
  * The status of a reply. An error in reply to a request has 200 like any result, unless the client should retry it. A
- * rejected message that is no request has 400. So has a rejected `initialize`, which must not look like a new session.
+ * rejected message that is not a request has 400. So has a rejected `initialize`, which must not look like a new
+ * session.
  */
 const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
   if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
@@ -55,7 +56,7 @@ const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, messa
 /** The connection, or the server without sessions, that an exchange belongs to. */
 export interface Owner {
   readonly mode: ResponseMode
-  /** The time that a request runs on without a client that reads its response, in milliseconds. */
+  /** The time that a request continues without a client that reads its response, in milliseconds. */
   readonly detachedMillis: number
   readonly watchdog: StreamWatchdog
   /** Whether the client understands priming events, and can resume the stream after one. */
@@ -71,8 +72,8 @@ export interface Owner {
  * One POST and its response. The first message decides the response: a reply is sent as JSON, and any other message
  * opens an event stream.
  *
- * An exchange has *ended* after its reply, or when none will come. It is *detached* while no client reads its response;
- * the owner abandons it after a time.
+ * An exchange has *ended* after its reply, or when it is certain that there is none. It is *detached* while no client
+ * reads its response; the owner abandons it after a time.
  */
 export class PostExchange {
   readonly #owner: Owner
@@ -96,7 +97,7 @@ export class PostExchange {
     return this.#outcome
   }
 
-  /** Whether the reply is an error, or none will come. */
+  /** Whether the reply is an error, or the session or server ended before it. */
   get isRejected(): boolean {
     return this.#isRejected
   }
@@ -189,7 +190,7 @@ export class PostExchange {
     this.#stream?.end()
   }
 
-  /** Breaks off the response of its stream, because the client reads nothing. */
+  /** Aborts the response of its stream, because the client reads nothing. */
   abortResponse(): void {
     this.#stream?.abortResponse()
   }
@@ -234,7 +235,7 @@ export class PostExchange {
     this.#timeout = undefined
   }
 
-  /** A lost connection cancels nothing (SHS-10), but the request does not run on for ever. */
+  /** A lost connection cancels nothing (SHS-10), but the request is abandoned after `detachedMillis`. */
   #markDetached(): void {
     if (this.#isEnded || this.#isDetached) return
     const { detachedMillis, watchdog } = this.#owner

@@ -38,7 +38,7 @@ const noSessionId = (frame: unknown): Response =>
 const unknownSession = (frame: unknown): Response =>
   HttpResponses.error(404, "There is no session with this id; send initialize to start one", { id: idOf(frame) })
 
-/** 405, as for a server without streams: some clients reconnect for ever to a stream that ends without an event. */
+/** 405, as for a server without streams: some clients reconnect endlessly to a stream that ends without an event. */
 const nothingMissed = HttpResponses.error(405, "The stream has ended, and there are no events after this one", {
   headers: { allow: "POST, DELETE" }
 })
@@ -206,7 +206,7 @@ export const make = Effect.fnUntraced(function*(
       () => streamOf(store, found, after),
       (release) => Effect.sync(release)
     )
-    // In one step: an interruption comes before there is a body, or closes the body.
+    // In one step: an interruption happens before there is a body, or closes the body.
     return yield* Effect.suspend((): Effect.Effect<Response, Response> => {
       if (connection.isClosed) return Effect.fail(unknownSession(undefined))
       hosted.touch()

@@ -1,4 +1,4 @@
-/** The handler of Streamable HTTP without sessions: each POST is served on its own. */
+/** The handler of Streamable HTTP without sessions: each POST is served by itself. */
 import { ErrorCode, JsonRpc, type Revision } from "@effect-mcp/protocol"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
@@ -161,7 +161,7 @@ export const make = Effect.fnUntraced(function*(
     const request = message._tag === "Request" ? message.message : undefined
     if (isDraining) return Effect.fail(HttpResponses.shuttingDown(gracefulCloseMillis, request?.id))
     const revision = received.version ?? undeclared
-    // The params of `initialize` say which revision it is about.
+    // The params of `initialize` contain the revision.
     if (request?.method !== "initialize" && !server.revisions.includes(revision)) {
       return Effect.fail(HttpResponses.error(
         400,
