@@ -164,7 +164,7 @@ export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
 ): H => handlers
 
 /**
- * Provides the session under the key of one server. Every build of this Layer makes a session of its own.
+ * Provides the session under the key of one server. Every build of this Layer makes a new session.
  *
  * A constant that composes this Layer with its transport, such as `Layer.provide(layerOf(...), transport)`, is built
  * once, however often it is provided at the same time, so it is one session. For two sessions, compose the Layers in a
@@ -178,7 +178,7 @@ export const handlers = <const H extends Handlers.Handlers<"server", unknown>>(
  *
  * class Files extends ClientSession.Service<Files>()("app/Files") {}
  *
- * // A function, so that each call makes a session of its own.
+ * // A function, so that each call makes a new session.
  * export const filesIn = (folder: string) =>
  *   Layer.provide(
  *     ClientSession.layerOf(Files, { info: { name: "app", version: "1.0.0" } }),
@@ -202,8 +202,8 @@ export const layerOf = <
 > => Layer.fresh(Layer.effect(key, make(options)))
 
 /**
- * Provides the session. Every build of this Layer makes a session of its own. A constant that composes it with its
- * transport is one session, see {@link layerOf}. A program changes its transport by providing another Layer.
+ * Provides the session. Every build of this Layer makes a new session. A constant that composes it with its transport
+ * is one session, see {@link layerOf}. A program changes its transport by providing another Layer.
  *
  * @example
  * ```ts

@@ -36,10 +36,10 @@ export interface Options<R = never> extends Session.Options {
    */
   readonly requireInitialized?: boolean
   /**
-   * Serves without a handshake, in this revision: nothing is known of the client, and each request stands for itself.
-   * `initialize` is answered with this revision and changes nothing. Requests of the server, ping included, fail with
-   * `StatelessModeNotSupported`. `SessionlessServer` does the same for single frames. Default: a session, which begins
-   * with a handshake.
+   * Serves without a handshake, in this revision. The server stores nothing about the client, and each request stands
+   * alone. The response to `initialize` has this revision and changes nothing. Requests of the server, ping included,
+   * fail with `StatelessModeNotSupported`. `SessionlessServer` does the same for single frames. Default: a session,
+   * which begins with a handshake.
    */
   readonly sessionless?: { readonly revision: Revision.Revision }
   /** The handlers of the client's own methods, which are not in the method table. */
@@ -57,18 +57,18 @@ export type State = Shapes.State
 
 /**
  * Options for a message of the server: the request of the client that it belongs to. Without one, the message takes the
- * standalone stream of the transport, if there is one. Inside a handler use `RequestContext`, which knows its request.
+ * standalone stream of the transport, if there is one. In a handler use `RequestContext`, which sets it.
  *
  * @category models
  */
-export interface Related extends Shapes.Related {}
+export interface RelatedRequest extends Shapes.RelatedRequest {}
 
 /**
  * Options for a request of the server.
  *
  * @category models
  */
-export interface AskOptions<R = never> extends Shapes.AskOptions<R> {}
+export interface ServerRequestOptions<R = never> extends Shapes.ServerRequestOptions<R> {}
 
 /**
  * Options for a request that is built and not sent: its task.
@@ -107,10 +107,10 @@ export class ServerSession
 {}
 
 /**
- * Connects and starts to serve. It returns before the handshake. Each request runs its handler in a fiber of its own,
- * with a `RequestContext`. `initialize` is answered with the requested revision, or with the newest one of this side
- * (INIT-04, INIT-05, INIT-07). Fails with a `TransportError` if there is no connection. Leaving the scope closes the
- * session.
+ * Connects and starts to serve. It returns before the handshake. Each request runs its handler in a separate fiber,
+ * with a `RequestContext`. The response to `initialize` has the requested revision, or the newest revision of this
+ * server (INIT-04, INIT-05, INIT-07). Fails with a `TransportError` if the transport cannot connect. Leaving the scope
+ * closes the session.
  *
  * @example
  * ```ts
@@ -194,7 +194,7 @@ export const handlers = <const H extends Handlers.Handlers<"client", unknown>>(
 
 /**
  * Provides a server in this process as the transport of its client. It can replace a `StdioClient` in the same program.
- * Every build of this Layer makes a server of its own.
+ * Every build of this Layer makes a new server.
  *
  * @example
  * ```ts
@@ -235,8 +235,8 @@ export const layerInProcess = <const H extends Handlers.Handlers<"client", unkno
   ))
 
 /**
- * Provides the session, which serves until the Layer is released. Every build of this Layer makes a session of its own.
- * A constant that composes it with its transport is built once, however often it is provided at the same time, so it is
+ * Provides the session, which serves until the Layer is released. Every build of this Layer makes a new session. A
+ * constant that composes it with its transport is built once, however often it is provided at the same time, so it is
  * one session. For two sessions, compose them in a function that is called twice, or use `Layer.fresh`.
  *
  * @example

@@ -18,7 +18,7 @@ export interface Options {
   /** The revisions that this side speaks. Default: all revisions of this library. */
   readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /**
-   * The treatment of members that came after the negotiated revision, in messages that this side sends and in
+   * The treatment of members that are newer than the negotiated revision, in messages that this side sends and in
    * capabilities that it receives. `"tolerant"` removes only those that would change the behaviour of a peer of that
    * revision; `"strict"` removes all. Default: `"tolerant"`.
    */
@@ -57,7 +57,7 @@ export interface Session<State> {
    */
   readonly events: Stream.Stream<SessionEvent>
   /**
-   * Streams every message of the peer as it came, from the start of the stream. The messages are also handled. A
+   * Streams every message of the peer unchanged, from the start of the stream. The messages are also handled. A
    * consumer that lags by more than the limits allow loses the oldest.
    */
   readonly messages: Stream.Stream<JsonRpc.Message>

@@ -1,10 +1,10 @@
 /**
- * A server that keeps no sessions: it serves each frame by itself and remembers nothing of its client. Any number of
+ * A server without sessions: it serves each frame by itself and stores nothing about its client. Any number of
  * processes can serve the same clients this way.
  *
  * No session is opened for a frame, so a frame costs little. A handler can send notifications while its request is
- * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could come
- * to any process. `ServerSession` with the option `sessionless` serves in the same way over a connection.
+ * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could reach
+ * any process. `ServerSession` with the option `sessionless` serves in the same way over a connection.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -46,8 +46,8 @@ export type Reply = JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
 export interface SessionlessServer extends SessionlessServerImplementation.SessionlessServer {}
 
 /**
- * Prepares the handlers. Each request runs its handler with a `RequestContext` and a scope of its own. The other
- * services of the handlers are captured here.
+ * Makes a server. Each request runs its handler with a `RequestContext` and a scope. The other services of the handlers
+ * are those of the program that makes the server.
  *
  * @example
  * ```ts

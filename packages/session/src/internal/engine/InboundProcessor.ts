@@ -1,4 +1,4 @@
-/** The processing of all inbound frames: each goes to the engine, to a pending request, or to the notifications. */
+/** The processing of inbound frames: it passes them to the engine, to pending requests, or to the notifications. */
 
 import { type Handshake, JsonRpc, MethodTable, type Profile, type RequestId } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
@@ -32,7 +32,7 @@ export interface InboundRuntime extends RequestRuntime, ResponseMatcher.Response
     /** Queues a notification. Returns `false` if older ones were dropped. */
     offer(notification: NotificationHandling, bytes: number): boolean
   }
-  /** Bounds the errors that answer malformed frames, so that two peers cannot keep each other busy with them. */
+  /** Bounds the error replies to malformed frames, so that two peers cannot exchange them without end. */
   readonly malformedReplies: Pick<RateLimit, "take">
 }
 

@@ -432,7 +432,7 @@ export class Outbox {
     this.#pump()
   }
 
-  /** Sends a request on a stream of its own. The next message does not wait for the end of this stream. */
+  /** Sends a request on a new stream. The next message does not wait for the end of this stream. */
   #openStream(entry: Entry, stream: Effect.Effect<void, TransportError.TransportError>): void {
     const fiber = this.#session.fork(stream)
     if (entry.exchange !== undefined) entry.exchange.stream = fiber

@@ -182,7 +182,7 @@ export class PendingRequests {
   /** Removes an exchange; the owner's finalizer runs it. */
   remove(exchange: Exchange): Effect.Effect<void> {
     return Ref.update(this.#table, (state): Table => {
-      if (exchange.outcome === "Abandoned") this.#remember(exchange)
+      if (exchange.outcome === "Abandoned") this.#storeAbandoned(exchange)
       return state._tag === "Closed"
         ? state
         : { _tag: "Open", exchanges: HashMap.remove(state.exchanges, exchange.id) }
@@ -213,7 +213,7 @@ export class PendingRequests {
     for (const exchange of HashMap.values(closed)) fail(exchange, { _tag: "Closed", reason })
   }
 
-  #remember({ id }: Exchange): void {
+  #storeAbandoned({ id }: Exchange): void {
     this.#abandoned ??= new Set()
     this.#abandoned.add(id)
     if (this.#abandoned.size > maxAbandoned) this.#abandoned.delete(this.#abandoned.values().next().value ?? id)

@@ -28,9 +28,9 @@ export const overloaded = (why: string): JsonRpc.ErrorObject => ({
   message: `Overloaded: ${why}`
 })
 
-/** The rejection of a request in flight, which makes room for smaller ones. */
+/** The rejection of a request in flight whose capacity other requests need. */
 export const displaced: JsonRpc.ErrorObject = overloaded(
-  "this request has made room for those of clients with less in flight; send it again later"
+  "this request was dropped in favour of clients with less in flight; send it again later"
 )
 
 /** The rejection of a request with the id of a request in flight. */

@@ -36,7 +36,13 @@ import { trust } from "../trust.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
-import type { AskOptions, BuildOptions, Related, ServerSessionShape, State } from "./ServerSessionShape.ts"
+import type {
+  BuildOptions,
+  RelatedRequest,
+  ServerRequestOptions,
+  ServerSessionShape,
+  State
+} from "./ServerSessionShape.ts"
 
 /** The options that all sessions of a server share. */
 export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {
@@ -250,7 +256,7 @@ export class ServerSessionImplementation
   /** Passes on the origin of the request that a message belongs to. */
   #related<A, R>(
     method: string,
-    options: Related | undefined,
+    options: RelatedRequest | undefined,
     use: (replyTo: StreamOrigin | undefined) => Effect.Effect<A, RequestError.RequestError, R>
   ): Effect.Effect<A, RequestError.RequestError, R> {
     return Effect.suspend(() => {
@@ -266,7 +272,7 @@ export class ServerSessionImplementation
   #request<Name extends MethodTable.RequestName<"server">, R>(
     name: Name,
     params: MethodTable.ParamsOf<Name>,
-    options: AskOptions<R> | undefined
+    options: ServerRequestOptions<R> | undefined
   ): Effect.Effect<MethodTable.ResultOf<Name>, RequestError.RequestError, R> {
     return this.#related(
       name,
@@ -360,7 +366,7 @@ export class ServerSessionImplementation
   }
 
   get createMessage(): ServerSessionShape["createMessage"] {
-    const create = <R>(params: Sampling.CreateMessageParams, options?: AskOptions<R>) =>
+    const create = <R>(params: Sampling.CreateMessageParams, options?: ServerRequestOptions<R>) =>
       this.#request("sampling/createMessage", params, options)
     // `SemanticChecks` has checked that a result without tools has none.
     return trust<ServerSessionShape["createMessage"]>(create)

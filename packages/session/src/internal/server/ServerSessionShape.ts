@@ -30,18 +30,18 @@ export type State = Handshake.ServerState | Handshake.SessionlessServerState
 
 /**
  * Options for a message of the server: the request of the client that it belongs to. Without one, the message takes the
- * standalone stream of the transport, if there is one. Inside a handler use `RequestContext`, which knows its request.
+ * standalone stream of the transport, if there is one. In a handler use `RequestContext`, which sets it.
  */
-export interface Related {
+export interface RelatedRequest {
   readonly relatedRequestId?: RequestId.RequestId
 }
 
 /** Options for a request of the server. */
-export interface AskOptions<R = never> extends RequestOptions<R>, Related {}
+export interface ServerRequestOptions<R = never> extends RequestOptions<R>, RelatedRequest {}
 
 /** Options for a request that is built and not sent. */
 export interface BuildOptions {
-  /** The id of the task that the request belongs to. It goes into `_meta`, and the id of the request names the task. */
+  /** The id of the task of the request. It is put into `_meta` and into the id of the request. */
   readonly relatedTaskId?: string
   /** The task that the request starts. */
   readonly task?: Task.TaskMetadata
@@ -75,16 +75,16 @@ export interface ServerSessionShape extends Session.Session<State> {
   readonly request: <Name extends MethodTable.RequestName<"server">, R = never>(
     name: Name,
     params: MethodTable.ParamsOf<Name>,
-    options?: AskOptions<R>
+    options?: ServerRequestOptions<R>
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R>
   /** Sends a request of a method that is not in the method table, by a row of your own. */
   readonly extension: <Params extends object, Result, R = never>(
     row: MethodDefinition.RequestMethod<string, "server" | "either", Params, Result>,
     params: Params,
-    options?: AskOptions<R>
+    options?: ServerRequestOptions<R>
   ) => Effect.Effect<Result, RequestError, R>
   /** Sends a ping, and waits for its response (PING-01). */
-  readonly ping: <R = never>(options?: AskOptions<R>) => Effect.Effect<void, RequestError, R>
+  readonly ping: <R = never>(options?: ServerRequestOptions<R>) => Effect.Effect<void, RequestError, R>
   /**
    * Requests a message of the client's model. Tools and a choice among them need the client's `sampling.tools`
    * (SMP-02), and uses of tools must match their results (SMP-03, SMP-04). Without `tools` the result has one piece of
@@ -93,26 +93,28 @@ export interface ServerSessionShape extends Session.Session<State> {
   readonly createMessage: {
     <R = never>(
       params: Sampling.CreateMessageParamsWithoutTools,
-      options?: AskOptions<R>
+      options?: ServerRequestOptions<R>
     ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, R>
     <R = never>(
       params: Sampling.CreateMessageParams,
-      options?: AskOptions<R>
+      options?: ServerRequestOptions<R>
     ): Effect.Effect<Sampling.CreateMessageResult, RequestError, R>
   }
   /** Requests the roots of the client. */
-  readonly listRoots: <R = never>(options?: AskOptions<R>) => Effect.Effect<Roots.ListRootsResult, RequestError, R>
+  readonly listRoots: <R = never>(
+    options?: ServerRequestOptions<R>
+  ) => Effect.Effect<Roots.ListRootsResult, RequestError, R>
   /** Requests input of the client's user by a form. */
   readonly elicitForm: <R = never>(
     message: string,
     form: ElicitationSchema.ElicitationSchema,
-    options?: AskOptions<R>
+    options?: ServerRequestOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
   /** Requests that the client's user visits a page (ELI-10). */
   readonly elicitUrl: <R = never>(
     message: string,
     page: { readonly url: string; readonly elicitationId: string },
-    options?: AskOptions<R>
+    options?: ServerRequestOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
   /**
    * Requests input by a form.
@@ -121,20 +123,20 @@ export interface ServerSessionShape extends Session.Session<State> {
    */
   readonly elicit: ServerSessionShape["elicitForm"]
   /** Notifies the client that the user is done with a page, so that the client may retry its request (ELI-12). */
-  readonly elicitationComplete: (elicitationId: string, options?: Related) => Effect.Effect<void, RequestError>
+  readonly elicitationComplete: (elicitationId: string, options?: RelatedRequest) => Effect.Effect<void, RequestError>
   /**
    * Sends a log message, unless its level is below the one that the client has set (LOG-02). Needs the capability
    * `logging` (LOG-01).
    */
   readonly log: (
     message: Omit<Logging.LogMessageParams, "_meta">,
-    options?: Related
+    options?: RelatedRequest
   ) => Effect.Effect<void, RequestError>
   /** Reports a step of progress of the request with this progress token. In a handler use `RequestContext.progress`. */
   readonly progress: (
     token: Meta.ProgressToken,
     step: Progress.Progress,
-    options?: Related
+    options?: RelatedRequest
   ) => Effect.Effect<void, RequestError>
   /** Notifies a client that subscribed to a resource that the resource has changed (RES-03). */
   readonly resourceUpdated: (uri: string) => Effect.Effect<void, RequestError>
@@ -153,8 +155,8 @@ export interface ServerSessionShape extends Session.Session<State> {
     name: Name
   ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
   /** Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched. */
-  readonly send: (message: JsonRpc.Message, options?: Related) => Effect.Effect<void, RequestError>
-  /** Builds the request that `createMessage` would send, with an id of its own, and does not send it. */
+  readonly send: (message: JsonRpc.Message, options?: RelatedRequest) => Effect.Effect<void, RequestError>
+  /** Builds the request that `createMessage` would send, with a new id, and does not send it. */
   readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request
   /** Builds the request that `elicitForm` would send, and does not send it. */
   readonly buildElicitForm: (

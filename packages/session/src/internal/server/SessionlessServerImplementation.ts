@@ -23,7 +23,7 @@ export interface SessionlessServer {
   /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   /**
-   * Serves one frame as it came off the wire, and returns its reply, if it has one. Before that, all notifications of
+   * Serves one frame as it was received, and returns its reply, if it has one. Before that, all notifications of
    * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and
    * waits until they have ended. The reply holds the result of the handler as it is: if that contains a `bigint`, for
    * example, `JSON.stringify` throws.
