@@ -230,7 +230,7 @@ export const declares = (declared: ClientCapabilities | ServerCapabilities, path
  * ```ts
  * import { Capabilities } from "@effect-mcp/protocol"
  *
- * // In the oldest revision servers complete without declaring it: there is no word for it yet.
+ * // In the oldest revision, servers complete arguments without a declaration: the capability does not exist yet.
  * export const answers = [
  *   Capabilities.isKnownTo("completions", "2025-03-26"),
  *   Capabilities.isKnownTo("completions", "2024-11-05")

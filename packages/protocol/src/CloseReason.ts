@@ -18,14 +18,14 @@ export interface ProcessExit {
  * The reason why a session ended. The first reason stays, even if others arise while the session closes.
  *
  * - `Requested`: this side closed the session, with `close` or by closing its scope.
- * - `PeerEnded`: the peer ended its side of the transport. For a child process, `exit` tells its end.
+ * - `PeerEnded`: the peer ended its side of the transport. For a child process, `exit` holds its exit code or signal.
  * - `PeerStalled`: the peer read no bytes within the write timeout.
  * - `RepliesOverflow`: the peer kept sending requests and read no replies. `waiting` replies held `bytes` bytes
  *   of memory. `limit` is the exceeded limit: `maxOutgoingReplies` or `maxOutgoingBytes` of the session, or
  *   `MemoryBudget` of the process. For `MemoryBudget`, this session had more unread data than any other, and `bytes`
  *   counts all messages that waited.
  * - `TransportFailed`: the transport failed with the error `cause`.
- * - `HandshakeFailed`: the two sides did not agree.
+ * - `HandshakeFailed`: the server rejected `initialize`, or its result was invalid or named an unsupported revision.
  * - `HandshakeTimeout`: the handshake did not finish in time.
  * - `Expired`: the host ended the session because it was unused for too long (`idle`) or too old (`age`).
  * - `Evicted`: the host was full, and ended the session to make room for another. It was unused (`idle`), its
@@ -60,12 +60,12 @@ export const requested: CloseReason = { _tag: "Requested" }
 const formatCause = (cause: unknown): string => typeof cause === "string" ? cause : Formatter.format(cause)
 
 const describeExit = (exit: ProcessExit): string => {
-  const how = exit.signal !== undefined
-    ? `was ended by ${exit.signal}`
+  const end = exit.signal !== undefined
+    ? `was killed by ${exit.signal}`
     : exit.exitCode !== undefined
     ? `exited with code ${exit.exitCode}`
     : "closed its output"
-  return exit.stderr.length === 0 ? how : `${how}; last lines of stderr:\n${exit.stderr.join("\n")}`
+  return exit.stderr.length === 0 ? end : `${end}; last lines of stderr:\n${exit.stderr.join("\n")}`
 }
 
 /**
@@ -75,7 +75,7 @@ const describeExit = (exit: ProcessExit): string => {
  * ```ts
  * import { CloseReason } from "@effect-mcp/protocol"
  *
- * export const words = CloseReason.describe({
+ * export const message = CloseReason.describe({
  *   _tag: "PeerEnded",
  *   exit: { exitCode: 1, signal: undefined, stderr: ["no such file: notes.db"] }
  * })
@@ -91,7 +91,7 @@ export const describe = (reason: CloseReason): string => {
     case "PeerEnded":
       return reason.exit === undefined ? "the peer ended the connection" : `the peer ${describeExit(reason.exit)}`
     case "PeerStalled":
-      return `the peer took no bytes for ${reason.afterMillis} ms`
+      return `the peer read no bytes for ${reason.afterMillis} ms`
     case "RepliesOverflow":
       return reason.limit === "MemoryBudget"
         ? `the process ran short of memory while this peer left most of it unread: ${reason.bytes} bytes, with ` +
@@ -100,9 +100,9 @@ export const describe = (reason: CloseReason): string => {
           `(limit: ${reason.limit})`
     case "TransportFailed": {
       // Some errors have an empty message.
-      const said = reason.cause instanceof Error ? reason.cause.message : formatCause(reason.cause)
-      if (said === "") return "the transport failed"
-      return reason.cause instanceof Error ? said : `the transport failed: ${said}`
+      const message = reason.cause instanceof Error ? reason.cause.message : formatCause(reason.cause)
+      if (message === "") return "the transport failed"
+      return reason.cause instanceof Error ? message : `the transport failed: ${message}`
     }
     case "HandshakeFailed":
       return `the handshake failed: ${reason.problem}`

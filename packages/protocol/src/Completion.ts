@@ -61,7 +61,7 @@ export const CompleteParams: Schema.Codec<CompleteParams> = Schema.Struct({
 export const maximumValues = 100
 
 /**
- * The best matches, at most 100. `total` and `hasMore` tell whether there are more.
+ * The best matches, at most 100. `total` and `hasMore` state whether there are more.
  *
  * @category models
  */

@@ -83,7 +83,7 @@ export interface Violation<out Kind extends string> {
   readonly event: EventTag
 }
 
-/** The violation that each event can come to. The lifecycle of a session violates nothing. */
+/** The violation that each event can cause. A lifecycle event causes none. */
 type Violations = {
   readonly [Tag in EventTag]: {
     readonly local: Violation<"LocalViolation">
@@ -170,20 +170,20 @@ const machine = <Rows extends object, State extends AnyState>(typed: Rows): Mach
   const rows = StateMachine.untyped<State, Event, Action>(typed)
   return {
     rows,
-    // The type of `step` admits only pairs that have a row, and is read off this row.
+    // The type of `step` admits only pairs that have a row, and derives the result from that row.
     step: (state, event) => {
-      const happened = trust<Event>(event)
-      const row = StateMachine.rowIn<State, Event, Action>(rows, state, happened)
-      return trust(row && { state: StateMachine.follow<State, Event>(row, state, happened), action: row.action })
+      const untypedEvent = trust<Event>(event)
+      const row = StateMachine.rowIn<State, Event, Action>(rows, state, untypedEvent)
+      return trust(row && { state: StateMachine.follow<State, Event>(row, state, untypedEvent), action: row.action })
     },
     // The row is that of the event, so its action is one that the event has in some row.
     transition: (state, event) => {
-      const happened = trust<Event>(event)
-      const row = StateMachine.rowIn(rows, state, happened)
+      const untypedEvent = trust<Event>(event)
+      const row = StateMachine.rowIn(rows, state, untypedEvent)
       if (row !== undefined) {
-        return trust({ _tag: "Moved", state: StateMachine.follow(row, state, happened), action: row.action })
+        return trust({ _tag: "Moved", state: StateMachine.follow(row, state, untypedEvent), action: row.action })
       }
-      const source = eventSources[happened._tag]
+      const source = eventSources[untypedEvent._tag]
       return trust(
         source === "lifecycle"
           ? { _tag: "Moved", state, action: "Ignore" }

@@ -31,7 +31,7 @@ export const InitializeParams: Schema.Codec<InitializeParams> = Schema.Struct({
 })
 
 /**
- * The result of `initialize` (INIT-07). `instructions` tells a model how to use this server.
+ * The result of `initialize` (INIT-07). `instructions` describes to a model how to use this server.
  *
  * @category models
  */

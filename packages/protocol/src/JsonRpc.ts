@@ -94,7 +94,7 @@ export type Message = Request | Notification | Response
 export type Frame = Message | ReadonlyArray<Response>
 
 /**
- * JSON that is not a JSON-RPC message. `answerable` tells whether a receiver may reply with an error. An object that
+ * JSON that is not a JSON-RPC message. `answerable` states whether a receiver may reply with an error. An object that
  * looks like a response, or has no method, is never answered: two peers could answer each other's errors forever.
  *
  * @category models
@@ -223,29 +223,29 @@ const classifyResponse = (
   carriesError: boolean
 ): Classified => {
   if ("method" in frame) return malformed(id, false, "a message is a request or a response, not both")
-  const never = (problem: string, meant?: object): Classified => notResponse(id, problem, meant)
-  if (!carriesResult && !carriesError) return never("no method, no result and no error")
-  if (envelope.jsonrpc !== "2.0") return never("jsonrpc must be \"2.0\"")
+  const rejected = (problem: string, meant?: object): Classified => notResponse(id, problem, meant)
+  if (!carriesResult && !carriesError) return rejected("no method, no result and no error")
+  if (envelope.jsonrpc !== "2.0") return rejected("jsonrpc must be \"2.0\"")
   const { error, ...withoutError } = envelope
   if (carriesResult && carriesError) {
     const { result, ...withoutResult } = envelope
     const meant = error === null ? withoutError : result === null ? withoutResult : undefined
-    return never("a response has a result or an error, not both", meant)
+    return rejected("a response has a result or an error, not both", meant)
   }
   if (carriesResult) {
     return id === undefined
-      ? never("a result must carry the id of its request")
+      ? rejected("a result must carry the id of its request")
       : { _tag: "Response", message: trust<Success>(frame) }
   }
   if (!isObject(error) || !Number.isSafeInteger(error.code) || typeof error.message !== "string") {
     const meant = isObject(error) ? withCode(error) : undefined
-    return never(
+    return rejected(
       "an error has a whole-number code and a message",
       meant === undefined ? undefined : { ...withoutError, error: meant }
     )
   }
   return id === undefined && envelope.id !== undefined && envelope.id !== null
-    ? never("an id is a string or a whole number")
+    ? rejected("an id is a string or a whole number")
     : { _tag: "Response", message: trust<Failure>(frame) }
 }
 
@@ -408,7 +408,7 @@ export const success = (id: RequestId, result: unknown): Success => ({ jsonrpc: 
  * ```ts
  * import { JsonRpc, McpError } from "@effect-mcp/protocol"
  *
- * export const unserved = JsonRpc.failure(1, McpError.methodNotFound("tools/cal"))
+ * export const unknownMethod = JsonRpc.failure(1, McpError.methodNotFound("tools/cal"))
  * // => { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "Method not found: tools/cal" } }
  * ```
  *

@@ -14,7 +14,7 @@ import * as Excerpt from "./Excerpt.ts"
  * import { McpError } from "@effect-mcp/protocol"
  * import * as Effect from "effect/Effect"
  *
- * export const refused = Effect.fail(McpError.invalidParams("Unknown tool: subtract"))
+ * export const unknownTool = Effect.fail(McpError.invalidParams("Unknown tool: subtract"))
  * ```
  *
  * @category errors
@@ -56,7 +56,7 @@ const make = (code: number) => (message: string, data?: unknown): McpError => re
  * import { McpError } from "@effect-mcp/protocol"
  * import * as Effect from "effect/Effect"
  *
- * export const closed = Effect.fail(McpError.invalidRequest("The shop opens at nine"))
+ * export const rebuilding = Effect.fail(McpError.invalidRequest("The index is being rebuilt"))
  * ```
  *
  * @category constructors
@@ -105,7 +105,7 @@ export const invalidParams: (message: string, data?: unknown) => McpError = make
  * import { McpError } from "@effect-mcp/protocol"
  * import * as Effect from "effect/Effect"
  *
- * export const discreet = <A, R>(query: Effect.Effect<A, Error, R>) =>
+ * export const hideCause = <A, R>(query: Effect.Effect<A, Error, R>) =>
  *   Effect.catch(query, (error) => Effect.andThen(Effect.logError(error), Effect.fail(McpError.internalError)))
  * ```
  *

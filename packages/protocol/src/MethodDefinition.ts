@@ -26,7 +26,7 @@ export type Sender = Role | "either"
  * ```ts
  * import { MethodDefinition } from "@effect-mcp/protocol"
  *
- * export const asked = MethodDefinition.peerOf("client") // => "server"
+ * export const peer = MethodDefinition.peerOf("client") // => "server"
  * ```
  *
  * @category lookups

@@ -46,7 +46,7 @@ const before = (introduced: Revision, become: (value: unknown) => unknown): Diff
   isAtLeast(revision, introduced) ? undefined : become
 
 /** Removes members that were added later than their object and would change the behaviour of an older receiver. */
-const withheld = (introduced: { readonly [name: string]: Revision }): Difference => (revision) => {
+const removedFor = (introduced: { readonly [name: string]: Revision }): Difference => (revision) => {
   const unknown = new Set(Object.keys(introduced).filter((name) => !isAtLeast(revision, introduced[name] ?? revision)))
   return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
 }
@@ -56,7 +56,7 @@ const withheld = (introduced: { readonly [name: string]: Revision }): Difference
  * removes them.
  */
 const since = (introduced: { readonly [name: string]: Revision }): Difference => {
-  const removed = withheld(introduced)
+  const removed = removedFor(introduced)
   return (revision, projection) => projection === "strict" ? removed(revision, projection) : undefined
 }
 
@@ -112,16 +112,16 @@ const all = (...differences: ReadonlyArray<Difference>): Difference => (revision
  */
 const json = (value: unknown): string => {
   try {
-    return JSON.stringify(value) ?? "[no JSON]"
+    return JSON.stringify(value) ?? "[not representable as JSON]"
   } catch {
-    return "[no JSON]"
+    return "[not representable as JSON]"
   }
 }
 
 /** Returns the text form of a content block. */
-const textOf = (piece: unknown): string => {
-  if (!isMembers(piece)) return ""
-  const { content, input, isError, mimeType, name, resource, structuredContent, text, type, uri } = piece
+const textOf = (block: unknown): string => {
+  if (!isMembers(block)) return ""
+  const { content, input, isError, mimeType, name, resource, structuredContent, text, type, uri } = block
   switch (type) {
     case "text":
       return String(text)
@@ -132,24 +132,24 @@ const textOf = (piece: unknown): string => {
     case "tool_use":
       return `[tool use, ${String(name)}: ${json(input)}]`
     case "tool_result": {
-      const said = Array.isArray(content) ? content.map(textOf) : []
-      const structured = said.length === 0 && structuredContent !== undefined ? [json(structuredContent)] : []
-      return [isError === true ? "[tool result, error]" : "[tool result]", ...said, ...structured].join("\n")
+      const texts = Array.isArray(content) ? content.map(textOf) : []
+      const structured = texts.length === 0 && structuredContent !== undefined ? [json(structuredContent)] : []
+      return [isError === true ? "[tool result, error]" : "[tool result]", ...texts, ...structured].join("\n")
     }
     default:
       return `[${String(type)}, ${String(mimeType)}]`
   }
 }
 
-const text = (words: string) => ({ type: "text", text: words })
+const textBlock = (text: string) => ({ type: "text", text })
 
 /** Converts content blocks of these types to text in revisions older than `introduced`. Annotations stay. */
-const degrade = (introduced: Revision, ...kinds: ReadonlyArray<string>): Difference =>
+const asText = (introduced: Revision, ...kinds: ReadonlyArray<string>): Difference =>
   where(
     ({ type }) => typeof type === "string" && kinds.includes(type),
-    before(introduced, (piece) => {
-      const { annotations } = isMembers(piece) ? piece : {}
-      return annotations === undefined ? text(textOf(piece)) : { ...text(textOf(piece)), annotations }
+    before(introduced, (block) => {
+      const { annotations } = isMembers(block) ? block : {}
+      return annotations === undefined ? textBlock(textOf(block)) : { ...textBlock(textOf(block)), annotations }
     })
   )
 
@@ -164,9 +164,9 @@ const implementation = since({
 })
 
 const content = all(
-  degrade("2025-03-26", "audio"),
-  degrade("2025-06-18", "resource_link"),
-  degrade("2025-11-25", "tool_use", "tool_result"),
+  asText("2025-03-26", "audio"),
+  asText("2025-06-18", "resource_link"),
+  asText("2025-11-25", "tool_use", "tool_result"),
   since({ icons: "2025-11-25" }),
   annotated,
   member("resource", since({ _meta: "2025-06-18" }))
@@ -179,7 +179,7 @@ const structured = before("2025-06-18", (result) => {
   if (!isMembers(result)) return result
   const { content, structuredContent } = result
   return structuredContent !== undefined && Array.isArray(content) && content.length === 0
-    ? { ...result, content: [text(json(structuredContent))] }
+    ? { ...result, content: [textBlock(json(structuredContent))] }
     : result
 })
 
@@ -201,7 +201,7 @@ const prompt = all(
  * Removes an elicitation capability without `form`. In older revisions it would mean that the client supports forms
  * (ELI-02).
  */
-const pagesOnly = before("2025-11-25", (capabilities) => {
+const urlElicitationOnly = before("2025-11-25", (capabilities) => {
   const { elicitation } = isMembers(capabilities) ? capabilities : {}
   return isMembers(capabilities) && isMembers(elicitation) && elicitation["url"] !== undefined &&
       elicitation["form"] === undefined
@@ -212,27 +212,27 @@ const pagesOnly = before("2025-11-25", (capabilities) => {
 // A peer may use any declared capability, in any revision. `context`, `form` and `completions` permit nothing
 // that older revisions do not permit without them.
 const clientCapabilities = all(
-  pagesOnly,
-  withheld({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
-  member("sampling", all(withheld({ tools: "2025-11-25" }), since({ context: "2025-11-25" }))),
-  member("elicitation", all(withheld({ url: "2025-11-25" }), since({ form: "2025-11-25" })))
+  urlElicitationOnly,
+  removedFor({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
+  member("sampling", all(removedFor({ tools: "2025-11-25" }), since({ context: "2025-11-25" }))),
+  member("elicitation", all(removedFor({ url: "2025-11-25" }), since({ form: "2025-11-25" })))
 )
-const serverCapabilities = all(withheld({ tasks: "2025-11-25" }), since({ completions: "2025-03-26" }))
+const serverCapabilities = all(removedFor({ tasks: "2025-11-25" }), since({ completions: "2025-03-26" }))
 
 /** Removes `task`: a receiver that supports tasks would respond with a task instead of a result. */
-const task = withheld({ task: "2025-11-25" })
+const task = removedFor({ task: "2025-11-25" })
 
-type Several = Members & { readonly content: ReadonlyArray<unknown> }
+type WithBlocks = Members & { readonly content: ReadonlyArray<unknown> }
 
-const isSeveral = (message: unknown): message is Several => isMembers(message) && Array.isArray(message["content"])
+const hasBlocks = (message: unknown): message is WithBlocks => isMembers(message) && Array.isArray(message["content"])
 
 /** Splits a message with several content blocks into several messages. */
 const split = before(
   "2025-11-25",
   (messages) =>
-    Array.isArray(messages) && messages.some(isSeveral)
+    Array.isArray(messages) && messages.some(hasBlocks)
       ? messages.flatMap((message) =>
-        isSeveral(message) ? message.content.map((content) => ({ ...message, content })) : [message]
+        hasBlocks(message) ? message.content.map((content) => ({ ...message, content })) : [message]
       )
       : messages
 )
@@ -241,7 +241,7 @@ const split = before(
 const joined = before(
   "2025-11-25",
   (content) =>
-    !Array.isArray(content) ? content : content.length === 1 ? content[0] : text(content.map(textOf).join("\n"))
+    !Array.isArray(content) ? content : content.length === 1 ? content[0] : textBlock(content.map(textOf).join("\n"))
 )
 
 /**
@@ -300,7 +300,7 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   "sampling/createMessage": {
     params: all(
       // A model with tools responds with tool uses.
-      withheld({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
+      removedFor({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
       task,
       member("messages", all(split, each(all(since({ _meta: "2025-11-25" }), member("content", each(content))))))
     ),

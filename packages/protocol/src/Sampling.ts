@@ -239,11 +239,11 @@ export interface CreateMessageResultWithoutTools extends CreateMessageResult {
 }
 
 /** Returns the content blocks of a message as a list. */
-const piecesOf = ({ content }: SamplingMessage): ReadonlyArray<SamplingContent> =>
+const blocksOf = ({ content }: SamplingMessage): ReadonlyArray<SamplingContent> =>
   "type" in content ? [content] : content
 
-const isToolUse = (piece: SamplingContent): piece is ToolUseContent => piece.type === "tool_use"
-const isToolResult = (piece: SamplingContent): piece is ToolResultContent => piece.type === "tool_result"
+const isToolUse = (block: SamplingContent): block is ToolUseContent => block.type === "tool_use"
+const isToolResult = (block: SamplingContent): block is ToolResultContent => block.type === "tool_result"
 
 /**
  * Tests whether these params use tools in any way (SMP-02).
@@ -279,7 +279,7 @@ export const usesTools = (params: CreateMessageParams): boolean =>
  * ])
  *
  * export const problem = Result.merge(checked)
- * // => "message 1 answers tool uses, but no message comes before it"
+ * // => "message 1 answers tool uses, but it is the first message"
  * ```
  *
  * @category guards
@@ -288,11 +288,11 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
   let open: ReadonlySet<string> = new Set()
   for (const [index, message] of messages.entries()) {
     const at = `message ${index + 1}`
-    const pieces = piecesOf(message)
-    const results = pieces.filter(isToolResult)
+    const blocks = blocksOf(message)
+    const results = blocks.filter(isToolResult)
     if (results.length > 0) {
-      if (results.length < pieces.length) return Result.fail(`${at} mixes tool results with other content`)
-      if (index === 0) return Result.fail(`${at} answers tool uses, but no message comes before it`)
+      if (results.length < blocks.length) return Result.fail(`${at} mixes tool results with other content`)
+      if (index === 0) return Result.fail(`${at} answers tool uses, but it is the first message`)
       if (open.size === 0) return Result.fail(`${at} answers tool uses, but the message before it has none`)
     }
     const answered = new Set(results.map((result) => result.toolUseId))
@@ -304,7 +304,7 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
         return Result.fail(`${at} answers "${Excerpt.of(id)}", which is not a tool use of the message before it`)
       }
     }
-    open = new Set(pieces.filter(isToolUse).map((use) => use.id))
+    open = new Set(blocks.filter(isToolUse).map((use) => use.id))
   }
   return Result.void
 }
@@ -318,24 +318,24 @@ export const checkToolUse = (messages: ReadonlyArray<SamplingMessage>): Result.R
  * import { Content, Sampling } from "@effect-mcp/protocol"
  * import * as Result from "effect/Result"
  *
- * const checked = Sampling.checkAnswer(
+ * const checked = Sampling.checkResult(
  *   { messages: [], maxTokens: 100 },
  *   { role: "assistant", content: [Content.text("42")], model: "example-1" }
  * )
  *
  * export const problem = Result.merge(checked)
- * // => "content: expected one piece, because no tools were offered; got a list"
+ * // => "content: expected one content block, because no tools were offered; got a list"
  * ```
  *
  * @category guards
  */
-export const checkAnswer = (
+export const checkResult = (
   params: CreateMessageParams,
   { content }: CreateMessageResult
 ): Result.Result<void, string> => {
   if (params.tools !== undefined) return Result.void
   if (!("type" in content)) {
-    return Result.fail("content: expected one piece, because no tools were offered; got a list")
+    return Result.fail("content: expected one content block, because no tools were offered; got a list")
   }
   return isToolUse(content) || isToolResult(content)
     ? Result.fail(`content: expected text, image or audio, because no tools were offered; got ${content.type}`)

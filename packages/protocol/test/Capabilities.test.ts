@@ -6,7 +6,7 @@ import { inheritedNames } from "./wire.ts"
 
 const fromTheWire = <A>(codec: Schema.Codec<A>, json: string): A => Schema.decodeUnknownSync(codec)(JSON.parse(json))
 
-/** Every path there is, and whose capability it is. */
+/** Every path, and the side that declares it. */
 const paths: { readonly [P in Capabilities.Path]: MethodDefinition.Sender } = {
   "completions": "server",
   "elicitation": "client",
@@ -37,7 +37,7 @@ const isFlag = (path: string) => path.endsWith("listChanged") || path.endsWith("
 const declaring = (path: string, end: unknown): unknown =>
   path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), end)
 
-/** The capabilities of a side that declares just this, as they come off the wire. */
+/** The capabilities of a side that declares only this path, as the peer receives them. */
 const declared = (
   path: Capabilities.Path,
   end: unknown
@@ -49,26 +49,26 @@ const declared = (
 }
 
 describe.each(allPaths)("[INIT-15] %s", (path) => {
-  it("is declared where it is there, and what it stands in with it", () => {
+  it("is declared if it is present, and so is the capability that contains it", () => {
     const capabilities = declared(path, isFlag(path) ? true : {})
     assert.isTrue(Capabilities.declares(capabilities, path))
     const [parent] = path.split(".")
     assert.isTrue(parent !== undefined && isPath(parent) && Capabilities.declares(capabilities, parent))
   })
 
-  it("is not declared by nothing at all", () => assert.isFalse(Capabilities.declares({}, path)))
+  it("is not declared by empty capabilities", () => assert.isFalse(Capabilities.declares({}, path)))
 
-  it("is not declared by any other", () => {
+  it("is not declared by any other capability", () => {
     for (const other of allPaths) {
       const covered = other === path || other.startsWith(`${path}.`) ||
-        // An elicitation without a mode is one by form.
+        // An elicitation without a mode means form.
         (path === "elicitation.form" && other === "elicitation")
       assert.strictEqual(Capabilities.declares(declared(other, isFlag(other) ? true : {}), path), covered, other)
     }
   })
 
-  it("is not declared by a part that says no", () => {
-    // An object says nothing but yes.
+  it("is not declared by a flag that is false", () => {
+    // A capability that is an object has no flag: it is declared if it is present.
     assert.strictEqual(Capabilities.declares(declared(path, isFlag(path) ? false : {}), path), !isFlag(path))
   })
 })
@@ -76,8 +76,8 @@ describe.each(allPaths)("[INIT-15] %s", (path) => {
 const ofClients: ReadonlyArray<readonly [string, Capabilities.ClientCapabilities, form: boolean, url: boolean]> = [
   ["nothing", {}, false, false],
   ["no mode", { elicitation: {} }, true, false],
-  ["the form", { elicitation: { form: {} } }, true, false],
-  ["the page", { elicitation: { url: {} } }, false, true],
+  ["form", { elicitation: { form: {} } }, true, false],
+  ["url", { elicitation: { url: {} } }, false, true],
   ["both", { elicitation: { form: {}, url: {} } }, true, true]
 ]
 
@@ -87,20 +87,20 @@ it.each(ofClients)("[ELI-02] [ELI-03] a client that declares %s", (_, capabiliti
   assert.strictEqual(Capabilities.declares(capabilities, "elicitation.url"), url)
 })
 
-it("[INIT-15] names that every object knows declare nothing", () => {
+it("[INIT-15] inherited member names declare nothing", () => {
   for (const name of inheritedNames) {
     const capabilities = fromTheWire(Capabilities.ClientCapabilities, `{${JSON.stringify(name)}:{"tools":{},"url":{}}}`)
     for (const path of allPaths) assert.isFalse(Capabilities.declares(capabilities, path), `${name}: ${path}`)
   }
 })
 
-it("[CMP-01] completions are a capability since 2025-03-26; before, they could be asked for without one", () => {
+it("[CMP-01] completions are a capability from 2025-03-26 on; the older revision has them without a capability", () => {
   for (const revision of Revision.supported) {
     assert.strictEqual(Capabilities.isKnownTo("completions", revision), revision !== "2024-11-05")
   }
 })
 
-it("[INIT-15] a capability that a method needs is known to the revisions that have the method, but for one", () => {
+it("[INIT-15] each revision of a method knows its capability, except for completion in 2024-11-05", () => {
   const rows: ReadonlyArray<MethodTable.AnyRequest | MethodTable.AnyNotification> = [
     ...Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }),
     ...Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications })
@@ -115,7 +115,7 @@ it("[INIT-15] a capability that a method needs is known to the revisions that ha
 })
 
 // =====================================================================================================================
-// What is declared against what is required
+// Declared and required capabilities
 // =====================================================================================================================
 
 const all: Capabilities.ClientCapabilities = {
@@ -133,51 +133,61 @@ const covered: ReadonlyArray<
   ["nothing by everything", all, {}],
   ["everything by everything", all, all],
   ["roots by roots", { roots: {} }, { roots: {} }],
-  ["roots by roots that change", { roots: { listChanged: true } }, { roots: {} }],
-  ["roots that may or may not change by roots", { roots: {} }, { roots: { listChanged: false } }],
+  ["roots by roots with listChanged", { roots: { listChanged: true } }, { roots: {} }],
+  ["roots with listChanged: false by roots", { roots: {} }, { roots: { listChanged: false } }],
   ["sampling by sampling with tools", { sampling: { tools: {} } }, { sampling: {} }],
   ["tools by context and tools", all, { sampling: { tools: {} } }],
   ["elicitation by either mode", { elicitation: { url: {} } }, { elicitation: {} }],
-  // The modes are not compared: ask `declares` for one of them.
-  ["a mode by the other", { elicitation: { form: {} } }, { elicitation: { url: {} } }],
-  ["an experiment by an equal one", all, { experimental: { "acme/search": { engines: ["a", "b"], depth: 2 } } }],
-  ["an empty experiment by an empty one", all, { experimental: { "acme/empty": {} } }],
+  // The modes are not compared: `declares` tests a mode.
+  ["a mode by the other mode", { elicitation: { form: {} } }, { elicitation: { url: {} } }],
+  ["an experimental capability by an equal one", all, {
+    experimental: { "acme/search": { engines: ["a", "b"], depth: 2 } }
+  }],
+  ["an empty experimental capability by an empty one", all, { experimental: { "acme/empty": {} } }],
   ["tasks by tasks", { tasks: {} }, { tasks: {} }],
-  ["lists of tasks by tasks without", { tasks: {} }, { tasks: { list: {}, cancel: {} } }],
-  ["no request in particular by tasks", { tasks: {} }, { tasks: { requests: {} } }],
-  ["no kind of sampling by tasks", { tasks: {} }, { tasks: { requests: { sampling: {}, elicitation: {} } } }]
+  ["tasks with list and cancel by tasks", { tasks: {} }, { tasks: { list: {}, cancel: {} } }],
+  ["tasks with empty requests by tasks", { tasks: {} }, { tasks: { requests: {} } }],
+  ["tasks with empty sampling and elicitation by tasks", { tasks: {} }, {
+    tasks: { requests: { sampling: {}, elicitation: {} } }
+  }]
 ]
 
 const uncovered: ReadonlyArray<
   readonly [string, Capabilities.ClientCapabilities, required: Capabilities.ClientCapabilities]
 > = [
   ["roots by nothing", {}, { roots: {} }],
-  ["roots that change by roots that do not", { roots: { listChanged: false } }, { roots: { listChanged: true } }],
-  ["roots that change by roots", { roots: {} }, { roots: { listChanged: true } }],
+  ["roots with listChanged by roots with listChanged: false", { roots: { listChanged: false } }, {
+    roots: { listChanged: true }
+  }],
+  ["roots with listChanged by roots", { roots: {} }, { roots: { listChanged: true } }],
   ["sampling by nothing", {}, { sampling: {} }],
   ["sampling with tools by sampling", { sampling: {} }, { sampling: { tools: {} } }],
   ["sampling with tools by sampling with context", { sampling: { context: {} } }, { sampling: { tools: {} } }],
   ["sampling with both by sampling with tools", { sampling: { tools: {} } }, { sampling: { context: {}, tools: {} } }],
   ["elicitation by nothing", {}, { elicitation: {} }],
-  ["an experiment by nothing", {}, { experimental: { "acme/search": {} } }],
-  ["an experiment by another", { experimental: { "acme/other": {} } }, { experimental: { "acme/search": {} } }],
-  ["an experiment by less of it", all, { experimental: { "acme/search": { depth: 2 } } }],
-  ["an experiment by one in another order", all, {
+  ["an experimental capability by nothing", {}, { experimental: { "acme/search": {} } }],
+  ["an experimental capability by another one", { experimental: { "acme/other": {} } }, {
+    experimental: { "acme/search": {} }
+  }],
+  ["an experimental capability by one with more members", all, {
+    experimental: { "acme/search": { depth: 2 } }
+  }],
+  ["an experimental capability by one in another order", all, {
     experimental: { "acme/search": { depth: 2, engines: ["b", "a"] } }
   }],
-  ["an experiment by one of another value", all, {
+  ["an experimental capability by one of another value", all, {
     experimental: { "acme/search": { depth: 3, engines: ["a", "b"] } }
   }],
-  ["no experiment in particular by none", {}, { experimental: {} }],
+  ["empty experimental capabilities by none", {}, { experimental: {} }],
   ["tasks by nothing", {}, { tasks: {} }],
-  ["tasks for messages by tasks", { tasks: {} }, { tasks: { requests: { sampling: { createMessage: {} } } } }],
-  ["tasks for messages by tasks for questions", { tasks: { requests: { elicitation: { create: {} } } } }, {
+  ["sampling tasks by tasks", { tasks: {} }, { tasks: { requests: { sampling: { createMessage: {} } } } }],
+  ["sampling tasks by elicitation tasks", { tasks: { requests: { elicitation: { create: {} } } } }, {
     tasks: { requests: { sampling: { createMessage: {} } } }
   }],
-  ["tasks for questions by tasks for messages", { tasks: { requests: { sampling: { createMessage: {} } } } }, {
+  ["elicitation tasks by sampling tasks", { tasks: { requests: { sampling: { createMessage: {} } } } }, {
     tasks: { requests: { elicitation: { create: {} } } }
   }],
-  ["one thing of two", { roots: {} }, { roots: {}, sampling: {} }]
+  ["two capabilities by one of them", { roots: {} }, { roots: {}, sampling: {} }]
 ]
 
 it.each(covered)("[INIT-15] %s is covered", (_, declared, required) => {
@@ -193,55 +203,59 @@ const client = Arbitrary.map(
   (value) => fromTheWire(Capabilities.ClientCapabilities, JSON.stringify(value))
 )
 
-it.prop("[INIT-15] nothing is required of anyone by an empty request", [client], ([declared]) => {
+it.prop("[INIT-15] empty requirements are always covered", [client], ([declared]) => {
   assert.isTrue(Capabilities.covers(declared, {}))
 })
 
-it("[INIT-15] a group of capabilities that is required and not declared is not covered, however empty", () => {
+it("[INIT-15] a required capability that is not declared is not covered, even if it is empty", () => {
   for (const required of [{ experimental: {} }, { roots: {} }, { sampling: {} }, { elicitation: {} }, { tasks: {} }]) {
     assert.isFalse(Capabilities.covers({}, required), JSON.stringify(required))
     assert.isTrue(Capabilities.covers(required, required), JSON.stringify(required))
   }
 })
 
-it.prop("[INIT-15] whatever is declared covers itself", [client], ([declared]) => {
+it.prop("[INIT-15] declared capabilities cover themselves", [client], ([declared]) => {
   assert.isTrue(Capabilities.covers(declared, fromTheWire(Capabilities.ClientCapabilities, JSON.stringify(declared))))
 })
 
-it.prop("[INIT-15] who declares more covers no less", [client, client], ([declared, required]) => {
-  if (Capabilities.covers(declared, required)) assert.isTrue(Capabilities.covers({ ...all, ...declared }, required))
-})
+it.prop(
+  "[INIT-15] adding capabilities never makes a covered requirement uncovered",
+  [client, client],
+  ([declared, required]) => {
+    if (Capabilities.covers(declared, required)) assert.isTrue(Capabilities.covers({ ...all, ...declared }, required))
+  }
+)
 
-it.prop("of tasks, just the requests that may become one are compared", [
+it.prop("only the requests that may become tasks are compared", [
   Capabilities.ClientTasks,
   Capabilities.ClientTasks
 ], ([declared, required]) => {
-  const messages = required.requests?.sampling?.createMessage === undefined ||
+  const sampling = required.requests?.sampling?.createMessage === undefined ||
     declared.requests?.sampling?.createMessage !== undefined
-  const questions = required.requests?.elicitation?.create === undefined ||
+  const elicitation = required.requests?.elicitation?.create === undefined ||
     declared.requests?.elicitation?.create !== undefined
-  assert.strictEqual(Capabilities.coversTasks(declared, required), messages && questions)
-  assert.strictEqual(Capabilities.covers({ tasks: declared }, { tasks: required }), messages && questions)
+  assert.strictEqual(Capabilities.coversTasks(declared, required), sampling && elicitation)
+  assert.strictEqual(Capabilities.covers({ tasks: declared }, { tasks: required }), sampling && elicitation)
   assert.isFalse(Capabilities.coversTasks(undefined, required))
 })
 
-describe.each(inheritedNames)("[INIT-15] the name %j, which every object knows,", (name) => {
-  // As it was received: a decoder would leave out some of these names.
+describe.each(inheritedNames)("[INIT-15] the inherited name %j", (name) => {
+  // Parsed and not decoded: a decoder would drop some of these names.
   const received = (member: string): Capabilities.ClientCapabilities =>
     JSON.parse(`{"${member}":{${JSON.stringify(name)}:{}}}`)
   const required = received("experimental")
 
-  it("is no experiment of a client that declares none by it", () => {
+  it("is not covered by a client that does not declare it", () => {
     assert.isFalse(Capabilities.covers({}, required))
     assert.isFalse(Capabilities.covers({ experimental: {} }, required))
     assert.isFalse(Capabilities.covers(all, required))
   })
 
-  it("is one of a client that does", () => {
+  it("is covered by a client that declares it", () => {
     assert.isTrue(Capabilities.covers(required, required))
   })
 
-  it("is no part of sampling", () => {
+  it("is not covered by a sampling capability", () => {
     assert.isFalse(Capabilities.covers({ sampling: {} }, received("sampling")))
   })
 })

@@ -8,21 +8,22 @@ const exit = (part: Partial<CloseReason.ProcessExit>): Reason => ({
   exit: { exitCode: undefined, signal: undefined, stderr: [], ...part }
 })
 
-const words: ReadonlyArray<readonly [Reason, string]> = [
+const messages: ReadonlyArray<readonly [Reason, string]> = [
   [CloseReason.requested, "closed by this side"],
   [{ _tag: "PeerEnded", exit: undefined }, "the peer ended the connection"],
   [exit({}), "the peer closed its output"],
   [exit({ exitCode: 0 }), "the peer exited with code 0"],
-  [exit({ exitCode: 137, signal: "SIGKILL" }), "the peer was ended by SIGKILL"],
+  [exit({ exitCode: 137, signal: "SIGKILL" }), "the peer was killed by SIGKILL"],
   [exit({ exitCode: 1, stderr: ["one", "two"] }), "the peer exited with code 1; last lines of stderr:\none\ntwo"],
-  [{ _tag: "PeerStalled", afterMillis: 30_000 }, "the peer took no bytes for 30000 ms"],
+  [{ _tag: "PeerStalled", afterMillis: 30_000 }, "the peer read no bytes for 30000 ms"],
   [
     { _tag: "RepliesOverflow", waiting: 16_385, bytes: 4096, limit: "maxOutgoingReplies" },
     "the peer kept sending requests while 16385 replies of 4096 bytes waited for it (limit: maxOutgoingReplies)"
   ],
   [
     { _tag: "RepliesOverflow", waiting: 3, bytes: 4096, limit: "MemoryBudget" },
-    "the process ran short of memory while this peer left most of it unread: 4096 bytes, with 3 replies (limit: MemoryBudget)"
+    "the process ran short of memory while this peer left most of it unread: 4096 bytes, with 3 replies " +
+    "(limit: MemoryBudget)"
   ],
   [{ _tag: "TransportFailed", cause: new Error("socket hang up") }, "socket hang up"],
   [{ _tag: "TransportFailed", cause: "EPIPE" }, "the transport failed: EPIPE"],
@@ -45,14 +46,14 @@ const words: ReadonlyArray<readonly [Reason, string]> = [
   ]
 ]
 
-it.each(words.map(([reason, sentence]) => ({ reason, sentence })))(
-  "$reason._tag: $sentence",
-  ({ reason, sentence }) => {
-    assert.strictEqual(CloseReason.describe(reason), sentence)
+it.each(messages.map(([reason, message]) => ({ reason, message })))(
+  "$reason._tag: $message",
+  ({ message, reason }) => {
+    assert.strictEqual(CloseReason.describe(reason), message)
   }
 )
 
-it("every kind of reason has its words here", () => {
+it("every kind of reason has a message above", () => {
   const kinds: { readonly [Tag in Reason["_tag"]]: true } = {
     Requested: true,
     PeerEnded: true,
@@ -64,16 +65,16 @@ it("every kind of reason has its words here", () => {
     Expired: true,
     Evicted: true
   }
-  assert.deepStrictEqual(Array.from(new Set(words.map(([{ _tag }]) => _tag))), Object.keys(kinds))
+  assert.deepStrictEqual(Array.from(new Set(messages.map(([{ _tag }]) => _tag))), Object.keys(kinds))
 })
 
-it("[INIT-16] a failed handshake says what it failed of", () => {
+it("[INIT-16] the message of a failed handshake contains its problem", () => {
   assert.include(
     CloseReason.describe({ _tag: "HandshakeFailed", problem: "the server chose 1999-01-01" }),
     "1999-01-01"
   )
 })
 
-it("a cause that has no words does not make the description fail", () => {
+it("a cause without a prototype does not make describe throw", () => {
   assert.include(CloseReason.describe({ _tag: "TransportFailed", cause: Object.create(null) }), "the transport failed")
 })

@@ -17,7 +17,7 @@ const form: ElicitationSchema.ElicitationSchema = {
   required: ["name"]
 }
 
-const fitting: ReadonlyArray<ElicitationContent.ElicitationContent> = [
+const valid: ReadonlyArray<ElicitationContent.ElicitationContent> = [
   { name: "Ada" },
   { name: "𝒜𝒹𝒶𝓁" },
   { name: "Al", size: 1, tags: ["c"] },
@@ -26,7 +26,7 @@ const fitting: ReadonlyArray<ElicitationContent.ElicitationContent> = [
   { name: "Ada", unknown: 1 }
 ]
 
-const wrong: ReadonlyArray<readonly [content: ElicitationContent.ElicitationContent, problem: string]> = [
+const invalid: ReadonlyArray<readonly [content: ElicitationContent.ElicitationContent, problem: string]> = [
   [{}, "\"name\" is missing"],
   [{ age: 1 }, "\"name\" is missing"],
   [{ name: "A" }, "\"name\" is shorter than 2 characters"],
@@ -47,15 +47,15 @@ const wrong: ReadonlyArray<readonly [content: ElicitationContent.ElicitationCont
 ]
 
 describe("[ELI-07] the content of a form", () => {
-  it.each(fitting)("fits: %o", (content) => {
+  it.each(valid)("is valid: %o", (content) => {
     assert.isTrue(Result.isSuccess(ElicitationContent.check(form, content)))
   })
 
-  it.each(wrong)("does not: %o", (content, problem) => {
+  it.each(invalid)("is invalid: %o", (content, problem) => {
     assert.deepStrictEqual(ElicitationContent.check(form, content), Result.fail(problem))
   })
 
-  it("is not looked up in what every object has", () => {
+  it("is not looked up in inherited members", () => {
     assert.isTrue(Result.isSuccess(ElicitationContent.check({ type: "object", properties: {} }, { constructor: "x" })))
     assert.deepStrictEqual(
       ElicitationContent.check({ type: "object", properties: {}, required: ["constructor"] }, {}),
@@ -65,7 +65,7 @@ describe("[ELI-07] the content of a form", () => {
 })
 
 describe("withDefaults", () => {
-  const suggesting: ElicitationSchema.ElicitationSchema = {
+  const formWithDefaults: ElicitationSchema.ElicitationSchema = {
     type: "object",
     properties: {
       name: { type: "string" },
@@ -77,8 +77,8 @@ describe("withDefaults", () => {
     }
   }
 
-  it("[ELI-08] fills in what was left out and has a default", () => {
-    const filled = ElicitationContent.withDefaults(suggesting)
+  it("[ELI-08] adds the default of each missing field", () => {
+    const filled = ElicitationContent.withDefaults(formWithDefaults)
     assert.deepStrictEqual(Object.entries(filled), [
       ["color", "red"],
       ["age", 0],
@@ -86,12 +86,13 @@ describe("withDefaults", () => {
       ["tags", ["b"]],
       ["__proto__", "own"]
     ])
-    assert.isTrue(Result.isSuccess(ElicitationContent.check(suggesting, filled)))
+    assert.isTrue(Result.isSuccess(ElicitationContent.check(formWithDefaults, filled)))
   })
 
-  it("[ELI-08] leaves what was filled in as it is", () => {
+  it("[ELI-08] keeps the given values", () => {
     assert.deepStrictEqual(
-      Object.entries(ElicitationContent.withDefaults(suggesting, { name: "Ada", color: "green", tags: [] })).toSorted(),
+      Object.entries(ElicitationContent.withDefaults(formWithDefaults, { name: "Ada", color: "green", tags: [] }))
+        .toSorted(),
       [["__proto__", "own"], ["age", 0], ["color", "green"], ["name", "Ada"], ["sure", false], ["tags", []]]
     )
   })

@@ -1,7 +1,7 @@
 import { Excerpt } from "@effect-mcp/protocol"
 import { assert, it } from "@effect/vitest"
 
-it("a text within the limit is its own excerpt", () => {
+it("a text within the limit is returned unchanged", () => {
   for (const text of ["", "tools/call", "x".repeat(Excerpt.defaultLength)]) assert.strictEqual(Excerpt.of(text), text)
 })
 
@@ -11,7 +11,7 @@ it("a longer text is cut to the limit, and ends with an ellipsis", () => {
   assert.strictEqual(excerpt.length, Excerpt.defaultLength)
 })
 
-it("no pair of surrogates is cut in two", () => {
+it("a surrogate pair is never split", () => {
   assert.strictEqual(Excerpt.of("a😀b😀", 4), "a😀…")
   assert.strictEqual(Excerpt.of("ab😀😀", 4), "ab…")
 })

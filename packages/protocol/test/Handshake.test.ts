@@ -2,7 +2,7 @@ import { Handshake, type Profile } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
-import { eventOf, Happening, makers, tags } from "./Handshake/events.ts"
+import { constructors, eventOf, tags, WeightedTag } from "./Handshake/events.ts"
 import {
   clientStates,
   profileOf,
@@ -13,11 +13,11 @@ import {
   type Variants
 } from "./Handshake/states.ts"
 
-it("every event has a source, as its name says, and a maker", () => {
-  const named = (tag: string): Handshake.EventSource =>
+it("every event has a constructor and the source that its name implies", () => {
+  const sourceOf = (tag: string): Handshake.EventSource =>
     tag.startsWith("Send") ? "local" : tag.startsWith("Receive") ? "peer" : "lifecycle"
-  assert.deepStrictEqual(Handshake.eventSources, Object.fromEntries(tags.map((tag) => [tag, named(tag)])))
-  assert.deepStrictEqual(Object.keys(makers).toSorted(), tags.toSorted())
+  assert.deepStrictEqual(Handshake.eventSources, Object.fromEntries(tags.map((tag) => [tag, sourceOf(tag)])))
+  assert.deepStrictEqual(Object.keys(constructors).toSorted(), tags.toSorted())
 })
 
 type Rows = Handshake.Machine<unknown, State>["rows"]
@@ -50,7 +50,7 @@ const subject = <S extends State>(
   initial,
   states: Object.values<S>({ ...states }),
   rows: resolved(rows),
-  // The types of both depend on the event, which is known only where they are called.
+  // The types of both depend on the event, which is known only at each call.
   transition: transition as never,
   step: step as never
 })
@@ -59,16 +59,16 @@ const isOperating = (state: string): boolean => state === "Negotiated" || state 
 
 const isDelivery = (action: Handshake.Action): boolean => action === "Deliver" || action === "ReleaseAndDeliver"
 
-/** What holds of every machine, and of those that open with a handshake. */
+/** Tests the laws of every machine, and those of machines with a handshake. */
 const laws = <S extends State>(
   name: string,
   { initial, rows, states, step, transition }: Subject<S>,
-  opens: "with a handshake" | "without" = "with a handshake"
+  options: { readonly handshake: boolean } = { handshake: true }
 ) => {
   const rowOf = (state: S, event: Handshake.Event) => rows[state._tag]?.[event._tag]
   const pairs = states.flatMap((state) => tags.map((tag) => ({ state, event: eventOf(tag, 1) })))
 
-  /** What holds of a single step, wherever it is taken. */
+  /** Asserts the laws of a single step. */
   const assertStep = (state: S, event: Handshake.Event): Handshake.Outcome<S> => {
     const outcome = transition(state, event)
     const row = rowOf(state, event)
@@ -90,7 +90,7 @@ const laws = <S extends State>(
     assert.strictEqual(outcome.action, row?.action ?? "Ignore", pair)
     assert.strictEqual(outcome.state._tag, row?.to ?? state._tag, pair)
     if (outcome.state._tag === state._tag) {
-      assert.strictEqual(outcome.state, state, `${pair}: the same, and yet another`)
+      assert.strictEqual(outcome.state, state, `${pair}: an equal state that is not the same object`)
     }
     if (row !== undefined) {
       const { action, state: stepped } = step(state, event)
@@ -109,7 +109,7 @@ const laws = <S extends State>(
   }
 
   describe(name, () => {
-    it("rows stand only under states and events that exist", () => {
+    it("every row belongs to an existing state and event", () => {
       assert.deepStrictEqual(Object.keys(rows).toSorted(), states.map(({ _tag }) => _tag).toSorted())
       for (const row of Object.values(rows)) assert.includeMembers([...tags], Object.keys(row))
       for (const { event, state } of pairs) {
@@ -119,13 +119,13 @@ const laws = <S extends State>(
     })
 
     it.each(states.map((state) => [state._tag, state] as const))(
-      "[INIT-16] %s: each event means what its row says, or the lack of one",
+      "[INIT-16] %s: each event has the outcome of its row, or of the missing row",
       (_, state) => {
         for (const tag of tags) assert.isDefined(assertStep(state, eventOf(tag, 1)))
       }
     )
 
-    it("Closed is for good: whatever happens, it is the same", () => {
+    it("Closed is final: no event changes it", () => {
       for (const state of states.filter(({ _tag }) => _tag === "Closed")) {
         for (const tag of tags) {
           const outcome = transition(state, eventOf(tag, 1))
@@ -135,7 +135,7 @@ const laws = <S extends State>(
       }
     })
 
-    it("every state but the first can be reached, and Closed from each", () => {
+    it("every state can be reached, and Closed from each state", () => {
       const reach = (from: string, seen = new Set([from])): ReadonlySet<string> => {
         for (const { to } of Object.values(rows[from] ?? {})) if (!seen.has(to)) reach(to, seen.add(to))
         return seen
@@ -144,32 +144,32 @@ const laws = <S extends State>(
       for (const state of Object.keys(rows)) assert.isTrue(reach(state).has("Closed"), state)
     })
 
-    it("nothing leads back: a state that was left is never entered again", () => {
+    it("no state is entered again after it was left", () => {
       const order = Object.keys(rows)
       for (const [from, row] of Object.entries(rows)) {
         for (const { to } of Object.values(row)) assert.isAtLeast(order.indexOf(to), order.indexOf(from))
       }
     })
 
-    const history = Arbitrary.array(Arbitrary.schema(Happening), { maxLength: 120 })
+    const history = Arbitrary.array(Arbitrary.schema(WeightedTag), { maxLength: 120 })
 
-    /** Lets a sequence of events happen, with the state and the outcome of each handed to `see`. */
+    /** Runs a sequence of events, and passes each with its state and outcome to `observe`. */
     const run = (
-      happened: ReadonlyArray<Handshake.EventTag>,
-      see: (state: S, event: Handshake.Event, outcome: Handshake.Outcome<S>) => void
+      events: ReadonlyArray<Handshake.EventTag>,
+      observe: (state: S, event: Handshake.Event, outcome: Handshake.Outcome<S>) => void
     ): S =>
-      happened.reduce((state, tag, n) => {
+      events.reduce((state, tag, n) => {
         const event = eventOf(tag, n)
         const outcome = assertStep(state, event)
-        see(state, event, outcome)
+        observe(state, event, outcome)
         return outcome._tag === "Moved" ? outcome.state : state
       }, initial)
 
-    it.effect("[INIT-16] whatever happens in whatever order, and every legal cell is visited", () =>
+    it.effect("[INIT-16] the step laws hold for random sequences of events, which visit every legal cell", () =>
       Effect.gen(function*() {
         const visited = new Set<string>()
-        const result = yield* Arbitrary.checkEffect(history, (happened) => {
-          run(happened, (state, event) => {
+        const result = yield* Arbitrary.checkEffect(history, (events) => {
+          run(events, (state, event) => {
             if (rowOf(state, event) !== undefined) visited.add(`${state._tag} × ${event._tag}`)
           })
           return true
@@ -181,12 +181,12 @@ const laws = <S extends State>(
         assert.sameMembers([...visited], legal)
       }))
 
-    it.prop("[INIT-13] the profile, once known, never changes; the first reason to close stays", [
+    it.prop("[INIT-13] a known profile never changes, and the first reason to close stays", [
       history
-    ], ([happened]) => {
+    ], ([events]) => {
       let profile: Profile.Profile | undefined
       let reason: ReturnType<typeof reasonOf>
-      run(happened, (_, __, outcome) => {
+      run(events, (_, __, outcome) => {
         if (outcome._tag !== "Moved") return
         profile ??= profileOf(outcome.state)
         reason ??= reasonOf(outcome.state)
@@ -195,9 +195,9 @@ const laws = <S extends State>(
       })
     }, { arbitrary: { runs: 150, size: 60 } })
 
-    if (opens === "without") return
+    if (!options.handshake) return
 
-    it("[INIT-01] [INIT-09] [INIT-10] law 6: before the profile is known nothing is delivered", () => {
+    it("[INIT-01] [INIT-09] [INIT-10] law 6: nothing is delivered before the profile is known", () => {
       for (const [state, row] of Object.entries(rows)) {
         if (state === "Closing" || isOperating(state)) continue
         for (const { action } of Object.values(row)) assert.isFalse(isDelivery(action), state)
@@ -205,12 +205,12 @@ const laws = <S extends State>(
     })
 
     it.prop(
-      "[INIT-01] [INIT-09] [INIT-10] [CAN-02] law 6: without a handshake, also after one that failed, nothing is" +
-        " delivered, and nothing is sent but the handshake and ping",
+      "[INIT-01] [INIT-09] [INIT-10] [CAN-02] law 6: before a handshake, and after a failed one, nothing is" +
+        " delivered, and only the handshake and ping are sent",
       [history],
-      ([happened]) => {
+      ([events]) => {
         let operating = false
-        run(happened, (state, event, outcome) => {
+        run(events, (state, event, outcome) => {
           if (outcome._tag !== "Moved") return
           operating ||= isOperating(outcome.state._tag)
           if (operating) return
@@ -224,9 +224,9 @@ const laws = <S extends State>(
       { arbitrary: { runs: 150, size: 60 } }
     )
 
-    it.prop("[INIT-01] law 6: a second initialize changes nothing", [history], ([happened]) => {
+    it.prop("[INIT-01] law 6: a second initialize changes nothing", [history], ([events]) => {
       let first = true
-      run(happened, (state, event, outcome) => {
+      run(events, (state, event, outcome) => {
         if (event._tag !== "ReceiveInitialize") return
         if (first && outcome._tag === "Moved" && outcome.action === "Answer") {
           first = false
@@ -239,16 +239,21 @@ const laws = <S extends State>(
       })
     }, { arbitrary: { runs: 150, size: 60 } })
 
-    it.prop("[INIT-08] [INIT-10] each turn of a session's life is taken at most once", [history], ([happened]) => {
-      const taken: Array<string> = []
-      run(happened, (_, __, outcome) => {
-        if (outcome._tag !== "Moved") return
-        const { action } = outcome
-        if (action === "Establish" || action === "End" || action === "Finish") taken.push(action)
-        if (action === "Release" || action === "ReleaseAndDeliver") taken.push("Release")
-      })
-      assert.strictEqual(new Set(taken).size, taken.length, taken.join(", "))
-    }, { arbitrary: { runs: 150, size: 60 } })
+    it.prop(
+      "[INIT-08] [INIT-10] a session is established, released, ended and finished at most once",
+      [history],
+      ([events]) => {
+        const actions: Array<string> = []
+        run(events, (_, __, outcome) => {
+          if (outcome._tag !== "Moved") return
+          const { action } = outcome
+          if (action === "Establish" || action === "End" || action === "Finish") actions.push(action)
+          if (action === "Release" || action === "ReleaseAndDeliver") actions.push("Release")
+        })
+        assert.strictEqual(new Set(actions).size, actions.length, actions.join(", "))
+      },
+      { arbitrary: { runs: 150, size: 60 } }
+    )
   })
 }
 
@@ -258,5 +263,5 @@ laws("strictServer", subject(Handshake.strictServer, serverStates, serverStates.
 laws(
   "sessionlessServer",
   subject(Handshake.sessionlessServer, sessionlessServerStates, { _tag: "Sessionless" }),
-  "without"
+  { handshake: false }
 )

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 
 const { Level, isAtLeast, levels } = Logging
 
-it("[LOG-02] a message is sent from the threshold on", () => {
+it("[LOG-02] a level at or above the threshold passes", () => {
   assert.isTrue(isAtLeast("warning", "warning"))
   assert.isTrue(isAtLeast("emergency", "debug"))
   assert.isTrue(isAtLeast("error", "warning"))
@@ -11,14 +11,14 @@ it("[LOG-02] a message is sent from the threshold on", () => {
   assert.isFalse(isAtLeast("debug", "info"))
 })
 
-it("[LOG-02] each level lets through itself and all that is graver", () => {
+it("[LOG-02] each threshold passes its own level and all more severe ones", () => {
   for (const [index, threshold] of levels.entries()) {
     assert.deepStrictEqual(levels.filter((level) => isAtLeast(level, threshold)), levels.slice(index))
   }
 })
 
 it.prop(
-  "[LOG-02] of two levels one is at least the other, and both only if they are the same",
+  "[LOG-02] the order of levels is total",
   [Level, Level],
   ([a, b]) => {
     assert.isTrue(isAtLeast(a, b) || isAtLeast(b, a))
@@ -26,11 +26,11 @@ it.prop(
   }
 )
 
-it.prop("[LOG-02] who wants milder messages hears the graver ones too", [Level, Level, Level], ([a, b, c]) => {
+it.prop("[LOG-02] the order of levels is transitive", [Level, Level, Level], ([a, b, c]) => {
   if (isAtLeast(a, b) && isAtLeast(b, c)) assert.isTrue(isAtLeast(a, c))
 })
 
-it.prop("[LOG-02] debug hears everything, and an emergency is heard by everyone", [Level], ([level]) => {
+it.prop("[LOG-02] debug passes every level, and an emergency passes every threshold", [Level], ([level]) => {
   assert.isTrue(isAtLeast(level, "debug"))
   assert.isTrue(isAtLeast("emergency", level))
 })

@@ -11,11 +11,11 @@ it("[MSG-10] each constructor has its code", () => {
   assert.strictEqual(McpError.internalError.code, ErrorCode.InternalError)
 })
 
-it("an unknown method is named", () => {
+it("methodNotFound names the method", () => {
   assert.strictEqual(McpError.methodNotFound("acme/echo").message, "Method not found: acme/echo")
 })
 
-it("data stands in the error if it was given, and only then", () => {
+it("an error has data only if data was given", () => {
   assert.isFalse(Object.hasOwn(McpError.invalidParams("no"), "data"))
   assert.isFalse(Object.hasOwn(McpError.invalidParams("no", undefined), "data"))
   for (const data of [null, false, 0, "", { path: ["name"] }]) {
@@ -23,17 +23,17 @@ it("data stands in the error if it was given, and only then", () => {
   }
 })
 
-it("the internal error gives nothing away", () => {
+it("the internal error discloses no cause", () => {
   assert.strictEqual(McpError.internalError.message, "Internal error")
   assert.isFalse(Object.hasOwn(McpError.internalError, "data"))
 })
 
 it.each([1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
-  "[MSG-10] an error whose code is %s cannot be made",
+  "[MSG-10] an error with the code %s cannot be created",
   (code) => assert.throws(() => new McpError.McpError({ code, message: "no" }))
 )
 
-it.effect("it is a typed failure, caught by its tag", () =>
+it.effect("an McpError is a typed failure, caught by its tag", () =>
   Effect.gen(function*() {
     const caught = yield* Effect.fail(McpError.invalidParams("no such tool")).pipe(
       Effect.catchTag("McpError", (error) => Effect.succeed(error.message))
@@ -41,7 +41,7 @@ it.effect("it is a typed failure, caught by its tag", () =>
     assert.strictEqual(caught, "no such tool")
   }))
 
-it.prop("[MSG-10] code, message and data arrive as they were given, and nothing else does", {
+it.prop("[MSG-10] the peer receives the code, the message and the data, and nothing else", {
   code: Schema.Int,
   message: Schema.String,
   data: Schema.Unknown

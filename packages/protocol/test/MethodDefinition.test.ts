@@ -1,12 +1,12 @@
 import { Meta, MethodDefinition, Revision } from "@effect-mcp/protocol"
 import { assert, it } from "@effect/vitest"
 
-it("each side is the peer of the other", () => {
+it("peerOf returns the other side", () => {
   assert.strictEqual(MethodDefinition.peerOf("client"), "server")
   assert.strictEqual(MethodDefinition.peerOf("server"), "client")
 })
 
-it("a row says what it was given", () => {
+it("request keeps all given members", () => {
   const row = MethodDefinition.request("acme/echo", {
     from: "client",
     params: Meta.RequestParams,
@@ -25,8 +25,8 @@ it("a row says what it was given", () => {
   })
 })
 
-it("a row that says no more needs no capability and has been there from the first", () => {
-  const row = MethodDefinition.notification("acme/said", { from: "either", params: Meta.NotificationParams })
+it("the defaults are no capability and the oldest revision", () => {
+  const row = MethodDefinition.notification("acme/reindexed", { from: "either", params: Meta.NotificationParams })
   assert.strictEqual(row.capability, undefined)
   assert.strictEqual(row.since, Revision.supported[0])
 })

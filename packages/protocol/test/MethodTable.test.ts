@@ -20,7 +20,7 @@ const rows: ReadonlyArray<readonly [string, MethodTable.AnyRequest | MethodTable
   ...notifications
 ]
 
-/** The methods that the first revision did not have. */
+/** The methods that were introduced after the first revision. */
 const later: ReadonlyMap<string, Revision.Revision> = new Map([
   ["elicitation/create", "2025-06-18"],
   ["notifications/elicitation/complete", "2025-11-25"],
@@ -31,28 +31,28 @@ const later: ReadonlyMap<string, Revision.Revision> = new Map([
   ["notifications/tasks/status", "2025-11-25"]
 ])
 
-/** What declares a capability: an object in an object for every name of its path, with a flag or an object at the end. */
+/** Returns capabilities that declare this path: nested objects, with a flag or an object at the end. */
 const declaring = (path: string, end: unknown): unknown =>
   path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), end)
 
-/** Is there a capability by that name? Then it takes a flag or an object, and nothing else. */
+/** Returns whether the schema has this capability: it accepts a flag or an object for it, and rejects a string. */
 const exists = (codec: Schema.Codec<unknown>, path: string): boolean =>
   (Schema.is(codec)(declaring(path, {})) || Schema.is(codec)(declaring(path, true))) &&
   !Schema.is(codec)(declaring(path, "yes"))
 
 describe.each(rows)("%s", (key, row) => {
-  it("bears the name it is found under", () => assert.strictEqual(row.name, key))
+  it("has the name of its key", () => assert.strictEqual(row.name, key))
 
-  it("is of the kind its table holds", () => {
+  it("has the kind of its table", () => {
     assert.strictEqual(row.kind, key in MethodTable.requests ? "request" : "notification")
     assert.strictEqual(row.kind === "notification", key.startsWith("notifications/"))
   })
 
-  it("exists since a revision that is supported", () => {
+  it("was introduced in a supported revision", () => {
     assert.isTrue(Revision.isRevision(row.since))
   })
 
-  it("[INIT-15] needs a capability that exists, of the side that serves it, or of the one that tells", () => {
+  it("[INIT-15] a request requires an existing capability of its receiver, a notification of its sender", () => {
     if (row.capability === undefined) return
     const senders = roles.filter((role) =>
       MethodTable.findRequest(key, role) ?? MethodTable.findNotification(key, role)
@@ -65,11 +65,11 @@ describe.each(rows)("%s", (key, row) => {
     }
   })
 
-  it("exists since the revision that has it first", () => {
+  it("has the revision that introduced it", () => {
     assert.strictEqual(row.since, later.get(key) ?? "2024-11-05")
   })
 
-  it.each(roles)("is found by its name when sent by the %s, if that side may send it", (role) => {
+  it.each(roles)("is found by its name for the %s only if that side may send it", (role) => {
     const find = row.kind === "request" ? MethodTable.findRequest : MethodTable.findNotification
     assert.strictEqual(find(key, role), row.from === role || row.from === "either" ? row : undefined)
   })
@@ -80,18 +80,18 @@ describe.each(rows)("%s", (key, row) => {
   })
 })
 
-it("no name stands in both tables", () => {
+it("no name is in both tables", () => {
   assert.strictEqual(new Set(rows.map(([key]) => key)).size, rows.length)
 })
 
-it.each(inheritedNames)("the name %j, which every object knows, is no method", (name) => {
+it.each(inheritedNames)("the inherited name %j is not a method", (name) => {
   for (const role of roles) {
     assert.strictEqual(MethodTable.findRequest(name, role), undefined)
     assert.strictEqual(MethodTable.findNotification(name, role), undefined)
   }
 })
 
-it.prop("nothing but the names of the table is found", [Schema.String], ([name]) => {
+it.prop("only the names of the table are found", [Schema.String], ([name]) => {
   for (const role of roles) {
     assert.strictEqual(MethodTable.findRequest(name, role) === undefined, !(Object.hasOwn(MethodTable.requests, name)))
     assert.strictEqual(
@@ -101,13 +101,13 @@ it.prop("nothing but the names of the table is found", [Schema.String], ([name])
   }
 }, { arbitrary: { runs: 300 } })
 
-it("[INIT-01] [INIT-08] only a client initializes, and only a server logs", () => {
+it("[INIT-01] [INIT-08] only a client sends initialize, and only a server sends log messages", () => {
   assert.strictEqual(MethodTable.findRequest("initialize", "server"), undefined)
   assert.strictEqual(MethodTable.findNotification("notifications/initialized", "server"), undefined)
   assert.strictEqual(MethodTable.findNotification("notifications/message", "client"), undefined)
 })
 
-it("ping, cancellation and progress go both ways and need no capability", () => {
+it("both sides may send ping, cancellations and progress without a capability", () => {
   for (const role of roles) {
     assert.strictEqual(MethodTable.findRequest("ping", role)?.capability, undefined)
     assert.isDefined(MethodTable.findRequest("ping", role))
@@ -116,7 +116,7 @@ it("ping, cancellation and progress go both ways and need no capability", () => 
   }
 })
 
-const needs: ReadonlyArray<readonly [ids: string, Capabilities.Path, ReadonlyArray<string>]> = [
+const required: ReadonlyArray<readonly [ids: string, Capabilities.Path, ReadonlyArray<string>]> = [
   ["[TOOL-01]", "tools", ["tools/list", "tools/call"]],
   ["[TOOL-02]", "tools.listChanged", ["notifications/tools/list_changed"]],
   ["[RES-01]", "resources", ["resources/list", "resources/templates/list", "resources/read"]],
@@ -134,28 +134,28 @@ const needs: ReadonlyArray<readonly [ids: string, Capabilities.Path, ReadonlyArr
   ["[ELI-01]", "elicitation", ["elicitation/create"]],
   ["[ROOT-01]", "roots", ["roots/list"]],
   ["[ROOT-02]", "roots.listChanged", ["notifications/roots/list_changed"]],
-  ["of tasks:", "tasks", ["tasks/get", "tasks/result", "notifications/tasks/status"]],
-  ["of tasks:", "tasks.list", ["tasks/list"]],
-  ["of tasks:", "tasks.cancel", ["tasks/cancel"]]
+  ["for tasks:", "tasks", ["tasks/get", "tasks/result", "notifications/tasks/status"]],
+  ["for tasks:", "tasks.list", ["tasks/list"]],
+  ["for tasks:", "tasks.cancel", ["tasks/cancel"]]
 ]
 
-it.each(needs)("%s %s is needed for exactly %j", (_, path, names) => {
+it.each(required)("%s %s is required for exactly %j", (_, path, names) => {
   assert.sameMembers(rows.filter(([, row]) => row.capability === path).map(([key]) => key), [...names])
 })
 
-it("what the handshake, the liveness and the end of requests take needs no capability", () => {
+it("the handshake, ping, cancellation and progress require no capability", () => {
   assert.sameMembers(rows.filter(([, row]) => row.capability === undefined).map(([key]) => key), [
     "initialize",
     "ping",
     "notifications/initialized",
     "notifications/cancelled",
     "notifications/progress",
-    // Only a client that was asked by page hears of it.
+    // It is sent only to a client that received a URL elicitation.
     "notifications/elicitation/complete"
   ])
 })
 
-it("each side sends what is its own, and either what is common", () => {
+it("each method has the sender that the specification gives it", () => {
   const sent = (role: MethodDefinition.Role) => rows.filter(([, row]) => row.from === role).map(([key]) => key)
   assert.sameMembers(sent("server"), [
     "sampling/createMessage",
@@ -186,7 +186,7 @@ it("each side sends what is its own, and either what is common", () => {
   ])
 })
 
-it("the types derived from the table are those of its rows", () => {
+it("the types derived from the table match its rows", () => {
   type Tasks = "tasks/get" | "tasks/result" | "tasks/list" | "tasks/cancel"
   expectTypeOf<MethodTable.RequestName<"server">>().toEqualTypeOf<
     "ping" | "sampling/createMessage" | "elicitation/create" | "roots/list" | Tasks

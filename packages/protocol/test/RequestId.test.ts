@@ -22,18 +22,18 @@ it.each<unknown>([
   1.5,
   Number.NaN,
   Number.POSITIVE_INFINITY,
-  // A whole number that JSON cannot carry without confusing it with its neighbours.
+  // Not a safe integer: `JSON.parse` cannot distinguish it from its neighbours.
   Number.MAX_SAFE_INTEGER + 1,
   [],
   ["1"],
   {},
   { toString: "1" }
-])("[MSG-03] [MSG-04] %j is no request id", (value) => {
+])("[MSG-03] [MSG-04] %j is not a request id", (value) => {
   assert.isFalse(RequestId.isRequestId(value))
   assert.isFalse(isDecoded(value))
 })
 
-it.prop("[MSG-03] what the schema generates is a request id on the other side, of the same type", [
+it.prop("[MSG-03] a generated id is a request id of the same type after JSON", [
   RequestId.RequestId
 ], ([id]) => {
   const received = overTheWire(id)
@@ -53,9 +53,9 @@ it.each([
   ["é", 2048],
   ["中", 1365],
   ["😀", 1024],
-  // Half of a pair goes out as a replacement character.
+  // A lone surrogate is sent as a replacement character.
   ["\uD800", 1365]
-])("%j is too long once it comes to more than 4,096 bytes", (character, most) => {
+])("repeated %j is too long above 4,096 bytes", (character, most) => {
   assert.isFalse(RequestId.isTooLong(character.repeat(most)))
   assert.isTrue(RequestId.isTooLong(character.repeat(most + 1)))
 })
@@ -63,7 +63,7 @@ it.each([
 it("no number is too long", () => assert.isFalse(RequestId.isTooLong(Number.MAX_SAFE_INTEGER)))
 
 it.prop(
-  "an id is too long if its bytes of UTF-8 are more than 4,096",
+  "an id is too long exactly if it has more than 4,096 bytes of UTF-8",
   [
     Schema.Array(Schema.String).check(Schema.isMinLength(1)),
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 }))
@@ -75,7 +75,7 @@ it.prop(
   { arbitrary: { runs: 300 } }
 )
 
-it("[MSG-03] law 3: the ids 1 and \"1\" are two keys of the map that matches responses", () => {
+it("[MSG-03] law 3: the ids 1 and \"1\" are different keys of the map that matches responses", () => {
   const pending = HashMap.make([1, "number"], ["1", "string"])
   assert.strictEqual(HashMap.size(pending), 2)
   assert.deepStrictEqual(HashMap.get(pending, 1), Option.some("number"))

@@ -4,7 +4,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { assertAccepted, strictly } from "./official.ts"
 import { assertInSchema, problemIn } from "./officialSchemas.ts"
-import { inForm, words } from "./RevisionProjection/example.ts"
+import { inForm, textBlock } from "./RevisionProjection/example.ts"
 import { misreadBy, unknownTo } from "./revisions.ts"
 import { type Part, parts } from "./table.ts"
 import { frozen, inheritedNames, isMembers } from "./wire.ts"
@@ -17,14 +17,14 @@ const revisions = Revision.supported
 const projections: ReadonlyArray<RevisionProjection.Projection> = ["tolerant", "strict"]
 
 // =====================================================================================================================
-// What a revision cannot say in any way
+// Messages without a form in an older revision
 // =====================================================================================================================
 
 const membersOf = (value: unknown): { readonly [name: string]: unknown } => isMembers(value) ? value : {}
 
 /**
- * Has this a form in every revision that has its method? A question by page and a field of several choices have none
- * before 2025-11-25; nor has the answer to such a field, nor the cancellation of a task.
+ * Returns whether this has a form in every revision that has its method. Before 2025-11-25, URL elicitation and a field
+ * with several values have none, nor do the result of such a field and the cancellation of a task.
  */
 const hasForm = ({ method, part }: Part, value: unknown): boolean => {
   if (method === "notifications/cancelled") return membersOf(value)["requestId"] !== undefined
@@ -48,7 +48,7 @@ describe.each(parts)("$label", (row) => {
   const received = Arbitrary.map(strictly(codec), frozen)
   const older = revisions.filter((revision) => Revision.isAtLeast(revision, since))
 
-  it.prop("[INIT-13] is the same in the newest revision", [received], ([value]) => {
+  it.prop("[INIT-13] is unchanged in the newest revision", [received], ([value]) => {
     for (const projection of projections) {
       assert.strictEqual(downgrade(method, part, Revision.latest, value, projection), value)
     }
@@ -58,10 +58,11 @@ describe.each(parts)("$label", (row) => {
   for (const revision of older) {
     for (const projection of projections) {
       it.prop(
-        `[INIT-12] [INIT-13] (${projection}) fits ${revision}, is altered no more than once, and is copied only if it changes`,
+        `[INIT-12] [INIT-13] (${projection}) is valid in ${revision}, a second downgrade changes nothing, and only a` +
+          " changed value is copied",
         [received],
         ([value]) => {
-          // The value is frozen: an alteration in place would throw.
+          // The value is frozen: a modification in place would throw.
           const projected = downgrade(method, part, revision, value, projection)
           if (projected !== value) assert.notDeepEqual(projected, value)
           assert.strictEqual(downgrade(method, part, revision, projected, projection), projected)
@@ -77,16 +78,21 @@ describe.each(parts)("$label", (row) => {
       )
     }
 
-    it.prop(`[INIT-12] in ${revision} the tolerant form has all that the strict form has`, [received], ([value]) => {
-      const tolerant = downgrade(method, part, revision, value)
-      assert.deepStrictEqual(
-        downgrade(method, part, revision, tolerant, "strict"),
-        downgrade(method, part, revision, value, "strict")
-      )
-    }, runs)
+    it.prop(
+      `[INIT-12] in ${revision} the strict form of the tolerant form is the strict form`,
+      [received],
+      ([value]) => {
+        const tolerant = downgrade(method, part, revision, value)
+        assert.deepStrictEqual(
+          downgrade(method, part, revision, tolerant, "strict"),
+          downgrade(method, part, revision, value, "strict")
+        )
+      },
+      runs
+    )
   }
 
-  it.prop("[INIT-12] [INIT-13] comes to the same by one step back or by several", [received], ([value]) => {
+  it.prop("[INIT-12] [INIT-13] one downgrade has the result of several single steps", [received], ([value]) => {
     for (const projection of projections) {
       let stepwise = value
       for (const revision of revisions.toReversed()) {
@@ -98,24 +104,24 @@ describe.each(parts)("$label", (row) => {
 })
 
 // =====================================================================================================================
-// What has no form in an older revision
+// Elicitation without a form in an older revision
 // =====================================================================================================================
 
-const page = { mode: "url", message: "m", url: "https://example.com", elicitationId: "1", task: {} }
-const choices = { type: "array", items: { type: "string", enum: ["a"] }, default: ["a"] }
+const urlElicitation = { mode: "url", message: "m", url: "https://example.com", elicitationId: "1", task: {} }
+const severalValues = { type: "array", items: { type: "string", enum: ["a"] }, default: ["a"] }
 
 const formless: ReadonlyArray<readonly [string, Side, unknown]> = [
-  ["[ELI-10] a question by page", "params", page],
-  ["a field of several choices", "params", inForm(choices)],
+  ["[ELI-10] URL elicitation", "params", urlElicitation],
+  ["a field with several values", "params", inForm(severalValues)],
   [
-    "a field of several titled choices",
+    "a field with several titled values",
     "params",
     inForm({ type: "array", items: { anyOf: [{ const: "a", title: "A" }] } })
   ],
-  ["the answer to a field of several choices", "result", { action: "accept", content: { first: ["a"] } }]
+  ["the result of a field with several values", "result", { action: "accept", content: { first: ["a"] } }]
 ]
 
-it.each(formless)("%s is left as it is, so that nothing else is read in it", (_, part, value) => {
+it.each(formless)("%s is unchanged, so that no older receiver misreads it", (_, part, value) => {
   for (const revision of revisions) {
     for (const projection of projections) {
       assert.strictEqual(downgrade("elicitation/create", part, revision, value, projection), value)
@@ -125,11 +131,11 @@ it.each(formless)("%s is left as it is, so that nothing else is read in it", (_,
 })
 
 // =====================================================================================================================
-// Names and values nobody expects
+// Unexpected names and values
 // =====================================================================================================================
 
-describe.each([...inheritedNames, "acme/echo", "tools/call params"])("the method %j, which is in no table,", (name) => {
-  it("has no differences", () => {
+describe.each([...inheritedNames, "acme/echo", "tools/call params"])("the unknown method %j", (name) => {
+  it("is never converted", () => {
     const value = { content: [], structuredContent: {}, title: "", _meta: {} }
     for (const revision of revisions) {
       assert.strictEqual(downgrade(name, "params", revision, value), value)
@@ -138,7 +144,7 @@ describe.each([...inheritedNames, "acme/echo", "tools/call params"])("the method
   })
 })
 
-it.each(inheritedNames)("members named %j pass", (name) => {
+it.each(inheritedNames)("members named %j are kept", (name) => {
   const received: unknown = JSON.parse(
     `{"content":[{"type":"text","text":"","_meta":{}}],"structuredContent":{},${JSON.stringify(name)}:{"a":1}}`
   )
@@ -148,7 +154,7 @@ it.each(inheritedNames)("members named %j pass", (name) => {
   assert.strictEqual(Object.getPrototypeOf(projected), Object.prototype)
 })
 
-it.each(inheritedNames)("a field named %j is a field", (name) => {
+it.each(inheritedNames)("a form field named %j is converted", (name) => {
   const form = (field: string): unknown =>
     JSON.parse(`{"message":"","requestedSchema":{"type":"object","properties":{${JSON.stringify(name)}:${field}}}}`)
   const projected = downgrade(
@@ -164,12 +170,15 @@ it.each(inheritedNames)("a field named %j is a field", (name) => {
 const cycle: { [name: string]: unknown } = {}
 cycle["self"] = cycle
 
-it.each([["a cycle", cycle], ["a big integer", { n: 1n }]])("%s in what becomes text does not throw", (_, value) => {
-  const result = downgrade("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
-  assert.deepStrictEqual<unknown>(result, { content: [words("[no JSON]")] })
-})
+it.each([["a cycle", cycle], ["a big integer", { n: 1n }]])(
+  "%s in content that becomes text does not throw",
+  (_, value) => {
+    const result = downgrade("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
+    assert.deepStrictEqual<unknown>(result, { content: [textBlock("[not representable as JSON]")] })
+  }
+)
 
-it.prop("whatever the value is, fitting it does not throw", [Arbitrary.schema(Schema.Unknown)], ([value]) => {
+it.prop("no value makes downgrade throw", [Arbitrary.schema(Schema.Unknown)], ([value]) => {
   for (const { method, part } of parts) {
     for (const revision of revisions) {
       for (const projection of projections) {
@@ -183,7 +192,7 @@ it.prop("whatever the value is, fitting it does not throw", [Arbitrary.schema(Sc
   }
 }, { arbitrary: { runs: 30 } })
 
-it("[INIT-13] the member lists judge: what a revision does not have is found", () => {
+it("[INIT-13] the member lists find members that a revision does not have", () => {
   const result = { content: [{ type: "audio", data: "", mimeType: "" }], structuredContent: {}, acme: 1 }
   assert.deepStrictEqual(unknownTo("2024-11-05", "tools/call", "result", result), [
     "result.content[0] is of an unknown kind",
@@ -193,7 +202,7 @@ it("[INIT-13] the member lists judge: what a revision does not have is found", (
   assert.isNotEmpty(unknownTo("2025-11-25", "acme/echo", "params", {}))
 })
 
-it("[INIT-13] the member lists judge: what a reader of a revision would misread is found, and what it skips is not", () => {
+it("[INIT-13] the member lists find members that an older reader would misread, and not those that it skips", () => {
   const result = { content: [{ type: "audio", data: "", mimeType: "" }], structuredContent: {}, acme: 1 }
   assert.deepStrictEqual(misreadBy("2024-11-05", "tools/call", "result", result), [
     "result.content[0] is of an unknown kind"

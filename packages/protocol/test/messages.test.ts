@@ -20,7 +20,7 @@ import * as Schema from "effect/Schema"
 import { parts } from "./table.ts"
 import { notObjects, overTheWire } from "./wire.ts"
 
-/** Every schema of the method table, under the name of what it describes, and the one that stands beside it. */
+/** Every schema of the method table, and the result of a request that became a task. */
 const codecs: ReadonlyArray<readonly [string, Schema.Codec<unknown>]> = [
   ...parts.map(({ codec, label }) => [label, codec] as const),
   ["result of a request that became a task", Task.CreateTaskResult]
@@ -29,7 +29,7 @@ const codecs: ReadonlyArray<readonly [string, Schema.Codec<unknown>]> = [
 const info = { name: "peer", version: "1" }
 const tool = { name: "add", inputSchema: { type: "object" } }
 const text = { type: "text", text: "" }
-const page = { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" }
+const urlElicitation = { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" }
 const task = {
   taskId: "1",
   status: "working",
@@ -38,7 +38,7 @@ const task = {
   ttl: null
 }
 
-/** What each schema asks for at the least. */
+/** The minimal value of each schema. */
 const minimal: ReadonlyMap<Schema.Codec<unknown>, object> = new Map<Schema.Codec<unknown>, object>([
   [Initialize.InitializeParams, { protocolVersion: Revision.latest, capabilities: {}, clientInfo: info }],
   [Initialize.InitializeResult, { protocolVersion: Revision.latest, capabilities: {}, serverInfo: info }],
@@ -81,20 +81,20 @@ const minimal: ReadonlyMap<Schema.Codec<unknown>, object> = new Map<Schema.Codec
 
 describe.each(codecs)("%s", (_, codec) => {
   const decode = Schema.decodeUnknownSync(codec)
-  const isFit = Schema.is(codec)
+  const isValid = Schema.is(codec)
 
-  it.prop("[MSG-01] what is sent is understood on the other side, and nothing of it is lost", [codec], ([sent]) => {
+  it.prop("[MSG-01] the peer decodes a sent value without loss", [codec], ([sent]) => {
     const received = overTheWire(sent)
     assert.deepStrictEqual(decode(received), received)
   }, { arbitrary: { runs: 60 } })
 
-  it.prop("[MSG-01] members that are not known are no reason to refuse a message", [codec], ([sent]) => {
-    assert.isTrue(isFit({ ...Object(overTheWire(sent)), "acme.example/extra": { deep: [null] } }))
+  it.prop("[MSG-01] unknown members are accepted", [codec], ([sent]) => {
+    assert.isTrue(isValid({ ...Object(overTheWire(sent)), "acme.example/extra": { deep: [null] } }))
   }, { arbitrary: { runs: 30 } })
 
-  it.each(notObjects)("[MSG-01] %j is refused", (value) => assert.isFalse(isFit(value)))
+  it.each(notObjects)("[MSG-01] %j is rejected", (value) => assert.isFalse(isValid(value)))
 
-  it.prop("[MSG-28] nothing is assumed of what stands in _meta, not even under the reserved keys", [
+  it.prop("[MSG-28] _meta may have any members, even with reserved keys", [
     Schema.Literals([
       "io.modelcontextprotocol/acme",
       "modelcontextprotocol.io/",
@@ -104,25 +104,25 @@ describe.each(codecs)("%s", (_, codec) => {
     ]),
     Schema.Unknown
   ], ([key, value]) => {
-    assert.isTrue(isFit({ ...minimal.get(codec), _meta: { [key]: value } }))
+    assert.isTrue(isValid({ ...minimal.get(codec), _meta: { [key]: value } }))
   }, { arbitrary: { runs: 50 } })
 
-  it.each(notObjects)("[MSG-01] %j is refused as _meta", (value) => {
-    assert.isFalse(isFit({ ...minimal.get(codec), _meta: value }))
+  it.each(notObjects)("[MSG-01] %j is rejected as _meta", (value) => {
+    assert.isFalse(isValid({ ...minimal.get(codec), _meta: value }))
   })
 
-  it("the smallest message of its kind is understood", () => assert.isTrue(isFit(minimal.get(codec))))
+  it("the minimal value is accepted", () => assert.isTrue(isValid(minimal.get(codec))))
 })
 
-/** The smallest message of a kind with some of its members changed; `undefined` takes one away. */
+/** Returns the minimal value of a schema with some members changed. `undefined` removes a member. */
 const changed = (codec: Schema.Codec<unknown>, change: { readonly [name: string]: unknown }): object =>
   Object.fromEntries(Object.entries({ ...minimal.get(codec), ...change }).filter(([, value]) => value !== undefined))
 
 type Change = { readonly [name: string]: unknown }
 
-/** Changes that turn the smallest message of a kind into none. */
-const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, ReadonlyArray<Change>]> = [
-  ["[INIT-02] initialize is refused", Initialize.InitializeParams, [
+/** Changes that make the minimal value of a schema invalid. */
+const invalid: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, ReadonlyArray<Change>]> = [
+  ["[INIT-02] InitializeParams", Initialize.InitializeParams, [
     { protocolVersion: undefined },
     { protocolVersion: null },
     { protocolVersion: 20251125 },
@@ -149,7 +149,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { clientInfo: { ...info, icons: [{}] } },
     { clientInfo: { ...info, icons: [{ src: "a.png", theme: "blue" }] } }
   ]],
-  ["[INIT-07] an answer to initialize is refused", Initialize.InitializeResult, [
+  ["[INIT-07] InitializeResult", Initialize.InitializeResult, [
     { protocolVersion: undefined },
     { protocolVersion: 20251125 },
     { capabilities: undefined },
@@ -166,14 +166,14 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { instructions: null },
     { instructions: ["use", "it"] }
   ]],
-  ["[PRG-01] a request for progress is refused", Meta.RequestParams, [
+  ["[PRG-01] RequestParams", Meta.RequestParams, [
     { _meta: { progressToken: null } },
     { _meta: { progressToken: 1.5 } },
     { _meta: { progressToken: true } },
     { _meta: { progressToken: {} } },
     { _meta: { progressToken: ["1"] } }
   ]],
-  ["[PRG-01] progress is refused", Progress.ProgressParams, [
+  ["[PRG-01] ProgressParams", Progress.ProgressParams, [
     { progressToken: undefined },
     { progressToken: null },
     { progressToken: 0.5 },
@@ -188,7 +188,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { message: 1 },
     { message: null }
   ]],
-  ["[CAN-09] [MSG-03] [MSG-04] a cancellation is refused", Cancelled.CancelledParams, [
+  ["[CAN-09] [MSG-03] [MSG-04] CancelledParams", Cancelled.CancelledParams, [
     { requestId: null },
     { requestId: 1.5 },
     { requestId: true },
@@ -197,12 +197,12 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { reason: null },
     { reason: 1 }
   ]],
-  ["[PAG-02] a request for a page is refused", Pagination.ListParams, [
+  ["[PAG-02] ListParams", Pagination.ListParams, [
     { cursor: null },
     { cursor: 2 },
-    { cursor: { page: 2 } }
+    { cursor: { urlElicitation: 2 } }
   ]],
-  ["[TOOL-06] a list of tools is refused", Tool.ListToolsResult, [
+  ["[TOOL-06] ListToolsResult", Tool.ListToolsResult, [
     { tools: undefined },
     { tools: null },
     { tools: {} },
@@ -224,7 +224,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { nextCursor: null },
     { nextCursor: 2 }
   ]],
-  ["a call of a tool is refused", Tool.CallToolParams, [
+  ["CallToolParams", Tool.CallToolParams, [
     { name: undefined },
     { name: null },
     { name: 1 },
@@ -235,7 +235,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { task: true },
     { task: { ttl: "60000" } }
   ]],
-  ["the result of a tool is refused", Tool.CallToolResult, [
+  ["CallToolResult", Tool.CallToolResult, [
     { content: undefined },
     { content: null },
     { content: {} },
@@ -260,7 +260,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { isError: null },
     { isError: "yes" }
   ]],
-  ["[LOG-04] a log message is refused", Logging.LogMessageParams, [
+  ["[LOG-04] LogMessageParams", Logging.LogMessageParams, [
     { level: undefined },
     { level: "warn" },
     { level: "INFO" },
@@ -269,25 +269,25 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { logger: null },
     { logger: 1 }
   ]],
-  ["[LOG-04] a request for a level is refused", Logging.SetLevelParams, [
+  ["[LOG-04] SetLevelParams", Logging.SetLevelParams, [
     { level: undefined },
     { level: null },
     { level: "warn" },
     { level: "" },
     { level: 4 }
   ]],
-  ["the name of a resource is refused", Resource.ResourceParams, [
+  ["ResourceParams", Resource.ResourceParams, [
     { uri: undefined },
     { uri: null },
     { uri: 1 },
     { uri: ["file:///a"] }
   ]],
-  ["news of a resource is refused", Resource.ResourceUpdatedParams, [
+  ["ResourceUpdatedParams", Resource.ResourceUpdatedParams, [
     { uri: undefined },
     { uri: null },
     { uri: 1 }
   ]],
-  ["a list of resources is refused", Resource.ListResourcesResult, [
+  ["ListResourcesResult", Resource.ListResourcesResult, [
     { resources: undefined },
     { resources: {} },
     { resources: [{ name: "a" }] },
@@ -297,13 +297,13 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { resources: [{ uri: "file:///a", name: "a", annotations: { audience: "user" } }] },
     { nextCursor: 2 }
   ]],
-  ["a list of resource templates is refused", Resource.ListResourceTemplatesResult, [
+  ["ListResourceTemplatesResult", Resource.ListResourceTemplatesResult, [
     { resourceTemplates: undefined },
     { resourceTemplates: [{ name: "a", uri: "file:///a" }] },
     { resourceTemplates: [{ uriTemplate: "file:///{path}" }] },
     { resourceTemplates: [{ uriTemplate: "file:///{path}", name: "a", icons: [{ src: 1 }] }] }
   ]],
-  ["what was read is refused", Resource.ReadResourceResult, [
+  ["ReadResourceResult", Resource.ReadResourceResult, [
     { contents: undefined },
     { contents: {} },
     { contents: [{ uri: "file:///a" }] },
@@ -312,21 +312,21 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { contents: [{ uri: "file:///a", blob: [0, 1] }] },
     { contents: [{ uri: "file:///a", text: "", mimeType: 1 }] }
   ]],
-  ["a list of prompts is refused", Prompt.ListPromptsResult, [
+  ["ListPromptsResult", Prompt.ListPromptsResult, [
     { prompts: undefined },
     { prompts: [{}] },
     { prompts: [{ name: "review", arguments: {} }] },
     { prompts: [{ name: "review", arguments: [{}] }] },
     { prompts: [{ name: "review", arguments: [{ name: "language", required: "yes" }] }] }
   ]],
-  ["a request for a prompt is refused", Prompt.GetPromptParams, [
+  ["GetPromptParams", Prompt.GetPromptParams, [
     { name: undefined },
     { name: 1 },
     { arguments: [] },
     { arguments: { language: 1 } },
     { arguments: { language: null } }
   ]],
-  ["a prompt is refused", Prompt.GetPromptResult, [
+  ["GetPromptResult", Prompt.GetPromptResult, [
     { messages: undefined },
     { messages: [{ role: "user" }] },
     { messages: [{ role: "system", content: text }] },
@@ -335,7 +335,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { messages: [{ role: "user", content: { type: "tool_use", id: "1", name: "add", input: {} } }] },
     { description: null }
   ]],
-  ["[CMP-03] a request for completion is refused", Completion.CompleteParams, [
+  ["[CMP-03] CompleteParams", Completion.CompleteParams, [
     { ref: undefined },
     { ref: {} },
     { ref: { type: "ref/prompt" } },
@@ -347,7 +347,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { context: { arguments: { language: 1 } } },
     { context: null }
   ]],
-  ["[CMP-02] a completion is refused", Completion.CompleteResult, [
+  ["[CMP-02] CompleteResult", Completion.CompleteResult, [
     { completion: undefined },
     { completion: {} },
     { completion: { values: "a" } },
@@ -356,7 +356,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { completion: { values: [], total: "many" } },
     { completion: { values: [], hasMore: 1 } }
   ]],
-  ["a request for a message is refused", Sampling.CreateMessageParams, [
+  ["CreateMessageParams", Sampling.CreateMessageParams, [
     { messages: undefined },
     { messages: {} },
     { messages: [{ role: "user" }] },
@@ -378,7 +378,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { toolChoice: { mode: "any" } },
     { task: { ttl: null } }
   ]],
-  ["the message of a model is refused", Sampling.CreateMessageResult, [
+  ["CreateMessageResult", Sampling.CreateMessageResult, [
     { role: undefined },
     { role: "model" },
     { content: undefined },
@@ -387,7 +387,7 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { model: undefined },
     { stopReason: null }
   ]],
-  ["[ELI-10] a question is refused", Elicitation.ElicitParams, [
+  ["[ELI-10] ElicitParams", Elicitation.ElicitParams, [
     { message: undefined },
     { requestedSchema: undefined },
     { requestedSchema: { type: "object" } },
@@ -399,16 +399,16 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { requestedSchema: { type: "object", properties: { name: { type: "array", items: { type: "string" } } } } },
     { requestedSchema: { type: "object", properties: {}, required: "name" } },
     { mode: "url" },
-    { ...page, url: undefined },
-    { ...page, url: "" },
-    { ...page, url: "sign-in" },
-    { ...page, url: "//example.com/sign-in" },
-    { ...page, url: "https://example.com/sign in" },
-    { ...page, url: "1https://example.com" },
-    { ...page, elicitationId: undefined },
-    { ...page, mode: "page" }
+    { ...urlElicitation, url: undefined },
+    { ...urlElicitation, url: "" },
+    { ...urlElicitation, url: "sign-in" },
+    { ...urlElicitation, url: "//example.com/sign-in" },
+    { ...urlElicitation, url: "https://example.com/sign in" },
+    { ...urlElicitation, url: "1https://example.com" },
+    { ...urlElicitation, elicitationId: undefined },
+    { ...urlElicitation, mode: "urlElicitation" }
   ]],
-  ["[ELI-09] the answer of a user is refused", Elicitation.ElicitResult, [
+  ["[ELI-09] ElicitResult", Elicitation.ElicitResult, [
     { action: undefined },
     { action: "yes" },
     { content: [] },
@@ -416,12 +416,12 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { content: { name: {} } },
     { content: { names: [1] } }
   ]],
-  ["[ELI-12] news of a question is refused", Elicitation.ElicitationCompleteParams, [
+  ["[ELI-12] ElicitationCompleteParams", Elicitation.ElicitationCompleteParams, [
     { elicitationId: undefined },
     { elicitationId: null },
     { elicitationId: 1 }
   ]],
-  ["[ROOT-03] a list of roots is refused", Roots.ListRootsResult, [
+  ["[ROOT-03] ListRootsResult", Roots.ListRootsResult, [
     { roots: undefined },
     { roots: {} },
     { roots: [{}] },
@@ -430,12 +430,12 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { roots: [{ uri: "file:/home" }] },
     { roots: [{ uri: "file:///home", name: 1 }] }
   ]],
-  ["the name of a task is refused", Task.TaskParams, [
+  ["TaskParams", Task.TaskParams, [
     { taskId: undefined },
     { taskId: null },
     { taskId: 1 }
   ]],
-  ["a task is refused", Task.TaskResult, [
+  ["TaskResult", Task.TaskResult, [
     { taskId: undefined },
     { taskId: 1 },
     { status: undefined },
@@ -448,20 +448,20 @@ const wrong: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readonly
     { ttl: "60000" },
     { pollInterval: null }
   ]],
-  ["a list of tasks is refused", Task.ListTasksResult, [
+  ["ListTasksResult", Task.ListTasksResult, [
     { tasks: undefined },
     { tasks: [{}] },
     { tasks: [{ ...task, ttl: undefined }] },
     { nextCursor: 2 }
   ]],
-  ["the answer to a request that became a task is refused", Task.CreateTaskResult, [
+  ["CreateTaskResult", Task.CreateTaskResult, [
     { task: undefined },
     { task: {} },
     { task: { ...task, status: "done" } }
   ]]
 ]
 
-describe.each(wrong)("%s that says", (_, codec, changes) => {
+describe.each(invalid)("%s rejects", (_, codec, changes) => {
   it.each(
     changes.map((change) =>
       [JSON.stringify(change, (_, value) => value === undefined ? "(absent)" : value), change] as const
@@ -472,7 +472,7 @@ describe.each(wrong)("%s that says", (_, codec, changes) => {
   )
 })
 
-it("[LOG-04] the levels are those of syslog, mildest first", () => {
+it("[LOG-04] the levels are those of syslog, in order of severity", () => {
   assert.deepStrictEqual([...Logging.levels], [
     "debug",
     "info",
@@ -485,37 +485,37 @@ it("[LOG-04] the levels are those of syslog, mildest first", () => {
   ])
 })
 
-it("[CAN-05] [CAN-09] a cancellation may leave out the id, from which nothing follows", () => {
+it("[CAN-05] [CAN-09] a cancellation without a request id is valid", () => {
   assert.isTrue(Schema.is(Cancelled.CancelledParams)({ reason: "task" }))
 })
 
-it("[PAG-02] [PAG-04] an empty cursor is a cursor", () => {
+it("[PAG-02] [PAG-04] an empty cursor is valid", () => {
   assert.isTrue(Schema.is(Pagination.ListParams)({ cursor: "" }))
   assert.isTrue(Schema.is(Tool.ListToolsResult)({ tools: [], nextCursor: "" }))
 })
 
-it("[CMP-02] a completion may hold a hundred values", () => {
+it("[CMP-02] a completion with 100 values is valid", () => {
   const values = Array.from({ length: Completion.maximumValues }, String)
   assert.isTrue(Schema.is(Completion.CompleteResult)({ completion: { values, total: 1000, hasMore: true } }))
 })
 
-it("what a task has come to may be any result", () => {
+it("the payload of a task may be any result", () => {
   for (const result of [{}, { content: [text] }, { role: "user", _meta: {} }, { "": null }]) {
     assert.isTrue(Schema.is(Task.TaskPayload)(result))
   }
 })
 
-describe("[ELI-04] [ELI-10] a question is either of its kinds", () => {
+describe("[ELI-04] [ELI-10] ElicitParams accepts", () => {
   const fields: ReadonlyArray<readonly [string, object]> = [
-    ["text", { type: "string", minLength: 1, maxLength: 9, format: "email", default: "" }],
+    ["string", { type: "string", minLength: 1, maxLength: 9, format: "email", default: "" }],
     ["number", { type: "number", minimum: 0, maximum: 1, default: 0.5 }],
     ["whole number", { type: "integer", title: "Age", description: "in years" }],
-    ["yes or no", { type: "boolean", default: false }],
-    ["choice", { type: "string", enum: ["a", "b"], default: "a" }],
-    ["choice with names beside it", { type: "string", enum: ["a"], enumNames: ["A"] }],
-    ["titled choice", { type: "string", oneOf: [{ const: "a", title: "A" }] }],
-    ["choices", { type: "array", minItems: 1, items: { type: "string", enum: ["a"] }, default: ["a"] }],
-    ["titled choices", { type: "array", maxItems: 2, items: { anyOf: [{ const: "a", title: "A" }] } }]
+    ["boolean", { type: "boolean", default: false }],
+    ["single choice", { type: "string", enum: ["a", "b"], default: "a" }],
+    ["single choice with enumNames", { type: "string", enum: ["a"], enumNames: ["A"] }],
+    ["titled single choice", { type: "string", oneOf: [{ const: "a", title: "A" }] }],
+    ["multiple choice", { type: "array", minItems: 1, items: { type: "string", enum: ["a"] }, default: ["a"] }],
+    ["titled multiple choice", { type: "array", maxItems: 2, items: { anyOf: [{ const: "a", title: "A" }] } }]
   ]
 
   it.each(fields)("a form with a field for a %s", (_, field) => {
@@ -523,18 +523,18 @@ describe("[ELI-04] [ELI-10] a question is either of its kinds", () => {
     for (const mode of [{}, { mode: "form" }]) {
       const params = { ...mode, message: "", requestedSchema }
       assert.isTrue(Schema.is(Elicitation.FormParams)(params))
-      // Nothing of the field is lost to a kind that resembles it.
+      // Decoding keeps all members, although several kinds of field match.
       assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(Elicitation.ElicitParams)(params), params)
     }
   })
 
-  it("a page", () => {
-    assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(Elicitation.ElicitParams)(page), page)
-    assert.isFalse(Schema.is(Elicitation.FormParams)(page))
+  it("URL elicitation", () => {
+    assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(Elicitation.ElicitParams)(urlElicitation), urlElicitation)
+    assert.isFalse(Schema.is(Elicitation.FormParams)(urlElicitation))
   })
 })
 
-it("data of a log message may be any JSON value, null and false included", () => {
+it("the data of a log message may be any JSON value, including null and false", () => {
   for (const data of [null, false, 0, "", [], {}]) {
     assert.isTrue(Schema.is(Logging.LogMessageParams)({ level: "info", data }))
   }

@@ -1,10 +1,10 @@
 /**
- * What this library generates, judged by the validators of both official packages.
+ * Checks generated values against the validators of both official packages.
  */
 import { Elicitation, JsonRpc, McpError, Task } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { assertAccepted, assertRefused, assertTaken, strictly } from "./official.ts"
+import { assertAccepted, assertEnvelope, assertRejected, strictly } from "./official.ts"
 import { problemIn } from "./officialSchemas.ts"
 import { notificationParts, requestParts } from "./table.ts"
 import { isMembers, overTheWire } from "./wire.ts"
@@ -16,11 +16,11 @@ const members = (value: unknown): { readonly [name: string]: unknown } => isMemb
 
 describe.each(requestParts)("$label", ({ codec, method, part }) => {
   it.prop(
-    "[MSG-01] [MSG-03] [MSG-07] [MSG-08] both official packages take it",
+    "[MSG-01] [MSG-03] [MSG-07] [MSG-08] both official packages accept it",
     [Id, strictly(codec)],
     ([id, value]) => {
-      if (part === "params") assertTaken("request", overTheWire(JsonRpc.request(id, method, members(value))))
-      else assertTaken("success", overTheWire(JsonRpc.success(id, value)))
+      if (part === "params") assertEnvelope("request", overTheWire(JsonRpc.request(id, method, members(value))))
+      else assertEnvelope("success", overTheWire(JsonRpc.success(id, value)))
       assertAccepted(method, part, value)
     },
     runs
@@ -28,46 +28,46 @@ describe.each(requestParts)("$label", ({ codec, method, part }) => {
 })
 
 describe.each(notificationParts)("$label", ({ codec, method, part }) => {
-  it.prop("[MSG-01] [MSG-11] both official packages take it", [strictly(codec)], ([value]) => {
-    assertTaken("notification", overTheWire(JsonRpc.notification(method, members(value))))
+  it.prop("[MSG-01] [MSG-11] both official packages accept it", [strictly(codec)], ([value]) => {
+    assertEnvelope("notification", overTheWire(JsonRpc.notification(method, members(value))))
     assertAccepted(method, part, value)
   }, runs)
 })
 
-it.prop("both official packages take the answer to a request that became a task", [
+it.prop("both official packages accept the result of a request that became a task", [
   strictly(Task.CreateTaskResult)
 ], ([value]) => {
-  assertTaken("createdTask", value)
+  assertEnvelope("createdTask", value)
 }, runs)
 
-it.prop("[ELI-14] both official packages take the pages that an error asks to be visited", [
+it.prop("[ELI-14] both official packages accept the URL elicitations of an error", [
   strictly(Elicitation.UrlParams)
 ], ([value]) => {
-  assertTaken("pageRequired", value)
+  assertEnvelope("urlElicitation", value)
 }, runs)
 
-it.prop("[MSG-08] [MSG-09] [MSG-10] both official packages take an error, with an id or without one", {
+it.prop("[MSG-08] [MSG-09] [MSG-10] both official packages accept an error with or without an id", {
   id: Schema.Union([Schema.String, Schema.Int, Schema.Undefined]),
   code: Schema.Int,
   message: Schema.String,
   data: Schema.Unknown
 }, ({ code, data, id, message }) => {
   const failure = JsonRpc.failure(id, new McpError.McpError({ code, message, data }))
-  assertTaken("failure", overTheWire(failure))
+  assertEnvelope("failure", overTheWire(failure))
 }, runs)
 
-it("the schemas of the specification judge: what a revision rejects is rejected", () => {
-  const sound = { content: [{ type: "audio", data: "", mimeType: "audio/wav" }] }
-  assert.isDefined(problemIn("2024-11-05", "tools/call", "result", sound))
-  assert.isUndefined(problemIn("2025-03-26", "tools/call", "result", sound))
+it("the schemas of the specification reject values that are invalid in a revision", () => {
+  const result = { content: [{ type: "audio", data: "", mimeType: "audio/wav" }] }
+  assert.isDefined(problemIn("2024-11-05", "tools/call", "result", result))
+  assert.isUndefined(problemIn("2025-03-26", "tools/call", "result", result))
   assert.isDefined(problemIn("2025-11-25", "initialize", "params", {}))
   assert.isDefined(problemIn("2025-06-18", "tasks/get", "params", { taskId: "1" }))
 })
 
-it("the validators judge: what is wrong is refused", () => {
-  assertRefused("initialize", "params", {})
-  assertRefused("tools/call", "result", { content: [{ type: "image", data: "%", mimeType: "" }] })
-  assertRefused("notifications/message", "params", undefined)
-  assertRefused("tasks/get", "result", { taskId: "1" })
+it("the official validators reject invalid values", () => {
+  assertRejected("initialize", "params", {})
+  assertRejected("tools/call", "result", { content: [{ type: "image", data: "%", mimeType: "" }] })
+  assertRejected("notifications/message", "params", undefined)
+  assertRejected("tasks/get", "result", { taskId: "1" })
   assert.throws(() => assertAccepted("acme/echo", "params", {}))
 })

@@ -9,7 +9,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
 import { isMembers, overTheWire } from "./wire.ts"
 
-/** Says what is wrong with a value, or nothing. */
+/** Returns the problem of a value, or `undefined`. */
 export type Validator = (value: unknown) => string | undefined
 
 interface Zod {
@@ -23,7 +23,7 @@ const second = (name: Second.SpecTypeName): Validator => (value) => {
   return issues === undefined ? undefined : JSON.stringify(issues)
 }
 
-/** The first and the second official package, each on its own, and the name that the specification has for the type. */
+/** The validators of both official packages for one type, and the name of the type in the specification. */
 interface Packages {
   readonly validators: readonly [first: Validator, second: Validator]
   readonly name: Second.SpecTypeName
@@ -156,7 +156,7 @@ const envelopes = {
   success: both(First.JSONRPCResultResponseSchema, "JSONRPCResultResponse"),
   failure: both(First.JSONRPCErrorResponseSchema, "JSONRPCErrorResponse"),
   createdTask: both(First.CreateTaskResultSchema, "CreateTaskResult"),
-  pageRequired: both(First.ElicitRequestURLParamsSchema, "ElicitRequestURLParams")
+  urlElicitation: both(First.ElicitRequestURLParamsSchema, "ElicitRequestURLParams")
 }
 
 const assertNone = (packages: Packages | undefined, value: unknown): void => {
@@ -164,37 +164,37 @@ const assertNone = (packages: Packages | undefined, value: unknown): void => {
   for (const validate of packages?.validators ?? []) assert.strictEqual(validate(value), undefined)
 }
 
-/** Do both packages take the params or the result of a method? Params are put into a message, as they expect it. */
+/** Asserts that both packages accept the params or the result of a method. They validate params inside a message. */
 export const assertAccepted = (method: string, part: "params" | "result", value: unknown): void =>
   assertNone(byMethod[method]?.[part], part === "params" ? { method, params: value } : value)
 
 /**
- * The name of the params or the result of a method in the specification's schema: that of the whole request for params.
+ * Returns the name of the definition in the specification's schema: that of the result, or for params that of the whole
+ * message.
  */
 export const definitionOf = (method: string, part: "params" | "result"): string => {
   const name = byMethod[method]?.[part]?.name
-  // The packages split this one in two.
+  // The packages split this definition in two.
   return name === "CreateMessageResultWithTools" ? "CreateMessageResult" : String(name)
 }
 
-/** Do both packages take what is no part of the table? */
-export const assertTaken = (kind: keyof typeof envelopes, value: unknown): void => assertNone(envelopes[kind], value)
+/** Asserts that both packages accept a message envelope, or another type outside of the method table. */
+export const assertEnvelope = (kind: keyof typeof envelopes, value: unknown): void => assertNone(envelopes[kind], value)
 
-/** Does neither package take it? */
-export const assertRefused = (method: string, part: "params" | "result", value: unknown): void => {
+/** Asserts that neither package accepts the params or the result of a method. */
+export const assertRejected = (method: string, part: "params" | "result", value: unknown): void => {
   for (const validate of byMethod[method]?.[part]?.validators ?? []) {
     assert.isDefined(validate(part === "params" ? { method, params: value } : value))
   }
 }
 
 // =====================================================================================================================
-// Where the official validators ask for more than the type of a member says
+// Members for which the official validators are stricter than the schemas
 // =====================================================================================================================
 
-// Base64, the range of a priority, the form of a date and of a URL, and that a count is whole are stated in the prose of
-// the specification, and the official validators hold a peer to them. This library takes a string for a string and a
-// number for a number: content passes through it, and a tool's picture is not worth a failed call. So what is generated is
-// narrowed here, member by member.
+// The prose of the specification requires base64, the range of a priority, the form of a date and of a URL, and whole
+// counts, and the official validators enforce these. This library only checks the JSON type: it passes content through,
+// and an invalid image should not fail a call. Generated values are therefore narrowed here, member by member.
 const strictMembers: {
   readonly [name: string]: (value: unknown, siblings: { readonly [name: string]: unknown }) => unknown
 } = {
@@ -203,30 +203,30 @@ const strictMembers: {
   url: (url, { elicitationId }) =>
     elicitationId === undefined ? url : `https://example.com/${encodeURIComponent(base64(url))}`,
   lastModified: (moment) => typeof moment === "string" ? new Date(moment.length * 1e9).toISOString() : moment,
-  priority: share,
-  costPriority: share,
-  speedPriority: share,
-  intelligencePriority: share,
-  maxTokens: whole,
-  total: whole,
-  size: whole,
-  ttl: whole,
-  pollInterval: whole
+  priority: fraction,
+  costPriority: fraction,
+  speedPriority: fraction,
+  intelligencePriority: fraction,
+  maxTokens: wholeNumber,
+  total: wholeNumber,
+  size: wholeNumber,
+  ttl: wholeNumber,
+  pollInterval: wholeNumber
 }
 
 function base64(value: unknown): string {
   return Buffer.from(String(value)).toString("base64")
 }
 
-function share(value: unknown): unknown {
+function fraction(value: unknown): unknown {
   return typeof value === "number" ? Math.min(1, Math.abs(value)) : value
 }
 
-function whole(value: unknown): unknown {
+function wholeNumber(value: unknown): unknown {
   return typeof value === "number" ? Math.trunc(value) % Number.MAX_SAFE_INTEGER : value
 }
 
-/** A value with all that the official packages ask of it. */
+/** Converts the members of a value that the official packages restrict. */
 const strict = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(strict)
   if (!isMembers(value)) return value
@@ -238,6 +238,6 @@ const strict = (value: unknown): unknown => {
   )
 }
 
-/** What a schema generates, as it goes over the wire, with all that the official packages ask of it. */
+/** Generates values of a schema that the official packages accept, as the peer receives them. */
 export const strictly = (codec: Schema.Codec<unknown>): Arbitrary.Arbitrary<unknown> =>
   Arbitrary.map(Arbitrary.schema(codec), (value) => strict(overTheWire(value)))

@@ -15,16 +15,16 @@ const members = (value: unknown): { readonly [name: string]: unknown } => isMemb
 
 const load = (revision: Revision.Revision): Schemas => {
   const text = readFileSync(new URL(`./schemas/${revision}.json`, import.meta.url), "utf8")
-  // Ajv's default dialect reads all that these schemas use, the newer dialect of the newest schema included.
+  // Ajv's default dialect supports all keywords of these schemas, also of the newest one, which names a newer dialect.
   const { $schema: _, ...schema } = members(JSON.parse(text))
-  const place = "definitions" in schema ? "definitions" : "$defs"
-  // The formats, such as that of a URI, are no matter of what a revision has.
+  const keyword = "definitions" in schema ? "definitions" : "$defs"
+  // Formats, such as that of a URI, do not differ between revisions.
   const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(schema, revision)
   const validators = new Map<string, ValidateFunction>()
   return {
-    definitions: new Set(Object.keys(members(schema[place]))),
+    definitions: new Set(Object.keys(members(schema[keyword]))),
     validatorOf: (definition) => {
-      const validator = validators.get(definition) ?? ajv.compile({ $ref: `${revision}#/${place}/${definition}` })
+      const validator = validators.get(definition) ?? ajv.compile({ $ref: `${revision}#/${keyword}/${definition}` })
       validators.set(definition, validator)
       return validator
     }
@@ -34,7 +34,7 @@ const load = (revision: Revision.Revision): Schemas => {
 const loaded = new Map<Revision.Revision, Schemas>()
 
 /**
- * The problems that the schema of a revision has with the params or the result of a method; `undefined` if it has none.
+ * Returns the errors of the schema of a revision for the params or the result of a method, or `undefined` if valid.
  */
 export const problemIn = (
   revision: Revision.Revision,

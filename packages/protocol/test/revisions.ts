@@ -1,44 +1,44 @@
 /**
- * What the objects of each revision are made of, taken from the specification's schema of that revision: which members came
- * with which revision, and which kinds a union has. Beyond it a revision knows nothing, save where it takes anything.
+ * The members and the union variants of each revision, taken from the specification's schema of that revision. The
+ * revision knows no other member, except where its schema accepts any value.
  */
 import { type MethodTable, Revision } from "@effect-mcp/protocol"
 import { isMembers } from "./wire.ts"
 
-/** The reader of a message: the revision that it knows, and whether it skips members that it does not know. */
+/** The reader of a message: its revision, and whether it skips unknown members. */
 interface Reader {
   readonly revision: Revision.Revision
   readonly skips: boolean
 }
 
-/** The places at which a value holds what the reader's revision does not have. */
+/** Returns the problems of a value: members and variants that the reader's revision does not have. */
 type Shape = (value: unknown, reader: Reader, at: string) => ReadonlyArray<string>
 
-/** Any JSON value, or one whose type other tests look at. */
+/** Any JSON value, or a value whose type other tests check. */
 const anything: Shape = () => []
 
 const list = (item: Shape): Shape => (value, reader, at) =>
   Array.isArray(value)
     ? value.flatMap((element, index) => item(element, reader, `${at}[${index}]`))
-    : [`${at} is no list`]
+    : [`${at} is not a list`]
 
 const record = (item: Shape): Shape => (value, reader, at) =>
   isMembers(value)
     ? Object.entries(value).flatMap(([name, element]) => item(element, reader, `${at}.${name}`))
-    : [`${at} is no object`]
+    : [`${at} is not an object`]
 
 type Members = { readonly [name: string]: Shape }
 
 /**
- * An object, by the revisions that brought its members. `effective` are those that change what a peer does; a reader
- * that skips unknown members must not be sent them either, since it may know them from a newer revision.
+ * An object, with its members by the revision that introduced them. `effective` members change the behaviour of a peer.
+ * A reader that skips unknown members must not receive them either, because it may know them from a newer revision.
  */
 const object = (
   layers: { readonly [R in Revision.Revision]?: Members },
   effective: ReadonlyArray<string> = []
 ): Shape =>
 (value, reader, at) => {
-  if (!isMembers(value)) return [`${at} is no object`]
+  if (!isMembers(value)) return [`${at} is not an object`]
   const known = new Map(
     Revision.supported.filter((since) => Revision.isAtLeast(reader.revision, since))
       .flatMap((since) => Object.entries(layers[since] ?? {}))
@@ -51,7 +51,7 @@ const object = (
 
 type Kinds = { readonly [tag: string]: readonly [since: Revision.Revision, shape: Shape] }
 
-/** One of several kinds of object, told apart by a member. */
+/** A union of objects, distinguished by a member. */
 const kinds = (tag: string, known: Kinds): Shape => (value, reader, at) => {
   const name = isMembers(value) ? value[tag] : undefined
   const kind = typeof name === "string" ? new Map(Object.entries(known)).get(name) : undefined
@@ -60,7 +60,7 @@ const kinds = (tag: string, known: Kinds): Shape => (value, reader, at) => {
     : [`${at} is of an unknown kind`]
 }
 
-/** One shape before a revision, another from it on. */
+/** One shape before a revision, and another one from the revision on. */
 const from = (since: Revision.Revision, earlier: Shape, later: Shape): Shape => (value, reader, at) =>
   Revision.isAtLeast(reader.revision, since) ? later(value, reader, at) : earlier(value, reader, at)
 
@@ -71,7 +71,7 @@ const either = (one: Shape, several: Shape): Shape => (value, reader, at) =>
 // Parts of messages
 // =====================================================================================================================
 
-/** A capability that says no more than that it is there. */
+/** A capability without members. */
 const declared = record(anything)
 const listed = object({ "2024-11-05": { listChanged: anything } })
 
@@ -208,7 +208,7 @@ const samplingContent = kinds("type", {
 const samplingContents = from("2025-11-25", samplingContent, either(samplingContent, list(samplingContent)))
 
 const tool = object({
-  // A JSON Schema may hold any keyword.
+  // A JSON Schema may have any keyword.
   "2024-11-05": { name: anything, description: anything, inputSchema: record(anything) },
   "2025-03-26": {
     annotations: object({
@@ -467,7 +467,7 @@ const problems = (
   value: unknown
 ): ReadonlyArray<string> => shapes[method]?.[part]?.(value, reader, part) ?? [`${method} has no ${part}`]
 
-/** What the params or the result of a method holds that a revision does not have. */
+/** Returns the members in the params or the result of a method that a revision does not have. */
 export const unknownTo = (
   revision: Revision.Revision,
   method: string,
@@ -476,8 +476,8 @@ export const unknownTo = (
 ): ReadonlyArray<string> => problems({ revision, skips: false }, method, part, value)
 
 /**
- * What the params or the result of a method holds that a reader of a revision, which skips unknown members, would
- * misread.
+ * Returns the members in the params or the result of a method that a reader of a revision would misread, although it
+ * skips unknown members.
  */
 export const misreadBy = (
   revision: Revision.Revision,

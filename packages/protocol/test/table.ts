@@ -1,12 +1,12 @@
 /**
- * The method table, one entry for each schema in it.
+ * The schemas of the method table.
  */
 import { MethodTable, type Revision } from "@effect-mcp/protocol"
 import type * as Schema from "effect/Schema"
 
 /** The params or the result of a method. */
 export interface Part {
-  /** What it is called in the name of a test. */
+  /** The label in test names. */
   readonly label: string
   readonly method: keyof MethodTable.Requests | keyof MethodTable.Notifications
   readonly part: "params" | "result"

@@ -1,10 +1,10 @@
-/** A value as it arrives on the other side: what JSON cannot say (`undefined`, −0) is gone. */
+/** Returns a value as the peer receives it, without values that JSON cannot express (`undefined`, −0). */
 export const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-/** JSON values that are no objects; nothing that MCP sends is one of them. */
+/** JSON values that are not objects. No MCP message is one of them. */
 export const notObjects: ReadonlyArray<unknown> = [null, true, 0, 1.5, "", "text", [], [{}]]
 
-/** Names that an object answers to without ever having been given them. */
+/** Names of members that objects inherit, and other special names. */
 export const inheritedNames: ReadonlyArray<string> = [
   "__proto__",
   "constructor",
@@ -15,11 +15,11 @@ export const inheritedNames: ReadonlyArray<string> = [
   ""
 ]
 
-/** Is this an object, neither null nor a list? */
+/** Returns whether a value is an object, neither null nor a list. */
 export const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The same value, frozen all through: to alter it throws. */
+/** Freezes a value deeply: a modification throws. */
 export const frozen = <A>(value: A): A => {
   if (typeof value === "object" && value !== null) {
     for (const inner of Object.values(value)) frozen(inner)

@@ -47,7 +47,7 @@ describe("asking a client's model", () => {
       [
         "a list",
         [Content.text("a"), Content.text("b")],
-        "content: expected one piece, because no tools were offered; got a list"
+        "content: expected one content block, because no tools were offered; got a list"
       ],
       ["a use of a tool", use, "content: expected text, image or audio, because no tools were offered; got tool_use"]
     ] as const

@@ -31,6 +31,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "type: Schema.Literal(\"ref/prompt\"),",
     broken: "type: Schema.String,",
     test: "packages/protocol/test/messages.test.ts",
-    name: "[CMP-03] a request for completion is refused"
+    name: "[CMP-03] CompleteParams rejects"
   }
 ]

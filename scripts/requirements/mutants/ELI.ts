@@ -63,7 +63,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "field.default === undefined ? [] : [[name, field.default]])\n",
     broken: "field.default !== undefined ? [] : [[name, field.default]])\n",
     test: "packages/protocol/test/ElicitationContent.test.ts",
-    name: "fills in what was left out and has a default"
+    name: "adds the default of each missing field"
   },
   {
     id: "ELI-09",
@@ -87,7 +87,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "elicitationId: Schema.String,\n  task",
     broken: "elicitationId: Schema.optionalKey(Schema.String),\n  task",
     test: "packages/protocol/test/messages.test.ts",
-    name: "[ELI-10] a question is refused"
+    name: "[ELI-10] ElicitParams rejects"
   },
   {
     id: "ELI-12",
@@ -103,6 +103,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "data: { elicitations } }",
     broken: "data: { pages: elicitations } }",
     test: "packages/protocol/test/Elicitation.test.ts",
-    name: "the pages that an error lists arrive on the other side"
+    name: "the peer reads the URL elicitations of an error"
   }
 ]

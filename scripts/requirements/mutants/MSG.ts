@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  if (envelope.jsonrpc !== \"2.0\") return malformed(id, true, \"jsonrpc must be \\\"2.0\\\"\")\n",
     broken: "",
     test: "packages/protocol/test/JsonRpc.test.ts",
-    name: "[MSG-01] a request of another JSON-RPC"
+    name: "[MSG-01] a request with another jsonrpc version"
   },
   {
     id: "MSG-01",
@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "? { jsonrpc: \"2.0\", method } :",
     broken: "? trust({ method }) :",
     test: "packages/protocol/test/JsonRpc.test.ts",
-    name: "params that are not there are left out, never null"
+    name: "undefined params are omitted"
   },
   {
     id: "MSG-02",
@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Number.isSafeInteger(value)",
     broken: "Number.isFinite(value)",
     test: "packages/protocol/test/RequestId.test.ts",
-    name: "is no request id"
+    name: "is not a request id"
   },
   {
     id: "MSG-04",
@@ -152,7 +152,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "code: Schema.Int,",
     broken: "code: Schema.Number,",
     test: "packages/protocol/test/McpError.test.ts",
-    name: "cannot be made"
+    name: "cannot be created"
   },
   {
     id: "MSG-11",
@@ -160,7 +160,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: ": { jsonrpc: \"2.0\", method, params }",
     broken: ": trust({ jsonrpc: \"2.0\", id: 1, method, params })",
     test: "packages/protocol/test/JsonRpc.test.ts",
-    name: "what they make is classified as what they are named after"
+    name: "classify returns the kind of each constructed message"
   },
   {
     id: "MSG-12",
@@ -270,7 +270,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "${sampled ? \"01\" : \"00\"}",
     broken: "${sampled ? \"1\" : \"0\"}",
     test: "packages/protocol/test/TraceContext.test.ts",
-    name: "comes back from what it was written as"
+    name: "fromMeta reads what toMeta writes"
   },
   {
     id: "MSG-31",
@@ -278,7 +278,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const spans = /^(?!0{16})",
     broken: "const spans = /^",
     test: "packages/protocol/test/TraceContext.test.ts",
-    name: "[MSG-31] is none: "
+    name: "[MSG-31] an invalid traceparent is ignored: "
   },
   {
     id: "MSG-32",

@@ -22,7 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "SMP-03",
     file: "packages/protocol/src/Sampling.ts",
     original:
-      "      if (results.length < pieces.length) return Result.fail(`${at} mixes tool results with other content`)\n",
+      "      if (results.length < blocks.length) return Result.fail(`${at} mixes tool results with other content`)\n",
     broken: "",
     test: "packages/protocol/test/Sampling.test.ts",
     name: "[SMP-03]"
@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "      if (answered.size > 0 && !answered.has(id)) return Result.fail(`${at} does not answer the tool use \"${Excerpt.of(id)}\"`)\n",
     test: "packages/protocol/test/Sampling.test.ts",
-    name: "a use that is not answered"
+    name: "a use without a result"
   },
   {
     id: "SMP-06",

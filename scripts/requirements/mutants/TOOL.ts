@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  inputSchema: ObjectSchema,\n",
     broken: "  inputSchema: trust(Schema.Unknown),\n",
     test: "packages/protocol/test/messages.test.ts",
-    name: "[TOOL-06] a list of tools is refused"
+    name: "[TOOL-06] ListToolsResult rejects"
   },
   {
     id: "TOOL-08",
@@ -40,7 +40,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Array.isArray(content) && content.length === 0\n",
     broken: "Array.isArray(content) && content.length < 0\n",
     test: "packages/protocol/test/RevisionProjection/serverFeatures.test.ts",
-    name: "[TOOL-09] a result that is nothing but"
+    name: "[TOOL-09] a result with only"
   },
   {
     id: "TOOL-11",

@@ -1,4 +1,4 @@
-/** What the specification asks for, cell by cell. */
+/** The requirements of the specification, cell by cell. */
 import { Handshake } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 
@@ -7,7 +7,7 @@ interface Cell {
   readonly on: ReadonlyArray<keyof typeof machines>
   readonly from: ReadonlyArray<string>
   readonly events: ReadonlyArray<Handshake.EventTag>
-  /** What is done, and the state that follows if it is another. `undefined`: there is no row. */
+  /** The action, and the next state if it is another one. `undefined`: there is no row. */
   readonly action: Handshake.Action | undefined
   readonly to?: string
 }
@@ -24,7 +24,7 @@ const open = ["AwaitingInitialize", "Negotiated", "Operating"] as const
 
 const cells: ReadonlyArray<Cell> = [
   {
-    test: "[INIT-01] a client opens with initialize, once",
+    test: "[INIT-01] the first message of a client is initialize",
     on: ["client"],
     from: ["Idle"],
     events: ["SendInitialize"],
@@ -32,21 +32,21 @@ const cells: ReadonlyArray<Cell> = [
     to: "Initializing"
   },
   {
-    test: "[INIT-01] a client sends nothing before initialize",
+    test: "[INIT-01] a client sends nothing else before initialize",
     on: ["client"],
     from: ["Idle"],
     events: ["SendPing", "SendRequest", "SendNotification"],
     action: undefined
   },
   {
-    test: "[INIT-01] a client does not initialize again",
+    test: "[INIT-01] a client sends initialize only once",
     on: ["client"],
     from: ["Initializing", "Operating", "Closing", "Closed"],
     events: ["SendInitialize"],
     action: undefined
   },
   {
-    test: "[INIT-09] until it is answered, a client sends ping and nothing else",
+    test: "[INIT-09] a client may send ping before the initialize response",
     on: ["client"],
     from: ["Initializing"],
     events: ["SendPing"],
@@ -54,14 +54,15 @@ const cells: ReadonlyArray<Cell> = [
   },
   {
     test:
-      "[INIT-09] [CAN-02] a client that waits for the answer neither asks nor tells, and so cannot cancel initialize",
+      "[INIT-09] [CAN-02] a client sends no other request and no notification before the initialize response, and so" +
+      " cannot cancel initialize",
     on: ["client"],
     from: ["Initializing"],
     events: ["SendRequest", "SendNotification"],
     action: undefined
   },
   {
-    test: "[INIT-08] a client says that it is initialized when the answer has come",
+    test: "[INIT-08] a client sends notifications/initialized after the initialize response",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveInitializeResult"],
@@ -69,49 +70,49 @@ const cells: ReadonlyArray<Cell> = [
     to: "Operating"
   },
   {
-    test: "[INIT-10] a client that waits for the answer refuses requests",
+    test: "[INIT-10] a client rejects requests before the initialize response",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveRequest"],
     action: "Reject"
   },
   {
-    test: "[INIT-10] a client that waits for the answer keeps log messages",
+    test: "[INIT-10] a client keeps log messages that arrive before the initialize response",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveLog"],
     action: "Keep"
   },
   {
-    test: "[INIT-10] a client that waits for the answer ignores other notifications",
+    test: "[INIT-10] a client ignores other notifications before the initialize response",
     on: ["client"],
     from: ["Initializing"],
     events: ["ReceiveNotification"],
     action: "Ignore"
   },
   {
-    test: "a client takes log messages while the session operates",
+    test: "a client delivers log messages while the session operates",
     on: ["client"],
     from: ["Operating"],
     events: ["ReceiveLog"],
     action: "Deliver"
   },
   {
-    test: "log messages are for clients only",
+    test: "a server has no row for log messages",
     on: [...servers, "sessionlessServer"],
     from: ["AwaitingInitialize", "Initializing", "Negotiated", "Operating", "Sessionless", "Closing", "Closed"],
     events: ["ReceiveLog"],
     action: undefined
   },
   {
-    test: "[PING-01] ping is answered whenever the peer may have sent one",
+    test: "[PING-01] a client answers ping in every state in which the server may send one",
     on: ["client"],
     from: ["Initializing", "Operating", "Closing"],
     events: ["ReceivePing"],
     action: "Answer"
   },
   {
-    test: "[PING-01] ping is answered at any time",
+    test: "[PING-01] a server answers ping in every open state",
     on: servers,
     from: [...open, "Closing"],
     events: ["ReceivePing"],
@@ -126,14 +127,14 @@ const cells: ReadonlyArray<Cell> = [
     to: "Initializing"
   },
   {
-    test: "[INIT-02] a server refuses params that do not fit, and still waits for better ones",
+    test: "[INIT-02] a server rejects an initialize with invalid params, and waits for another",
     on: servers,
     from: ["AwaitingInitialize"],
     events: ["ReceiveInvalidInitialize"],
     action: "RejectParams"
   },
   {
-    test: "[INIT-01] a server refuses requests before initialize",
+    test: "[INIT-01] a server rejects requests before initialize",
     on: servers,
     from: ["AwaitingInitialize"],
     events: ["ReceiveRequest"],
@@ -147,7 +148,7 @@ const cells: ReadonlyArray<Cell> = [
     action: "Ignore"
   },
   {
-    test: "[INIT-07] a server has negotiated as soon as its answer is on its way",
+    test: "[INIT-07] a server is negotiated when it sends its initialize response",
     on: servers,
     from: ["Initializing"],
     events: ["SendInitializeResult"],
@@ -155,14 +156,14 @@ const cells: ReadonlyArray<Cell> = [
     to: "Negotiated"
   },
   {
-    test: "[INIT-10] a server holds its requests, other than ping, until the client is ready",
+    test: "[INIT-10] a server holds its requests, except ping, until the client is initialized",
     on: servers,
     from: ["AwaitingInitialize", "Negotiated"],
     events: ["SendRequest"],
     action: "Hold"
   },
   {
-    test: "[INIT-10] a server may ping before the client is ready",
+    test: "[INIT-10] a server may send ping before the client is initialized",
     on: servers,
     from: open,
     events: ["SendPing"],
@@ -176,7 +177,7 @@ const cells: ReadonlyArray<Cell> = [
     action: "Send"
   },
   {
-    test: "[INIT-08] what was held goes out when the client says that it is initialized",
+    test: "[INIT-08] held requests are sent after notifications/initialized",
     on: servers,
     from: ["Negotiated"],
     events: ["ReceiveInitialized"],
@@ -184,7 +185,7 @@ const cells: ReadonlyArray<Cell> = [
     to: "Operating"
   },
   {
-    test: "[INIT-08] a first request says the same",
+    test: "[INIT-08] the first request of the client has the same effect",
     on: ["server"],
     from: ["Negotiated"],
     events: ["ReceiveRequest"],
@@ -192,56 +193,56 @@ const cells: ReadonlyArray<Cell> = [
     to: "Operating"
   },
   {
-    test: "[INIT-08] except under the strict policy, which refuses it",
+    test: "[INIT-08] the strict policy rejects a request before notifications/initialized",
     on: ["strictServer"],
     from: ["Negotiated"],
     events: ["ReceiveRequest"],
     action: "Reject"
   },
   {
-    test: "[INIT-01] a server refuses a second initialize, whatever its params",
+    test: "[INIT-01] a server rejects a second initialize, whatever its params",
     on: servers,
     from: ["Negotiated", "Operating", "Closing"],
     events: ["ReceiveInitialize", "ReceiveInvalidInitialize"],
     action: "Reject"
   },
   {
-    test: "[INIT-08] that the client is initialized is news once",
+    test: "[INIT-08] a second notifications/initialized is ignored",
     on: servers,
     from: ["Operating", "Closing"],
     events: ["ReceiveInitialized"],
     action: "Ignore"
   },
   {
-    test: "requests are served while both sides operate",
+    test: "requests and notifications are delivered while the session operates",
     on: ["client", "server", "strictServer"],
     from: ["Operating"],
     events: ["ReceiveRequest", "ReceiveNotification"],
     action: "Deliver"
   },
   {
-    test: "[MSG-07] responses are matched, also while the session closes",
+    test: "[MSG-07] responses are matched while the session operates and while it closes",
     on: ["client", "server", "strictServer"],
     from: ["Operating", "Closing"],
     events: ["ReceiveResponse"],
     action: "Match"
   },
   {
-    test: "a session that closes takes on no new work",
+    test: "a closing session rejects requests",
     on: ["client", "server", "strictServer"],
     from: ["Closing"],
     events: ["ReceiveRequest"],
     action: "Reject"
   },
   {
-    test: "a session that closes asks nothing more",
+    test: "a closing session sends no requests",
     on: ["client", "server", "strictServer"],
     from: ["Closing"],
     events: ["SendRequest", "SendPing", "SendInitialize"],
     action: undefined
   },
   {
-    test: "a session that closes has closed when nothing is in flight",
+    test: "a closing session is closed when no request is in flight",
     on: ["client", "server", "strictServer"],
     from: ["Closing"],
     events: ["Drained"],
@@ -249,7 +250,7 @@ const cells: ReadonlyArray<Cell> = [
     to: "Closed"
   },
   {
-    test: "a session that operates ends when it is told to or nothing more can come",
+    test: "an operating session ends on close and at the end of the transport",
     on: ["client", "server", "strictServer"],
     from: ["Operating"],
     events: ["Close", "TransportEnded"],
@@ -257,28 +258,28 @@ const cells: ReadonlyArray<Cell> = [
     to: "Closing"
   },
   {
-    test: "a server without sessions serves whatever comes, from the start",
+    test: "a server without sessions delivers requests and notifications without a handshake",
     on: ["sessionlessServer"],
     from: ["Sessionless"],
     events: ["ReceiveRequest", "ReceiveNotification"],
     action: "Deliver"
   },
   {
-    test: "[INIT-04] a server without sessions answers initialize, again and again",
+    test: "[INIT-04] a server without sessions answers every initialize",
     on: ["sessionlessServer"],
     from: ["Sessionless"],
     events: ["ReceiveInitialize"],
     action: "Answer"
   },
   {
-    test: "a server without sessions has nobody to ask, not even whether somebody is there",
+    test: "a server without sessions sends no requests, not even ping",
     on: ["sessionlessServer"],
     from: ["Sessionless", "Closing", "Closed"],
     events: ["SendRequest", "SendPing"],
     action: undefined
   },
   {
-    test: "a server without sessions ends as others do",
+    test: "a server without sessions ends on close and at the end of the transport",
     on: ["sessionlessServer"],
     from: ["Sessionless"],
     events: ["Close", "TransportEnded"],
@@ -305,7 +306,7 @@ it.each(
     ["server", "AwaitingInitialize", ["Timeout", "TransportEnded", "Close"]],
     ["server", "Initializing", ["TransportEnded", "Close"]]
   ] as const
-)("[INIT-06] [INIT-16] a handshake that fails ends the session: %s, %s", (name, state, events) => {
+)("[INIT-06] [INIT-16] a failed handshake ends the session: %s, %s", (name, state, events) => {
   for (const event of events) {
     const row = machines[name][state]?.[event]
     assert.include(["Closing", "Closed"], row?.to, event)
@@ -313,7 +314,7 @@ it.each(
   }
 })
 
-it("[INIT-08] the strict server differs from the other in one cell", () => {
+it("[INIT-08] the strict server differs from the server in one cell", () => {
   const { Negotiated: strict, ...strictRest } = Handshake.strictServer.rows
   const { Negotiated: lax, ...laxRest } = Handshake.server.rows
   assert.deepStrictEqual(strictRest, laxRest)

@@ -1,10 +1,10 @@
-/** Any number of events of every name. */
+/** Constructors of events, and a weighted choice of event tags. */
 import { type Handshake, Revision } from "@effect-mcp/protocol"
 import * as Schema from "effect/Schema"
 import { clientProfile, info, serverProfile } from "./states.ts"
 
-/** Makes the `n`-th event of a name: what it brings is told apart from what any other brings. */
-export const makers: { readonly [Tag in Handshake.EventTag]: (n: number) => Handshake.EventOf<Tag> } = {
+/** Creates the `n`-th event of each tag. Its payload differs from that of every other event. */
+export const constructors: { readonly [Tag in Handshake.EventTag]: (n: number) => Handshake.EventOf<Tag> } = {
   SendInitialize: () => ({ _tag: "SendInitialize", offer: Revision.latest }),
   SendInitializeResult: () => ({ _tag: "SendInitializeResult" }),
   SendPing: () => ({ _tag: "SendPing" }),
@@ -59,8 +59,10 @@ const EventTag = Schema.Literals([
 
 export const tags: ReadonlyArray<Handshake.EventTag> = EventTag.literals
 
-/** What happens in a run. The events that lead on are drawn more often, or most runs would end before they began. */
-export const Happening = Schema.Literals([
+/**
+ * The tags of a run. Tags that advance the handshake are drawn more often. Otherwise most runs would end before it.
+ */
+export const WeightedTag = Schema.Literals([
   ...tags,
   "SendInitialize",
   "SendInitialize",
@@ -73,4 +75,4 @@ export const Happening = Schema.Literals([
   "ReceiveInitialized"
 ])
 
-export const eventOf = (tag: Handshake.EventTag, n: number): Handshake.Event => makers[tag](n)
+export const eventOf = (tag: Handshake.EventTag, n: number): Handshake.Event => constructors[tag](n)

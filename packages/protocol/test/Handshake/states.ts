@@ -1,13 +1,13 @@
-/** One state of every name. */
+/** One example of each state. */
 import { type Handshake, type Profile, Revision } from "@effect-mcp/protocol"
 
-/** The variant of this name. */
+/** The variant with this tag. */
 export type Variant<Union extends { readonly _tag: string }, Tag extends string> = Extract<
   Union,
   { readonly _tag: Tag }
 >
 
-/** The variants by their names. */
+/** The variants by their tags. */
 export type Variants<Union extends { readonly _tag: string }> = {
   readonly [Tag in Union["_tag"]]: Variant<Union, Tag>
 }
@@ -46,7 +46,7 @@ export const sessionlessServerStates: Variants<Handshake.SessionlessServerState>
   ...ending
 }
 
-// A transition that altered the state it came from would throw.
+// A transition that modified its input state would throw.
 const all = [clientStates, serverStates, sessionlessServerStates].flatMap((states) =>
   Object.values<State>({ ...states })
 )

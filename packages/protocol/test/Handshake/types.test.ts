@@ -36,7 +36,7 @@ describe("step", () => {
     >()
   })
 
-  it("[INIT-01] [INIT-09] a few of the pairs, written out", () => {
+  it("[INIT-01] [INIT-09] accepts and rejects these example pairs", () => {
     type Client = Accepts<typeof Handshake.client.step, Handshake.ClientState>
     expectTypeOf<Client["Idle"]["SendInitialize"]>().toEqualTypeOf<true>()
     expectTypeOf<Client["Idle"]["SendRequest"]>().toEqualTypeOf<false>()
@@ -45,7 +45,7 @@ describe("step", () => {
     expectTypeOf<Client["Closed"]["Close"]>().toEqualTypeOf<false>()
   })
 
-  it("of several states, accepts an event that has a row in each", () => {
+  it("accepts a union of states if the event has a row in each", () => {
     type Live = Variant<Handshake.ClientState, "Initializing" | "Operating">
     type Takes<Tag extends Handshake.EventTag> = typeof Handshake.client.step extends
       (state: Live, event: Handshake.EventOf<Tag>) => unknown ? true : false
@@ -53,7 +53,7 @@ describe("step", () => {
     expectTypeOf<Takes<"SendRequest">>().toEqualTypeOf<false>()
   })
 
-  it("no profile can be read before the handshake has produced one", () => {
+  it("a profile cannot be read before the handshake produces it", () => {
     expectTypeOf<keyof Variant<Handshake.ClientState, "Idle">>().toEqualTypeOf<"_tag">()
     expectTypeOf<keyof Variant<Handshake.ClientState, "Initializing">>().toEqualTypeOf<"_tag" | "offer">()
     expectTypeOf<keyof Variant<Handshake.ServerState, "AwaitingInitialize">>().toEqualTypeOf<"_tag">()
@@ -98,7 +98,7 @@ describe("step", () => {
     assert.strictEqual(state, awaiting)
   })
 
-  it("of several states, returns each state and each action that can follow", () => {
+  it("returns the union of states and actions for a union of states", () => {
     type Ready = Variant<Handshake.ServerState, "Negotiated" | "Operating">
     const stepped = (state: Ready) => Handshake.server.step(state, { _tag: "ReceiveRequest" })
     const held = (state: Ready) => Handshake.server.step(state, { _tag: "SendRequest" })
@@ -138,7 +138,7 @@ describe("transition", () => {
     assert.deepStrictEqual([ended._tag, sent._tag, received._tag], ["Moved", "LocalViolation", "RemoteViolation"])
   })
 
-  it("lets a switch over its actions be exhaustive without a default", () => {
+  it("a switch over its actions is exhaustive without a default", () => {
     const served = (state: Handshake.ServerState): string => {
       const outcome = Handshake.server.transition(state, { _tag: "ReceiveRequest" })
       if (outcome._tag === "RemoteViolation") return outcome.state

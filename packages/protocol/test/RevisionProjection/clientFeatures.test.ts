@@ -1,9 +1,9 @@
-import { type Example, hold, icons, inForm, lastModified, meta, schema, words } from "./example.ts"
+import { type Example, icons, inForm, lastModified, meta, schema, testExamples, textBlock } from "./example.ts"
 
 const inSampling = (messages: unknown) => ({ messages, maxTokens: 1, includeContext: "thisServer", _meta: meta })
-const inAnswer = (content: unknown) => ({ role: "assistant", content, model: "m", stopReason: "toolUse", _meta: meta })
+const inResult = (content: unknown) => ({ role: "assistant", content, model: "m", stopReason: "toolUse", _meta: meta })
 
-hold([
+testExamples([
   {
     name: "a root",
     method: "roots/list",
@@ -15,7 +15,7 @@ hold([
     }
   },
   {
-    name: "[SMP-02] what is offered to a model",
+    name: "[SMP-02] tools for a model",
     method: "sampling/createMessage",
     part: "params",
     tolerant: "as strict",
@@ -32,66 +32,70 @@ hold([
     }
   },
   {
-    name: "messages of one piece",
+    name: "messages with one content block",
     method: "sampling/createMessage",
     part: "params",
     within: inSampling,
     tolerant: {
       "2025-06-18": [
-        { role: "user", content: { ...words("a"), _meta: meta }, _meta: meta },
+        { role: "user", content: { ...textBlock("a"), _meta: meta }, _meta: meta },
         { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" }, _meta: meta }
       ],
       "2024-11-05": [
-        { role: "user", content: { ...words("a"), _meta: meta }, _meta: meta },
-        { role: "assistant", content: words("[audio, audio/wav]"), _meta: meta }
+        { role: "user", content: { ...textBlock("a"), _meta: meta }, _meta: meta },
+        { role: "assistant", content: textBlock("[audio, audio/wav]"), _meta: meta }
       ]
     },
     revisions: {
       "2025-11-25": [
-        { role: "user", content: [{ ...words("a"), _meta: meta }], _meta: meta },
+        { role: "user", content: [{ ...textBlock("a"), _meta: meta }], _meta: meta },
         { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" }, _meta: meta }
       ],
       "2025-06-18": [
-        { role: "user", content: { ...words("a"), _meta: meta } },
+        { role: "user", content: { ...textBlock("a"), _meta: meta } },
         { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" } }
       ],
       "2025-03-26": [
-        { role: "user", content: words("a") },
+        { role: "user", content: textBlock("a") },
         { role: "assistant", content: { type: "audio", data: "AA==", mimeType: "audio/wav" } }
       ],
       "2024-11-05": [
-        { role: "user", content: words("a") },
-        { role: "assistant", content: words("[audio, audio/wav]") }
+        { role: "user", content: textBlock("a") },
+        { role: "assistant", content: textBlock("[audio, audio/wav]") }
       ]
     }
   },
   {
-    name: "messages of several pieces or of none",
+    name: "messages with several content blocks or with none",
     method: "sampling/createMessage",
     part: "params",
     within: inSampling,
     tolerant: {
       "2025-06-18": [
-        { role: "user", content: words("a"), _meta: meta },
+        { role: "user", content: textBlock("a"), _meta: meta },
         { role: "user", content: { type: "image", data: "AA==", mimeType: "image/png" }, _meta: meta },
-        { role: "assistant", content: words("b") }
+        { role: "assistant", content: textBlock("b") }
       ]
     },
     revisions: {
       "2025-11-25": [
-        { role: "user", content: [words("a"), { type: "image", data: "AA==", mimeType: "image/png" }], _meta: meta },
+        {
+          role: "user",
+          content: [textBlock("a"), { type: "image", data: "AA==", mimeType: "image/png" }],
+          _meta: meta
+        },
         { role: "assistant", content: [] },
-        { role: "assistant", content: words("b") }
+        { role: "assistant", content: textBlock("b") }
       ],
       "2025-06-18": [
-        { role: "user", content: words("a") },
+        { role: "user", content: textBlock("a") },
         { role: "user", content: { type: "image", data: "AA==", mimeType: "image/png" } },
-        { role: "assistant", content: words("b") }
+        { role: "assistant", content: textBlock("b") }
       ]
     }
   },
   {
-    name: "[SMP-03] [SMP-04] uses of tools and their results",
+    name: "[SMP-03] [SMP-04] tool uses and tool results",
     method: "sampling/createMessage",
     part: "params",
     within: inSampling,
@@ -100,7 +104,7 @@ hold([
       "2025-11-25": [
         {
           role: "assistant",
-          content: [words("so"), { type: "tool_use", id: "1", name: "add", input: { a: 1 }, _meta: meta }]
+          content: [textBlock("so"), { type: "tool_use", id: "1", name: "add", input: { a: 1 }, _meta: meta }]
         },
         {
           role: "user",
@@ -108,7 +112,7 @@ hold([
             type: "tool_result",
             toolUseId: "1",
             content: [
-              words("one"),
+              textBlock("one"),
               { type: "audio", data: "AA==", mimeType: "audio/wav" },
               { type: "resource_link", uri: "file:///a", name: "a", icons },
               { type: "resource", resource: { uri: "file:///b", text: "b" } },
@@ -117,25 +121,25 @@ hold([
           }
         },
         { role: "user", content: { type: "tool_result", toolUseId: "2", content: [], structuredContent: { sum: 1 } } },
-        { role: "user", content: { type: "tool_result", toolUseId: "3", content: [words("no")], isError: true } }
+        { role: "user", content: { type: "tool_result", toolUseId: "3", content: [textBlock("no")], isError: true } }
       ],
       "2025-06-18": [
-        { role: "assistant", content: words("so") },
-        { role: "assistant", content: words("[tool use, add: {\"a\":1}]") },
+        { role: "assistant", content: textBlock("so") },
+        { role: "assistant", content: textBlock("[tool use, add: {\"a\":1}]") },
         {
           role: "user",
-          content: words("[tool result]\none\n[audio, audio/wav]\na: file:///a\nb\n[resource, file:///c]")
+          content: textBlock("[tool result]\none\n[audio, audio/wav]\na: file:///a\nb\n[resource, file:///c]")
         },
-        { role: "user", content: words("[tool result]\n{\"sum\":1}") },
-        { role: "user", content: words("[tool result, error]\nno") }
+        { role: "user", content: textBlock("[tool result]\n{\"sum\":1}") },
+        { role: "user", content: textBlock("[tool result, error]\nno") }
       ]
     }
   },
   {
-    name: "the answer of a model in one piece",
+    name: "the result of a model with one content block",
     method: "sampling/createMessage",
     part: "result",
-    within: inAnswer,
+    within: inResult,
     tolerant: {
       "2025-06-18": { type: "image", data: "AA==", mimeType: "image/png", annotations: { lastModified } }
     },
@@ -146,30 +150,30 @@ hold([
     }
   },
   {
-    name: "the answer of a model in several pieces",
+    name: "the result of a model with several content blocks",
     method: "sampling/createMessage",
     part: "result",
-    within: inAnswer,
+    within: inResult,
     tolerant: "as strict",
     revisions: {
       "2025-11-25": [
-        words("a"),
+        textBlock("a"),
         { type: "image", data: "AA==", mimeType: "image/png" },
         { type: "tool_use", id: "1", name: "add", input: {} }
       ],
-      "2025-06-18": words("a\n[image, image/png]\n[tool use, add: {}]")
+      "2025-06-18": textBlock("a\n[image, image/png]\n[tool use, add: {}]")
     }
   },
   {
-    name: "the answer of a model in no piece",
+    name: "the result of a model without content blocks",
     method: "sampling/createMessage",
     part: "result",
-    within: inAnswer,
+    within: inResult,
     tolerant: "as strict",
-    revisions: { "2025-11-25": [], "2025-06-18": words("") }
+    revisions: { "2025-11-25": [], "2025-06-18": textBlock("") }
   },
   {
-    name: "[ELI-04] a question by form",
+    name: "[ELI-04] a form elicitation",
     method: "elicitation/create",
     part: "params",
     tolerant: {
@@ -193,37 +197,37 @@ hold([
   },
   ...[
     {
-      name: "[ELI-08] a text with a default",
+      name: "[ELI-08] a string field with a default",
       newest: { type: "string", title: "T", minLength: 1, format: "email", default: "a" },
       older: { type: "string", title: "T", minLength: 1, format: "email" }
     },
     {
-      name: "[ELI-08] a number with a default",
+      name: "[ELI-08] a number field with a default",
       newest: { type: "number", minimum: 0, maximum: 1, default: 0 },
       older: { type: "number", minimum: 0, maximum: 1 }
     },
     {
-      name: "[ELI-08] a whole number with a default",
+      name: "[ELI-08] an integer field with a default",
       newest: { type: "integer", description: "d", default: 1 },
       older: { type: "integer", description: "d" }
     },
     {
-      name: "[ELI-08] a yes or no with a default, which it always had",
+      name: "[ELI-08] a boolean field with a default, which all revisions have",
       newest: { type: "boolean", default: true },
       older: { type: "boolean", default: true }
     },
     {
-      name: "a choice with a default",
+      name: "an enum field with a default",
       newest: { type: "string", enum: ["a", "b"], default: "a" },
       older: { type: "string", enum: ["a", "b"] }
     },
     {
-      name: "a choice with names beside it",
+      name: "an enum field with enumNames",
       newest: { type: "string", enum: ["a", "b"], enumNames: ["A", "B"] },
       older: { type: "string", enum: ["a", "b"], enumNames: ["A", "B"] }
     },
     {
-      name: "a titled choice",
+      name: "a titled enum field",
       newest: {
         type: "string",
         title: "T",
@@ -234,7 +238,7 @@ hold([
       tolerant: { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"], default: "a" }
     },
     {
-      name: "a titled choice among nothing",
+      name: "a titled enum field without values",
       newest: { type: "string", oneOf: [] },
       older: { type: "string", enum: [], enumNames: [] },
       tolerant: { type: "string", enum: [], enumNames: [] }

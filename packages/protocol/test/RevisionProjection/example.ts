@@ -1,4 +1,4 @@
-/** Examples of what each revision makes of a value, and how they are tested. */
+/** The type of examples of revision projections, and their tests. */
 import { Revision, RevisionProjection } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { assertAccepted } from "../official.ts"
@@ -8,8 +8,8 @@ import { type Part, parts } from "../table.ts"
 import { frozen } from "../wire.ts"
 
 /**
- * One value in all revisions, from the newest to the oldest. A revision that is not named has the value of the newer
- * one.
+ * One value in all revisions, from the newest to the oldest. A revision without an entry has the value of the next
+ * newer revision.
  */
 interface InRevisions {
   readonly "2025-11-25": unknown
@@ -22,13 +22,12 @@ export interface Example {
   readonly name: string
   readonly method: Part["method"]
   readonly part: Part["part"]
-  /** Puts the value where it stands in the message. */
+  /** Embeds the value in its message. */
   readonly within?: (value: unknown) => unknown
-  /** The value with no member that came after the revision. */
+  /** The strict form: without members that later revisions introduced. */
   readonly revisions: InRevisions
   /**
-   * The value with all members that an older reader skips: the newest in all revisions (the default), the same as
-   * `revisions` says, or something between.
+   * The tolerant form: the newest value in all revisions (the default), the same as `revisions`, or a form in between.
    */
   readonly tolerant?: "as strict" | Omit<InRevisions, "2025-11-25">
 }
@@ -42,18 +41,18 @@ export const schema = {
   title: "T",
   default: {}
 }
-export const words = (text: string) => ({ type: "text", text })
+export const textBlock = (text: string) => ({ type: "text", text })
 
-/** A form in which this is one of two fields. */
+/** A form elicitation with this field and another one. */
 export const inForm = (field: unknown) => ({
   message: "",
   requestedSchema: { type: "object", properties: { first: field, other: { type: "string" } }, required: ["first"] }
 })
 
 /**
- * Tests that each value has the form that it shall have in each revision, and that it is then a value of that revision.
+ * Tests that each value has the expected form in each revision, and that this form is valid in the revision.
  */
-export const hold = (examples: ReadonlyArray<Example>): void => {
+export const testExamples = (examples: ReadonlyArray<Example>): void => {
   describe.each(examples)("$name", ({ method, part, revisions, tolerant = {}, within = (value) => value }) => {
     const newest = frozen(within(revisions["2025-11-25"]))
     const row = parts.find((row) => row.method === method && row.part === part)
@@ -65,7 +64,7 @@ export const hold = (examples: ReadonlyArray<Example>): void => {
       })
     }
 
-    it.each(inAll(revisions))("[INIT-12] [INIT-13] in %s, strictly", (revision, value) => {
+    it.each(inAll(revisions))("[INIT-12] [INIT-13] in %s, strict", (revision, value) => {
       const projected = RevisionProjection.downgrade(method, part, revision, newest, "strict")
       assert.deepStrictEqual(projected, value)
       assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected, "strict"), projected)
@@ -75,14 +74,17 @@ export const hold = (examples: ReadonlyArray<Example>): void => {
       assertAccepted(method, part, projected)
     })
 
-    it.each(inAll(tolerant === "as strict" ? revisions : tolerant))("[INIT-12] [INIT-13] in %s", (revision, value) => {
-      const projected = RevisionProjection.downgrade(method, part, revision, newest)
-      assert.deepStrictEqual(projected, value)
-      assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected), projected)
-      if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
-      assert.deepStrictEqual(misreadBy(revision, method, part, projected), [])
-      assertInSchema(revision, method, part, projected)
-      assertAccepted(method, part, projected)
-    })
+    it.each(inAll(tolerant === "as strict" ? revisions : tolerant))(
+      "[INIT-12] [INIT-13] in %s, tolerant",
+      (revision, value) => {
+        const projected = RevisionProjection.downgrade(method, part, revision, newest)
+        assert.deepStrictEqual(projected, value)
+        assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected), projected)
+        if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
+        assert.deepStrictEqual(misreadBy(revision, method, part, projected), [])
+        assertInSchema(revision, method, part, projected)
+        assertAccepted(method, part, projected)
+      }
+    )
   })
 }

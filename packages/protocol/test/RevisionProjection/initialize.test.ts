@@ -1,17 +1,17 @@
-import { hold, icons, meta } from "./example.ts"
+import { icons, meta, testExamples } from "./example.ts"
 
-const someone = { name: "n", version: "1" }
+const implementation = { name: "n", version: "1" }
 
-const someoneInAll = {
-  "2025-11-25": { ...someone, title: "T", description: "d", websiteUrl: "https://example.com", icons },
-  "2025-06-18": { ...someone, title: "T" },
-  "2025-03-26": someone
+const implementations = {
+  "2025-11-25": { ...implementation, title: "T", description: "d", websiteUrl: "https://example.com", icons },
+  "2025-06-18": { ...implementation, title: "T" },
+  "2025-03-26": implementation
 }
 
 const client = (members: { readonly clientInfo?: unknown; readonly capabilities?: unknown }) => ({
   protocolVersion: "2025-11-25",
   capabilities: {},
-  clientInfo: someone,
+  clientInfo: implementation,
   _meta: meta,
   ...members
 })
@@ -19,29 +19,29 @@ const client = (members: { readonly clientInfo?: unknown; readonly capabilities?
 const server = (members: { readonly serverInfo?: unknown; readonly capabilities?: unknown }) => ({
   protocolVersion: "2025-11-25",
   capabilities: {},
-  serverInfo: someone,
+  serverInfo: implementation,
   instructions: "i",
   _meta: meta,
   ...members
 })
 
-hold([
+testExamples([
   {
-    name: "who a client is",
+    name: "the implementation of a client",
     method: "initialize",
     part: "params",
     within: (clientInfo) => client({ clientInfo }),
-    revisions: someoneInAll
+    revisions: implementations
   },
   {
-    name: "who a server is",
+    name: "the implementation of a server",
     method: "initialize",
     part: "result",
     within: (serverInfo) => server({ serverInfo }),
-    revisions: someoneInAll
+    revisions: implementations
   },
   {
-    name: "what a client can do",
+    name: "the capabilities of a client",
     method: "initialize",
     part: "params",
     within: (capabilities) => client({ capabilities }),
@@ -76,7 +76,7 @@ hold([
     }
   },
   {
-    name: "[ELI-02] a client that asks its user by page and not by form",
+    name: "[ELI-02] a client with URL elicitation and without form elicitation",
     method: "initialize",
     part: "params",
     within: (capabilities) => client({ capabilities }),
@@ -84,7 +84,7 @@ hold([
     revisions: { "2025-11-25": { roots: {}, elicitation: { url: {} } }, "2025-06-18": { roots: {} } }
   },
   {
-    name: "[ELI-02] a client that names no mode",
+    name: "[ELI-02] a client with elicitation without a mode",
     method: "initialize",
     part: "params",
     within: (capabilities) => client({ capabilities }),
@@ -92,7 +92,7 @@ hold([
     revisions: { "2025-11-25": { elicitation: {} }, "2025-03-26": {} }
   },
   {
-    name: "what a server can do",
+    name: "the capabilities of a server",
     method: "initialize",
     part: "result",
     within: (capabilities) => server({ capabilities }),

@@ -1,6 +1,6 @@
-import { hold, meta } from "./example.ts"
+import { meta, testExamples } from "./example.ts"
 
-hold([
+testExamples([
   {
     name: "progress",
     method: "notifications/progress",

@@ -1,4 +1,4 @@
-import { hold, icons, lastModified, meta, schema, words } from "./example.ts"
+import { icons, lastModified, meta, schema, testExamples, textBlock } from "./example.ts"
 
 const annotations = { audience: ["user"], priority: 1 }
 
@@ -6,7 +6,7 @@ const inTools = (tool: unknown) => ({ tools: [tool], nextCursor: "", _meta: meta
 const inContent = (content: unknown) => ({ content: [content], isError: false, _meta: meta })
 const inMessages = (content: unknown) => ({ messages: [{ role: "user", content }], description: "", _meta: meta })
 
-hold([
+testExamples([
   {
     name: "a tool",
     method: "tools/list",
@@ -53,28 +53,28 @@ hold([
     }
   },
   {
-    name: "[TOOL-09] a structured result that is also said in text",
+    name: "[TOOL-09] a structured result with text content",
     method: "tools/call",
     part: "result",
     revisions: {
-      "2025-11-25": { content: [words("42")], structuredContent: { sum: 42 }, _meta: meta },
-      "2025-03-26": { content: [words("42")], _meta: meta }
+      "2025-11-25": { content: [textBlock("42")], structuredContent: { sum: 42 }, _meta: meta },
+      "2025-03-26": { content: [textBlock("42")], _meta: meta }
     }
   },
   {
-    name: "[TOOL-09] a result that is nothing but structured",
+    name: "[TOOL-09] a result with only structured content",
     method: "tools/call",
     part: "result",
     tolerant: {
-      "2025-03-26": { content: [words("{\"sum\":42}")], structuredContent: { sum: 42 }, isError: true }
+      "2025-03-26": { content: [textBlock("{\"sum\":42}")], structuredContent: { sum: 42 }, isError: true }
     },
     revisions: {
       "2025-11-25": { content: [], structuredContent: { sum: 42 }, isError: true },
-      "2025-03-26": { content: [words("{\"sum\":42}")], isError: true }
+      "2025-03-26": { content: [textBlock("{\"sum\":42}")], isError: true }
     }
   },
   {
-    name: "a result of nothing at all",
+    name: "an empty result",
     method: "tools/call",
     part: "result",
     revisions: { "2025-11-25": { content: [] } }
@@ -85,8 +85,8 @@ hold([
     part: "result",
     within: inContent,
     revisions: {
-      "2025-11-25": { ...words("a"), annotations: { ...annotations, lastModified }, _meta: meta },
-      "2025-03-26": { ...words("a"), annotations }
+      "2025-11-25": { ...textBlock("a"), annotations: { ...annotations, lastModified }, _meta: meta },
+      "2025-03-26": { ...textBlock("a"), annotations }
     }
   },
   {
@@ -100,12 +100,12 @@ hold([
     }
   },
   {
-    name: "sound",
+    name: "audio",
     method: "prompts/get",
     part: "result",
     within: inMessages,
     tolerant: {
-      "2024-11-05": { ...words("[audio, audio/wav]"), annotations: { ...annotations, lastModified } }
+      "2024-11-05": { ...textBlock("[audio, audio/wav]"), annotations: { ...annotations, lastModified } }
     },
     revisions: {
       "2025-11-25": {
@@ -116,7 +116,7 @@ hold([
         _meta: meta
       },
       "2025-03-26": { type: "audio", data: "AA==", mimeType: "audio/wav", annotations },
-      "2024-11-05": { ...words("[audio, audio/wav]"), annotations }
+      "2024-11-05": { ...textBlock("[audio, audio/wav]"), annotations }
     }
   },
   {
@@ -125,7 +125,7 @@ hold([
     part: "result",
     within: inContent,
     tolerant: {
-      "2025-03-26": { ...words("a: file:///a"), annotations: { ...annotations, lastModified } }
+      "2025-03-26": { ...textBlock("a: file:///a"), annotations: { ...annotations, lastModified } }
     },
     revisions: {
       "2025-11-25": {
@@ -151,11 +151,11 @@ hold([
         annotations: { ...annotations, lastModified },
         _meta: meta
       },
-      "2025-03-26": { ...words("a: file:///a"), annotations }
+      "2025-03-26": { ...textBlock("a: file:///a"), annotations }
     }
   },
   {
-    name: "a resource in full",
+    name: "an embedded resource",
     method: "prompts/get",
     part: "result",
     within: inMessages,
@@ -224,7 +224,7 @@ hold([
     }
   },
   {
-    name: "what was read",
+    name: "resource contents",
     method: "resources/read",
     part: "result",
     within: (contents) => ({ contents, _meta: meta }),
@@ -251,7 +251,7 @@ hold([
     }
   },
   {
-    name: "a completion in its context",
+    name: "a completion request with context",
     method: "completion/complete",
     part: "params",
     revisions: {

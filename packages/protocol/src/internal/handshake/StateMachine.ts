@@ -1,12 +1,12 @@
 /**
- * Typed state machines: tables of rows that the compiler checks where they stand, and the two ways to run them.
+ * Typed state machines: tables of rows, each checked by the compiler where it is written, and the two ways to run them.
  *
- * This file knows no state and no event by name. The types of a machine are read off its rows, so each transition is
- * stated once.
+ * This file names no state and no event. The types of a machine are derived from its rows, so each transition is stated
+ * once.
  */
 import { trust } from "../trust.ts"
 
-/** A state or an event: told from others by its tag. */
+/** A state or an event, identified by its tag. */
 export interface Tagged {
   readonly _tag: string
 }
@@ -20,14 +20,14 @@ export interface Stay<Action extends string> {
   readonly action: Action
 }
 
-/** A row that leads to a state of this side, which `next` makes. */
+/** A row that leads to another state, which `next` creates. */
 export interface Move<To, From, Event, Next, Action> {
   readonly to: To
   readonly action: Action
   readonly next: (state: From, event: Event) => Next
 }
 
-/** Every row that may stand in one cell. Because `to` discriminates the union, an error names the wrong member. */
+/** Every row that is allowed in one cell. Because `to` discriminates the union, an error names the wrong member. */
 type Cell<State extends Tagged, From, Event, Action extends string> =
   | Stay<Action>
   | {
@@ -46,8 +46,8 @@ type Table<State extends Tagged, Event extends Tagged, Actions> = {
   }
 }
 
-/** The members of a table that are no states, and the members of its states that are no events. */
-type Strangers<Rows, State extends Tagged, Event extends Tagged> =
+/** Marks members of a table that are not states, and members of its states that are not events, as errors. */
+type UnknownNames<Rows, State extends Tagged, Event extends Tagged> =
   & { readonly [From in Exclude<keyof Rows, State["_tag"]>]: "no state has this name" }
   & {
     readonly [From in keyof Rows]: {
@@ -61,7 +61,7 @@ export const stay = <const Action extends string>(action: Action): Stay<Action> 
 /** Returns a table as it is, once the compiler has checked each of its rows. */
 export const rowsOf =
   <State extends Tagged, Event extends Tagged, Actions>() =>
-  <const Rows extends Table<State, Event, Actions>>(rows: Rows & Strangers<Rows, State, Event>): Rows => rows
+  <const Rows extends Table<State, Event, Actions>>(rows: Rows & UnknownNames<Rows, State, Event>): Rows => rows
 
 /** The events that have a row in each of these states. */
 export type Legal<Rows, State extends Tagged> = State["_tag"] extends keyof Rows ? keyof Rows[State["_tag"]] & string
@@ -84,7 +84,7 @@ export type ActionIn<Rows, State extends Tagged, Tag> = RowIn<Rows, State, Tag> 
   { readonly action: infer Action } ? Action
   : never
 
-/** The actions of an event in all states together: each of them, and no other, can come of `transition`. */
+/** The actions of an event in all states together: `transition` returns one of these, and no other. */
 export type ActionsOf<Rows, Tag> = {
   readonly [From in keyof Rows]: Tag extends keyof Rows[From]
     ? Rows[From][Tag] extends { readonly action: infer Action } ? Action : never
@@ -122,6 +122,6 @@ export const follow = <State, Event>(
   event: Event
 ): State => next === undefined ? state : next(state, event)
 
-/** Forgets the exact types of a table, which were checked where its rows stand. */
+/** Returns a table without its exact types, which were checked where its rows are written. */
 export const untyped = <State, Event, Action>(rows: object): AnyRows<State, Event, Action> =>
   trust<AnyRows<State, Event, Action>>(rows)

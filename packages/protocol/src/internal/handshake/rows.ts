@@ -1,4 +1,4 @@
-/** The transitions of each side, one row for each state and event that go together. */
+/** The transitions of each side, one row for each legal pair of a state and an event. */
 import type { CloseReason } from "../../CloseReason.ts"
 import type { ActionsBySource } from "./actions.ts"
 import type { Event, eventSources, EventTag } from "./events.ts"
@@ -24,7 +24,7 @@ const abort = {
   next: (_state: unknown, { reason }: { readonly reason: CloseReason }): Closed => ({ _tag: "Closed", reason })
 } as const
 
-/** Ends the session, with the reason it has been ending for. */
+/** Ends the session, with the reason that `Closing` holds. */
 const finish = {
   to: "Closed",
   action: "Finish",
@@ -164,7 +164,7 @@ export const serverRows = StateMachine.rowsOf<ServerState, Event, AllowedActions
   Closed: {}
 })
 
-/** The rows under the strict policy: a request does not stand for `notifications/initialized`. */
+/** The rows under the strict policy: a request does not replace `notifications/initialized`. */
 export const strictServerRows = StateMachine.rowsOf<ServerState, Event, AllowedActions>()({
   ...serverRows,
   Negotiated: { ...serverRows.Negotiated, ReceiveRequest: stay("Reject") }

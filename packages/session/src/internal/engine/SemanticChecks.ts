@@ -128,7 +128,7 @@ export const validateIncoming = (
 export const validateResult = (method: string, params: object, result: unknown): string | undefined => {
   if (method === "sampling/createMessage") {
     // Both match their schemas, as below.
-    const checked = Sampling.checkAnswer(trust(params), trust(result))
+    const checked = Sampling.checkResult(trust(params), trust(result))
     return Result.isSuccess(checked) ? undefined : checked.failure
   }
   if (method !== "elicitation/create") return undefined

@@ -19,7 +19,7 @@ const closeFrames: ReadonlyArray<
   [{ _tag: "HandshakeFailed", problem: "no common revision" }, 4000, "the handshake failed: no common revision"],
   [{ _tag: "HandshakeTimeout", afterMillis: 7 }, 4001, "the handshake did not finish within 7 ms"],
   [{ _tag: "Expired", afterMillis: 7, of: "idle" }, 4002, "expired: unused for 7 ms"],
-  [{ _tag: "PeerStalled", afterMillis: 7 }, 4003, "the peer took no bytes for 7 ms"],
+  [{ _tag: "PeerStalled", afterMillis: 7 }, 4003, "the peer read no bytes for 7 ms"],
   [
     { _tag: "RepliesOverflow", waiting: 7, bytes: 700, limit: "maxOutgoingBytes" },
     4004,
