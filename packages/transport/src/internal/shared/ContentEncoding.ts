@@ -25,7 +25,7 @@ const decodedByFetch: ReadonlySet<string> = new Set([...decoded, "zstd"])
 const unreadable = (contentEncoding: string): Error =>
   new Error(
     `the response has Content-Encoding ${JSON.stringify(contentEncoding.slice(0, shownCharacters))}; ` +
-      `supported are ${accepted}, each alone`
+      `supported: one of ${accepted}`
   )
 
 /** Returns whether a response is compressed. */

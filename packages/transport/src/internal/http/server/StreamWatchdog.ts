@@ -96,7 +96,8 @@ export const make = Effect.fnUntraced(function*(options: {
   // The fiber serves all clients: a defect in the work for one of them must not end it.
   const safeRound = Effect.catchCause(
     Effect.sync(round),
-    (cause) => Effect.as(Effect.logWarning("the watchdog of a server's streams failed for one of them", cause), true)
+    (cause) =>
+      Effect.as(Effect.logWarning("the stream watchdog failed for one stream or timeout, and continues", cause), true)
   )
   const start = yield* WatchLoop.make(roundMillis, safeRound)
 

@@ -1,5 +1,5 @@
 /** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends a session. */
-import { JsonRpc, type RequestId } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc, type RequestId } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -19,6 +19,9 @@ type Response = HttpServerResponse.HttpServerResponse
 
 /** The connections of all servers: several may be in front of one host. */
 const connections = new HostedConnections<StreamableHttpServerConnection>()
+
+/** The close reason of a session that its client has ended or cannot use. */
+const peerEnded: CloseReason.CloseReason = { _tag: "PeerEnded", exit: undefined }
 
 /** A session that a request names, and its connection. */
 interface Found {
@@ -125,7 +128,7 @@ export const make = Effect.fnUntraced(function*(
         })
         // A client that does not get the session id can never use the session.
         const orClose = <A>(effect: Effect.Effect<A>) =>
-          Effect.onInterrupt(restore(effect), () => hosted.close({ _tag: "PeerEnded", exit: undefined }))
+          Effect.onInterrupt(restore(effect), () => hosted.close(peerEnded))
         const exchange = connection.post(initialize, bytes, principal)
         const response = yield* orClose(responses.ofReply(exchange, { "mcp-session-id": id }))
         if (exchange.isRejected) {
@@ -135,7 +138,7 @@ export const make = Effect.fnUntraced(function*(
         yield* orClose(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
         // With a store, a client that got the headers of a stream, with the session id, can resume the stream.
         if (response.body._tag !== "Stream" || store === undefined) {
-          onUndelivered(request, () => void fork(hosted.close({ _tag: "PeerEnded", exit: undefined })))
+          onUndelivered(request, () => void fork(hosted.close(peerEnded)))
         }
         return response
       })
@@ -228,7 +231,7 @@ export const make = Effect.fnUntraced(function*(
     yield* HttpGuard.declaredVersion(sender.request)
     const { connection, hosted } = yield* findSession(sender, undefined)
     connection.endByClient()
-    yield* hosted.close({ _tag: "PeerEnded", exit: undefined })
+    yield* hosted.close(peerEnded)
     return HttpResponses.empty(204)
   })
 
