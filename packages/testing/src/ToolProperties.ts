@@ -10,7 +10,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as JsonSchemaArbitrary from "./arbitrary/JsonSchemaArbitrary.ts"
-import { isMembers } from "./internal/arbitrary/members.ts"
+import { isMembers } from "./internal/arbitrary/jsonValues.ts"
 
 /**
  * The arguments of a call, as in `tools/call`.
@@ -118,7 +118,7 @@ const describe = (reason: ToolPropertyErrorReason): string => {
   switch (reason._tag) {
     case "Falsified":
       return `called with ${JSON.stringify(reason.arguments)}: ${describeFault(reason.fault)}\n` +
-        `found in run ${reason.runs}, shrunk ${reason.shrinks} times; to see it again: replay ${
+        `found in run ${reason.runs}, shrunk ${reason.shrinks} times; to reproduce it, pass replay: ${
           JSON.stringify(reason.replay)
         }`
     case "UnsupportedKeyword":
@@ -129,7 +129,7 @@ const describe = (reason: ToolPropertyErrorReason): string => {
       return `only ${reason.runs} of ${reason.runs + reason.discards} values fitted the input schema ` +
         `(seed ${JSON.stringify(reason.seed)})`
     case "ReplayMismatch":
-      return `the replay is of something else: ${reason.mismatch}`
+      return `the replay does not match: ${reason.mismatch}`
   }
 }
 

@@ -137,7 +137,7 @@ describe("ToolProperties", () => {
       assert.deepStrictEqual(again.arguments, first.arguments)
       const { message, reason } = yield* Effect.flip(check(repeat(10), { outputSchema }, { replay: first.replay }))
       assert.strictEqual(reason._tag, "ReplayMismatch")
-      assert.include(message, "the replay is of something else")
+      assert.include(message, "the replay does not match")
     }))
 
   it.effect("names an unsupported schema, and an unsupported keyword", () =>

@@ -4,7 +4,7 @@
 import { ErrorCode, type JsonRpc } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { choose, oneOf } from "../internal/arbitrary/choose.ts"
+import { choose, oneOf } from "../internal/arbitrary/generators.ts"
 import { text } from "../internal/arbitrary/oddText.ts"
 import { overTheWire } from "../internal/arbitrary/overTheWire.ts"
 

@@ -4,7 +4,7 @@
 import { type CloseReason, type Handshake, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { choose, oneOf } from "../internal/arbitrary/choose.ts"
+import { choose, oneOf } from "../internal/arbitrary/generators.ts"
 import * as Profiles from "./Profiles.ts"
 
 type Overflow = Extract<CloseReason.CloseReason, { readonly _tag: "RepliesOverflow" }>

@@ -4,7 +4,7 @@
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
-import { memoised } from "../internal/arbitrary/memoised.ts"
+import { memoised } from "../internal/arbitrary/generators.ts"
 import * as HostileText from "./HostileText.ts"
 
 const parse = (text: string): unknown => JSON.parse(text)

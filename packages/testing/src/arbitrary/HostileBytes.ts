@@ -3,8 +3,7 @@
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
-import { choose, oneOf, place, upTo } from "../internal/arbitrary/choose.ts"
-import { memoised } from "../internal/arbitrary/memoised.ts"
+import { choose, memoised, oneOf, place, upTo } from "../internal/arbitrary/generators.ts"
 import * as HostileText from "./HostileText.ts"
 import * as ValidMessages from "./ValidMessages.ts"
 

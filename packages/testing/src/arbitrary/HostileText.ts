@@ -4,11 +4,10 @@
  */
 import type { MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
-import { at, choose, oneOf, place, upTo } from "../internal/arbitrary/choose.ts"
+import { at, choose, memoised, oneOf, place, upTo } from "../internal/arbitrary/generators.ts"
 import { hostileJson, hostileMember, smallJson } from "../internal/arbitrary/hostileJson.ts"
-import { memoised } from "../internal/arbitrary/memoised.ts"
-import { places } from "../internal/arbitrary/paths.ts"
-import { withMember, withMemberTwice, written } from "../internal/arbitrary/writing.ts"
+import { withMember, withMemberTwice, written } from "../internal/arbitrary/jsonText.ts"
+import { places } from "../internal/arbitrary/jsonValues.ts"
 import * as ValidMessages from "./ValidMessages.ts"
 
 type Text = Arbitrary.Arbitrary<string>

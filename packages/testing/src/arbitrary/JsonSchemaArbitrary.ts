@@ -7,7 +7,7 @@ import * as Data from "effect/Data"
 import * as JsonSchema from "effect/JsonSchema"
 import * as Result from "effect/Result"
 import * as SchemaRepresentation from "effect/SchemaRepresentation"
-import { isMembers, type Members } from "../internal/arbitrary/members.ts"
+import { isMembers, type Members } from "../internal/arbitrary/jsonValues.ts"
 
 /**
  * The error of a schema with a keyword that is not supported. `path` leads from the top of the schema to the keyword

@@ -5,7 +5,7 @@
 import * as Data from "effect/Data"
 import * as Equal from "effect/Equal"
 import * as Result from "effect/Result"
-import { isMembers } from "../internal/arbitrary/members.ts"
+import { isMembers } from "../internal/arbitrary/jsonValues.ts"
 import * as PatternText from "../internal/transcript/PatternText.ts"
 
 /**

@@ -4,8 +4,7 @@
 import { Capabilities, Implementation, type Profile, type Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { choose } from "../internal/arbitrary/choose.ts"
-import { memoised } from "../internal/arbitrary/memoised.ts"
+import { choose, memoised } from "../internal/arbitrary/generators.ts"
 import { overTheWire } from "../internal/arbitrary/overTheWire.ts"
 import { trust } from "../internal/trust.ts"
 

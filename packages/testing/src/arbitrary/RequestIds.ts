@@ -4,7 +4,7 @@
 import type { Meta, RequestId } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { choose, oneOf } from "../internal/arbitrary/choose.ts"
+import { choose, oneOf } from "../internal/arbitrary/generators.ts"
 import { text } from "../internal/arbitrary/oddText.ts"
 
 const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(

@@ -12,11 +12,10 @@ import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import { at, choose, oneOf, place, upTo } from "../internal/arbitrary/choose.ts"
+import { at, choose, oneOf, place, upTo } from "../internal/arbitrary/generators.ts"
 import { oddities } from "../internal/arbitrary/oddText.ts"
 import { EventModel } from "../internal/laws/EventModel.ts"
-import { law } from "../internal/laws/Law.ts"
-import { holdsFor } from "../internal/laws/property.ts"
+import { holdsFor, law } from "../internal/laws/Law.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = EventStore.EventStore["Service"]

@@ -14,9 +14,8 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as ValidMessages from "../arbitrary/ValidMessages.ts"
-import { oneOf } from "../internal/arbitrary/choose.ts"
-import { law } from "../internal/laws/Law.ts"
-import { holdsFor } from "../internal/laws/property.ts"
+import { oneOf } from "../internal/arbitrary/generators.ts"
+import { holdsFor, law } from "../internal/laws/Law.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = SessionStore.SessionStore["Service"]

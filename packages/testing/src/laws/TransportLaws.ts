@@ -6,20 +6,20 @@
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { asking } from "../internal/laws/asking.ts"
-import { cutting } from "../internal/laws/breaking.ts"
+import { brokenConnections } from "../internal/laws/brokenConnections.ts"
 import { cancellation } from "../internal/laws/cancellation.ts"
+import { clientDisconnects } from "../internal/laws/clientDisconnects.ts"
+import { failedWrites, halfClosedClients } from "../internal/laws/clientWrites.ts"
 import { closing } from "../internal/laws/closing.ts"
 import { errors } from "../internal/laws/errors.ts"
 import { clientFraming, serverFraming } from "../internal/laws/framing.ts"
 import { handshake } from "../internal/laws/handshake.ts"
 import * as LawContext from "../internal/laws/LawContext.ts"
-import { leaving } from "../internal/laws/leaving.ts"
-import { losing } from "../internal/laws/losing.ts"
+import { lossyConnections } from "../internal/laws/lossyConnections.ts"
 import { matching } from "../internal/laws/matching.ts"
 import { progress } from "../internal/laws/progress.ts"
-import { stalling } from "../internal/laws/stalling.ts"
-import { failingWrites, halfClosing } from "../internal/laws/writing.ts"
+import { serverRequests } from "../internal/laws/serverRequests.ts"
+import { stalledServer } from "../internal/laws/stalledServer.ts"
 import type { TransportLaw } from "./TransportLaw.ts"
 import type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
 
@@ -56,10 +56,10 @@ const underFaults = <Served extends ClientEnd>(
   context: LawContext.LawContext<Served>,
   faults: SubjectFaults<Served>
 ): ReadonlyArray<TransportLaw> => [
-  ...faults.stall === undefined ? [] : stalling(context, faults.stall),
-  ...faults.cut === undefined ? [] : cutting(context, faults.cut),
-  ...faults.halfClose === undefined ? [] : halfClosing(context, faults.halfClose),
-  ...faults.failWrite === undefined ? [] : failingWrites(context, faults.failWrite),
+  ...faults.stall === undefined ? [] : stalledServer(context, faults.stall),
+  ...faults.cut === undefined ? [] : brokenConnections(context, faults.cut),
+  ...faults.halfClose === undefined ? [] : halfClosedClients(context, faults.halfClose),
+  ...faults.failWrite === undefined ? [] : failedWrites(context, faults.failWrite),
   ...faults.injectToClient === undefined
     ? []
     : clientFraming(context, faults.injectToClient, faults.maxMessageBytes),
@@ -68,16 +68,16 @@ const underFaults = <Served extends ClientEnd>(
 
 const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
   const context = LawContext.make(subject)
-  if (subject.lossy === true) return losing(context)
+  if (subject.lossy === true) return lossyConnections(context)
   return [
     ...handshake(context),
     ...matching(context),
     ...progress(context),
     ...cancellation(context),
     ...errors(context),
-    ...asking(context),
+    ...serverRequests(context),
     ...closing(context),
-    ...subject.ended === undefined ? [] : leaving(context, subject.ended, subject.faults?.stall),
+    ...subject.ended === undefined ? [] : clientDisconnects(context, subject.ended, subject.faults?.stall),
     ...underFaults(context, subject.faults ?? {})
   ]
 }

@@ -188,7 +188,7 @@ const serverOf = <R>(server: Server): Run.Programs<unknown, R>["server"] => {
   )
 }
 
-/** Holds the conversation of a seed, and returns the names of its commands. */
+/** Runs the conversation of a seed, and returns the names of its commands. */
 const checkOne = <Model, R>(
   programs: Run.Programs<Model, R>,
   conversations: Arbitrary.Arbitrary<Steps.Conversation<Model, R>>,
@@ -196,36 +196,37 @@ const checkOne = <Model, R>(
 ): Simulation["checkOne"] => {
   // Activities that took long without real I/O are slow in virtual time; they are examined once.
   const suspected = new Set<string>()
-  const hold = (conversation: Steps.Conversation<Model, R>) => Run.hold(programs, conversation, suspected)
+  const runConversation = (conversation: Steps.Conversation<Model, R>) =>
+    Run.runConversation(programs, conversation, suspected)
   return Effect.fnUntraced(function*(seed, maxShrinks) {
     let started: ReadonlyArray<string> = []
     // A shorter conversation has to break the same law, and not any.
     let broken: string | undefined
     let realIo: RealIoUsed | undefined
     const holds = (conversation: Steps.Conversation<Model, R>): boolean | Effect.Effect<boolean> =>
-      realIo !== undefined || hold(conversation).pipe(
-        Effect.map((held) => {
-          started = held.started
-          broken ??= held.violations[0]?.law
-          return broken === undefined || held.violations.every(({ law }) => law !== broken)
+      realIo !== undefined || runConversation(conversation).pipe(
+        Effect.map((result) => {
+          started = result.started
+          broken ??= result.violations[0]?.law
+          return broken === undefined || result.violations.every(({ law }) => law !== broken)
         }),
         // The conversation is not shrunk: what it needs is known.
         Effect.catch((error) => Effect.sync(() => (realIo ??= error) !== undefined))
       )
-    const result = yield* Arbitrary.checkEffect(conversations, holds, { runs: 1, size, seed, maxShrinks })
+    const checked = yield* Arbitrary.checkEffect(conversations, holds, { runs: 1, size, seed, maxShrinks })
     if (realIo !== undefined) return yield* Effect.fail(realIo)
-    if (result._tag !== "Falsified") return started
-    const conversation = result.shrunkInput
-    const held = yield* hold(conversation)
-    const isReproducible = Report.transcript(held) === Report.transcript(yield* hold(conversation))
-    const violation = held.violations.find(({ law }) => law === broken) ?? held.violations[0]
+    if (checked._tag !== "Falsified") return started
+    const conversation = checked.shrunkInput
+    const result = yield* runConversation(conversation)
+    const isReproducible = Report.transcript(result) === Report.transcript(yield* runConversation(conversation))
+    const violation = result.violations.find(({ law }) => law === broken) ?? result.violations[0]
     return yield* Effect.fail(
       new ConversationFailed({
         law: violation?.law ?? broken ?? "",
         problem: violation?.problem ?? "",
         seed,
         steps: conversation.steps.map(Report.stepText),
-        report: Report.report(conversation, held, seed, isReproducible)
+        report: Report.report(conversation, result, seed, isReproducible)
       })
     )
   })
@@ -327,7 +328,7 @@ export const make = <
 }
 
 /**
- * Checks a simulation: holds conversations until one fails, and shrinks that one. Fails with a
+ * Checks a simulation: runs conversations until one fails, and shrinks that one. Fails with a
  * {@link ConversationFailed}, whose message is a report, or with a {@link RealIoUsed}.
  *
  * The same options lead to the same conversations, message for message. `{ seed, runs: 1 }` with the seed of a failure

@@ -24,7 +24,7 @@ const conversation = (
 })
 
 const ends = ({ entries }: History.History): ReadonlyArray<string> =>
-  entries.flatMap(({ happening }) => happening._tag === "Ended" ? [happening.end.kind] : [])
+  entries.flatMap(({ event }) => event._tag === "Ended" ? [event.end.kind] : [])
 
 describe("simulated conversations", () => {
   // Each portion starts with short conversations and continues with longer ones.
@@ -84,8 +84,8 @@ describe("simulated conversations", () => {
     for (const one of drawn) {
       const history = Simulation.run(one)
       for (const end of ends(history)) missing.delete(`end: ${end}`)
-      for (const { happening } of history.entries) {
-        if (happening._tag === "Event") missing.delete(`event: ${happening.event._tag}`)
+      for (const { event } of history.entries) {
+        if (event._tag === "SessionEvent") missing.delete(`event: ${event.detail._tag}`)
       }
       if (missing.size === 0) break
     }
@@ -109,7 +109,7 @@ describe("a conversation in which a law was broken", () => {
     [
       "[MSG-05] a second request with the id of one whose reply waits to be sent was served as well",
       conversation([
-        { _tag: "Ask", session: 0, what: "elicit" },
+        { _tag: "ServerRequest", session: 0, what: "elicit" },
         { _tag: "Stall", session: 1, towards: "client" },
         { _tag: "Burst", session: 1, tool: "echo", count: 10 }
       ], { seed: 89_805, faults: { ...Faults.none, split: true, merge: true, duplicate: true } })

@@ -107,7 +107,7 @@ describe("a simulation of a server", () => {
           })
         }))
         assert.deepStrictEqual(steps, ["client 0: call"])
-        assert.match(problem, /^call failed: tools\/call: .*100 ms, and no fault explains it/)
+        assert.match(problem, /^call failed: tools\/call: timed out after 100 ms; .*, and no fault explains it/)
       }),
     { timeout: 60_000 }
   )

@@ -6,7 +6,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
 import { requestId } from "../../arbitrary/RequestIds.ts"
 import { trust } from "../trust.ts"
-import { isMembers } from "./members.ts"
+import { isMembers } from "./jsonValues.ts"
 import { overTheWire } from "./overTheWire.ts"
 
 /** The parts of an exchange. Each has a schema. */

@@ -6,7 +6,7 @@
  */
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { choose, oneOf, upTo } from "./choose.ts"
+import { choose, oneOf, upTo } from "./generators.ts"
 import { oddities, text } from "./oddText.ts"
 
 type Json = Arbitrary.Arbitrary<string>

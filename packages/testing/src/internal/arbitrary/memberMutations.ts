@@ -7,8 +7,7 @@
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type { Invalidating, Mutation } from "../../arbitrary/Mutation.ts"
-import { isMembers } from "./members.ts"
-import { type Path, put, remove } from "./paths.ts"
+import { isMembers, type Path, put, remove } from "./jsonValues.ts"
 
 type Change = Mutation<Invalidating>
 

@@ -1,7 +1,6 @@
 /** The members that the projection of a message to an older revision removes. */
 
-import { isMembers } from "./members.ts"
-import type { Path } from "./paths.ts"
+import { isMembers, type Path } from "./jsonValues.ts"
 
 /** A member that a message loses by its projection to an older revision. */
 export interface NewerMember {

@@ -2,7 +2,7 @@
 
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { choose, oneOf } from "./choose.ts"
+import { choose, oneOf } from "./generators.ts"
 
 /** Text that programs rarely expect. */
 export const oddities: readonly [string, ...ReadonlyArray<string>] = [

@@ -1,6 +1,6 @@
 /** Generated values as they arrive on the other side. */
 
-import { isMembers } from "./members.ts"
+import { isMembers } from "./jsonValues.ts"
 
 /**
  * A name that is one escaped character, including half of a surrogate pair. In Node 24, after

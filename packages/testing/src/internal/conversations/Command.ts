@@ -50,7 +50,7 @@ export const Injection = Schema.Literals([
   "NullId",
   "RepeatedResponse",
   "StrayProgress",
-  "ProgressBehind",
+  "LateProgress",
   "Log",
   "StrayCancel",
   "Cancel",
@@ -71,7 +71,7 @@ export type Injection = typeof Injection.Type
  * - `Call` calls a tool in a fiber of its own; `Burst` calls a tool several times at once; `CallAndInterrupt`
  *   interrupts its call at once. Progress may extend the deadline, up to a limit or freely.
  * - `Interrupt` interrupts a call; calls are counted from 0.
- * - `Ask` makes the server send a request on its own initiative; `Notify` makes a side send a notification.
+ * - `ServerRequest` makes the server send a request on its own initiative; `Notify` makes a side send a notification.
  * - `Inject` puts bytes on the wire towards a side.
  * - `Advance` advances the clock by this number of milliseconds.
  * - `Stall` holds all messages towards a side until `Recover`. `FailWrite`, `HalfClose` and `Cut` affect the
@@ -94,7 +94,7 @@ export const Command = Schema.Union([
     count: Schema.Literals([2, 4, 10])
   }),
   Schema.TaggedStruct("Inject", { session, at: side, what: Injection }),
-  Schema.TaggedStruct("Ask", { session, what: Schema.Literals(["ping", "elicit", "roots"]) }),
+  Schema.TaggedStruct("ServerRequest", { session, what: Schema.Literals(["ping", "elicit", "roots"]) }),
   Schema.TaggedStruct("Notify", { session, by: side }),
   Schema.TaggedStruct("Stall", { session, towards: side }),
   Schema.TaggedStruct("Recover", { session, towards: side }),

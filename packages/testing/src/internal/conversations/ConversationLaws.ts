@@ -57,14 +57,14 @@ const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
 }
 
 /** Returns the time that a request may take, with the extensions of its deadline by progress. */
-const allowed = ({ at, deadline, steps, total }: Model.Asked): number => {
+const allowed = ({ at, deadline, steps, total }: Model.ProgramRequest): number => {
   if (total === undefined) return deadline
   const latest = steps.at(-1)?.at ?? at
   return Math.min(latest - at + deadline, Math.max(total, 0))
 }
 
 /** Returns whether a request may end by its deadline on an undisturbed connection. */
-const isShort = ({ deadline, total }: Model.Asked): boolean =>
+const mayTimeOut = ({ deadline, total }: Model.ProgramRequest): boolean =>
   Math.min(deadline, total ?? Number.POSITIVE_INFINITY) < 5000
 
 const overloaded = -32010
@@ -79,8 +79,8 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 1: every request ends exactly once, and in time",
     lossy: true,
-    *findings({ asked }) {
-      for (const request of asked) {
+    *findings({ requests }) {
+      for (const request of requests) {
         const { at, ended, endings, nonce, place, what } = request
         const deadline = allowed(request)
         const named = `request ${nonce} (${what})`
@@ -97,24 +97,27 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "laws 1 and 9: the requests of an undisturbed session end as expected",
     lossy: false,
-    *findings({ asked, intact, opened, session, side }, history) {
+    *findings({ requests, intact, opened, session, side }, history) {
       if (!intact || opened === undefined) return
       const ready = history.entries.findIndex((entry) =>
-        entry.session === session && entry.side === "client" && entry.happening._tag === "Event" &&
-        entry.happening.event._tag === "StateChanged" && entry.happening.event.to === "Operating"
+        entry.session === session && entry.side === "client" && entry.event._tag === "SessionEvent" &&
+        entry.event.detail._tag === "StateChanged" && entry.event.detail.to === "Operating"
       )
-      const crowded = history.entries.some(({ happening, session: of }) =>
-        of === session && happening._tag === "Event" && happening.event._tag === "Rejected" &&
-        happening.event.code === overloaded
+      const crowded = history.entries.some(({ event, session: of }) =>
+        of === session && event._tag === "SessionEvent" && event.detail._tag === "Rejected" &&
+        event.detail.code === overloaded
       )
-      for (const request of asked) {
+      for (const request of requests) {
         const { ended, nonce, place, probe, steps, what } = request
         if (ended === undefined) continue
         const { code, kind } = ended.end
         if ((what === "steps" || what === "report") && kind === "Success" && steps.length !== 4) {
-          yield { place: ended.place, problem: `request ${nonce} (${what}) saw ${steps.length} steps of 4` }
+          yield {
+            place: ended.place,
+            problem: `request ${nonce} (${what}) delivered ${steps.length} of 4 progress notifications`
+          }
         }
-        const slow = isShort(request) ? ["Timeout"] : []
+        const slow = mayTimeOut(request) ? ["Timeout"] : []
         const given = !probe && interrupts(history) ? ["Interrupted"] : []
         const full = [`${overloaded}`]
         // A request on the server's own initiative needs a stream that the client may not have opened yet.
@@ -139,18 +142,20 @@ const laws: ReadonlyArray<Law> = [
     name: "law 1: the handshake of an undisturbed session succeeds",
     lossy: false,
     *findings({ entries, intact, opened }) {
-      if (intact && opened === undefined) yield { place: entries.at(-1)?.place ?? 0, problem: "there was no handshake" }
+      if (intact && opened === undefined) {
+        yield { place: entries.at(-1)?.place ?? 0, problem: "the handshake did not complete" }
+      }
     }
   },
   {
     name: "law 2: a side that closes gracefully has answered its requests",
     lossy: false,
-    *findings({ asked, orderly, side }, history) {
-      const first = asked.find(({ what }) => what === "close")
+    *findings({ requests, orderly, side }, history) {
+      const first = requests.find(({ what }) => what === "close")
       if (!orderly || side !== "client" || first?.ended === undefined) return
       const { code, kind } = first.ended.end
       const given = interrupts(history) ? ["Interrupted"] : []
-      const slow = isShort(first) ? ["Timeout"] : []
+      const slow = mayTimeOut(first) ? ["Timeout"] : []
       if (kind === "Success" || code === overloaded || [...given, ...slow].includes(kind)) return
       yield { place: first.ended.place, problem: `request ${first.nonce} (close) ended as ${kind}` }
     }
@@ -161,13 +166,13 @@ const laws: ReadonlyArray<Law> = [
     *findings({ entries, quiet, session, side }, { entries: all }) {
       if (quiet === undefined || quiet.state !== "Closed") return
       const other = all.find((entry) =>
-        entry.session === session && entry.side !== side && entry.happening._tag === "Looked" &&
-        entry.happening.when === "Quiet"
+        entry.session === session && entry.side !== side && entry.event._tag === "Inspected" &&
+        entry.event.when === "Quiet"
       )
-      if (other?.happening._tag !== "Looked" || other.happening.state === "Closed") return
+      if (other?.event._tag !== "Inspected" || other.event.state === "Closed") return
       yield {
         place: entries.at(-1)?.place ?? 0,
-        problem: `this side is Closed, and the other ${other.happening.state}`
+        problem: `this side is Closed, and the other ${other.event.state}`
       }
     }
   },
@@ -187,8 +192,8 @@ const laws: ReadonlyArray<Law> = [
     lossy: true,
     *findings({ entries, handlers, quiet }) {
       if (quiet === undefined) return
-      const place = entries.find(({ happening }) => happening === quiet)?.place ?? 0
-      if (quiet.sent > 0) yield { place, problem: `${quiet.sent} requests wait, and no caller does` }
+      const place = entries.find(({ event }) => event === quiet)?.place ?? 0
+      if (quiet.sent > 0) yield { place, problem: `${quiet.sent} requests are pending without a waiting caller` }
       const running = handlers.filter((handler) =>
         handler.place < place && (handler.ended === undefined || handler.ended.place > place)
       )
@@ -200,13 +205,13 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 3: a request ends with the first response to its id, and with no other message",
     lossy: true,
-    *findings({ asked, closing, outbound, session }, { conversation }) {
+    *findings({ requests, closing, outbound, session }, { conversation }) {
       // A request that is repeated with its id and other params is answered again if the first reply got lost.
       const repeated = Faults.isLossy(conversation.faults) &&
         conversation.commands.some((command) =>
           command._tag === "Inject" && command.session === session && command.what === "DuplicateRequest"
         )
-      for (const { ended, nonce, what } of asked) {
+      for (const { ended, nonce, what } of requests) {
         const request = outbound.find((one) => one.nonce === nonce)
         if (ended === undefined || request === undefined) continue
         const { at, end, place } = ended
@@ -229,34 +234,34 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 4: progress is delivered completely, in order, and before the response",
     lossy: false,
-    *findings({ asked, inbound, entries, outbound, session }, { conversation }) {
-      for (const { ended, nonce, steps, what } of asked) {
+    *findings({ requests, inbound, entries, outbound, session }, { conversation }) {
+      for (const { ended, nonce, steps, what } of requests) {
         const request = outbound.find((one) => one.nonce === nonce)
         if (request === undefined || ended === undefined) continue
         const answered = ended.end.kind === "Success" || ended.end.kind === "ErrorResponse"
         const due = request.steps
         const seen = answered ? due : due.slice(0, steps.length)
         if (JSON.stringify(steps) !== JSON.stringify(seen)) {
-          const told = (steps: ReadonlyArray<Model.Step>) =>
+          const listOf = (steps: ReadonlyArray<Model.Step>) =>
             steps.map(({ at, progress }) => `${progress} at ${at}`).join(", ")
           yield {
             place: ended.place,
-            problem: `request ${nonce} (${what}) saw ${told(steps)}, and there came ${told(due)}`
+            problem: `request ${nonce} (${what}) delivered ${listOf(steps)} to its caller, and received ${listOf(due)}`
           }
         }
       }
       // The serving side sends nothing more for a request that it has answered.
       const stalled = conversation.commands.some((command) => command._tag === "Stall" && command.session === session)
-      for (const { happening, place } of entries) {
-        if (happening._tag !== "Sent" || !("method" in happening.message)) continue
-        const { method, params } = happening.message
+      for (const { event, place } of entries) {
+        if (event._tag !== "Sent" || !("method" in event.message)) continue
+        const { method, params } = event.message
         if (method !== "notifications/progress") continue
         const token = params?.["progressToken"]
         const served = inbound.filter(({ id, place: came }) => id === token && came < place)
         // Messages from before the cancellation may have had to wait.
         const late = (cancelled: number | undefined) => !stalled && (cancelled ?? place) < place
         if (!served.some(({ cancelled, replied }) => (replied ?? place) >= place && !late(cancelled))) {
-          yield { place, problem: `progress of ${JSON.stringify(token)}, which is served no more` }
+          yield { place, problem: `progress of ${JSON.stringify(token)}, which is not being served` }
         }
       }
     }
@@ -265,13 +270,13 @@ const laws: ReadonlyArray<Law> = [
     name: "law 5: every inbound request gets exactly one reply, and none after its cancellation",
     lossy: true,
     *findings({ closing, entries, handlers, inbound, quiet, strayReplies }, { conversation }) {
-      for (const { happening, place } of strayReplies) {
-        yield { place, problem: `a reply to nothing that waits for one: ${JSON.stringify(happening)}` }
+      for (const { event, place } of strayReplies) {
+        yield { place, problem: `a reply without an unanswered request: ${JSON.stringify(event)}` }
       }
-      const place = entries.find(({ happening }) => happening === quiet)?.place
+      const place = entries.find(({ event }) => event === quiet)?.place
       if (place === undefined || closing !== undefined && closing < place) return
       const unwritable = new Set(
-        entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
+        entries.flatMap(({ event }) => event._tag === "Unwritable" ? [event.id] : [])
       )
       for (const { cancelled, duplicate, id, method, place: came, replied } of inbound) {
         // After the end of its stream, a reply that could not be written cannot be replaced.
@@ -286,7 +291,7 @@ const laws: ReadonlyArray<Law> = [
     name: "law 5: the handler of a cancelled request is interrupted",
     lossy: true,
     *findings({ handlers, inbound, quiet, entries }) {
-      const place = entries.find(({ happening }) => happening === quiet)?.place
+      const place = entries.find(({ event }) => event === quiet)?.place
       if (place === undefined) return
       for (const { cancelled, id, method } of inbound) {
         if (cancelled === undefined) continue
@@ -294,7 +299,7 @@ const laws: ReadonlyArray<Law> = [
           handler.id === id && handler.place < cancelled && (handler.ended === undefined || handler.ended.place > place)
         )
         if (running !== undefined) {
-          yield { place: cancelled, problem: `the handler of ${method} (id ${JSON.stringify(id)}) goes on` }
+          yield { place: cancelled, problem: `the handler of ${method} (id ${JSON.stringify(id)}) was not interrupted` }
         }
       }
     }
@@ -306,11 +311,11 @@ const laws: ReadonlyArray<Law> = [
       // After the end of its stream, a reply that could not be written cannot be replaced.
       const unwritable = conversation.form === "OneStream"
         ? []
-        : entries.flatMap(({ happening }) => happening._tag === "Unwritable" ? [happening.id] : [])
+        : entries.flatMap(({ event }) => event._tag === "Unwritable" ? [event.id] : [])
       if (!graceful || side !== "server" || closing === undefined) return
       const toolOf = (nonce: unknown) => {
-        for (const { happening } of all) {
-          if (happening._tag === "Started" && happening.nonce === nonce) return happening.what
+        for (const { event } of all) {
+          if (event._tag === "Started" && event.nonce === nonce) return event.what
         }
         return "echo"
       }
@@ -318,7 +323,7 @@ const laws: ReadonlyArray<Law> = [
         if (place > closing || toolOf(nonce) === "never" || unwritable.includes(id)) continue
         const served = inbound.findLast((one) => one.id === id && one.place < place && !one.duplicate)
         if (served === undefined || served.cancelled !== undefined || served.replied !== undefined) continue
-        yield { place, problem: `${toolOf(nonce)} (id ${JSON.stringify(id)}) was begun, and never answered` }
+        yield { place, problem: `${toolOf(nonce)} (id ${JSON.stringify(id)}) was started and got no reply` }
       }
     }
   },
@@ -326,19 +331,19 @@ const laws: ReadonlyArray<Law> = [
     name: "law 5: only unreadable messages get a reply without a request, and few",
     lossy: true,
     *findings({ entries, side }) {
-      const unreadable = entries.filter(({ happening }) =>
-        happening._tag === "Event" && (happening.event._tag === "BadFrame" || happening.event._tag === "Malformed")
+      const unreadable = entries.filter(({ event }) =>
+        event._tag === "SessionEvent" && (event.detail._tag === "BadFrame" || event.detail._tag === "Malformed")
       )
-      const complaints = entries.filter(({ happening }) =>
-        happening._tag === "Sent" && !("method" in happening.message) && (happening.message.id ?? null) === null
+      const complaints = entries.filter(({ event }) =>
+        event._tag === "Sent" && !("method" in event.message) && (event.message.id ?? null) === null
       )
       for (const [index, { at, place }] of complaints.entries()) {
-        if (side === "client") yield { place, problem: "a client answers what it cannot read" }
+        if (side === "client") yield { place, problem: "the client replied to an unreadable message" }
         if (unreadable.filter((bad) => bad.place < place).length <= index) {
-          yield { place, problem: "a complaint about nothing" }
+          yield { place, problem: "an error reply without an unreadable message before it" }
         }
         if (at - (complaints[index - 20]?.at ?? Number.NEGATIVE_INFINITY) < 1000) {
-          yield { place, problem: "more than twenty complaints within a second" }
+          yield { place, problem: "more than 20 error replies to unreadable messages within a second" }
         }
       }
     }
@@ -347,9 +352,9 @@ const laws: ReadonlyArray<Law> = [
     name: "law 5: the defect of a handler is not sent to the peer",
     lossy: true,
     *findings({ entries }) {
-      for (const { happening, place } of entries) {
-        if (happening._tag !== "Sent" || !JSON.stringify(happening.message).includes("a secret")) continue
-        yield { place, problem: JSON.stringify(happening.message) }
+      for (const { event, place } of entries) {
+        if (event._tag !== "Sent" || !JSON.stringify(event.message).includes("a secret")) continue
+        yield { place, problem: JSON.stringify(event.message) }
       }
     }
   },
@@ -358,30 +363,30 @@ const laws: ReadonlyArray<Law> = [
     lossy: false,
     *findings({ entries, session, side }, { entries: all }) {
       const ended = all.findIndex((entry) =>
-        entry.session === session && entry.happening._tag === "Commanded" &&
-        typeof entry.happening.command === "object" &&
-        entry.happening.command._tag === "HalfClose" && entry.happening.command.by === "client"
+        entry.session === session && entry.event._tag === "Commanded" &&
+        typeof entry.event.command === "object" &&
+        entry.event.command._tag === "HalfClose" && entry.event.command.by === "client"
       )
-      const half = all[ended]?.happening
+      const half = all[ended]?.event
       if (side !== "server" || half?._tag !== "Commanded" || typeof half.command === "string") return
       if (half.command._tag !== "HalfClose" || !half.command.unterminated) return
       const others = all.filter((entry) =>
-        entry.session === session && entry.happening._tag === "Commanded" &&
-        typeof entry.happening.command === "object" &&
-        ["Cut", "Close", "FailWrite", "HalfClose", "Call", "CallAndInterrupt"].includes(entry.happening.command._tag)
+        entry.session === session && entry.event._tag === "Commanded" &&
+        typeof entry.event.command === "object" &&
+        ["Cut", "Close", "FailWrite", "HalfClose", "Call", "CallAndInterrupt"].includes(entry.event.command._tag)
       )
       const over = all.slice(0, ended).some((entry) =>
-        entry.session === session && entry.happening._tag === "Event" &&
-        entry.happening.event._tag === "StateChanged" &&
-        (entry.happening.event.to === "Closing" || entry.happening.event.to === "Closed")
+        entry.session === session && entry.event._tag === "SessionEvent" &&
+        entry.event.detail._tag === "StateChanged" &&
+        (entry.event.detail.to === "Closing" || entry.event.detail.to === "Closed")
       )
       // Another event may end the session earlier.
       if (others.length > 1 || over) return
-      const came = entries.some(({ happening }) =>
-        happening._tag === "Received" && JsonRpc.isRequest(happening.message) &&
-        happening.message.id === lastId
+      const came = entries.some(({ event }) =>
+        event._tag === "Received" && JsonRpc.isRequest(event.message) &&
+        event.message.id === lastId
       )
-      if (!came) yield { place: ended, problem: "the last line never came" }
+      if (!came) yield { place: ended, problem: "the last line was not received" }
     }
   },
   {
@@ -391,26 +396,31 @@ const laws: ReadonlyArray<Law> = [
       for (const { place } of handlers) {
         if (opened === undefined || place < opened) yield { place, problem: "a handler runs before the handshake" }
       }
-      const said = entries.filter(({ happening }) =>
-        happening._tag === "Sent" && "method" in happening.message &&
-        happening.message.method === "notifications/initialized"
+      const notifications = entries.filter(({ event }) =>
+        event._tag === "Sent" && "method" in event.message &&
+        event.message.method === "notifications/initialized"
       )
-      if (said.length > 1) yield { place: said[1]?.place ?? 0, problem: `initialized was said ${said.length} times` }
+      if (notifications.length > 1) {
+        yield {
+          place: notifications[1]?.place ?? 0,
+          problem: `notifications/initialized was sent ${notifications.length} times`
+        }
+      }
       let answers = 0
-      const asked = new Set<unknown>()
-      for (const { happening, place } of entries) {
-        const message = happening._tag === "Sent" || happening._tag === "Received" ? happening.message : undefined
+      const initializeIds = new Set<unknown>()
+      for (const { event, place } of entries) {
+        const message = event._tag === "Sent" || event._tag === "Received" ? event.message : undefined
         if (message === undefined) continue
         if ("method" in message) {
-          if (message.method === "initialize" && "id" in message) asked.add(message.id)
-          const early = message.method === "notifications/initialized" && happening._tag === "Sent"
+          if (message.method === "initialize" && "id" in message) initializeIds.add(message.id)
+          const early = message.method === "notifications/initialized" && event._tag === "Sent"
           if (early && (opened === undefined || place < opened)) {
-            yield { place, problem: "initialized was said too early" }
+            yield { place, problem: "notifications/initialized was sent before the handshake was complete" }
           }
         } else if (
-          side === "server" && happening._tag === "Sent" && asked.delete(message.id) && !JsonRpc.isFailure(message)
+          side === "server" && event._tag === "Sent" && initializeIds.delete(message.id) && !JsonRpc.isFailure(message)
         ) {
-          if (++answers > 1) yield { place, problem: "a second handshake was granted" }
+          if (++answers > 1) yield { place, problem: "a second initialize got a result" }
         }
       }
     }
@@ -424,15 +434,19 @@ const laws: ReadonlyArray<Law> = [
         const came = logs.received[index]
         if (opened === undefined || place < opened) yield { place, problem: "a log message is handled too early" }
         if (came === undefined || JSON.stringify(came.data) !== JSON.stringify(data)) {
-          yield { place, problem: `${JSON.stringify(data)} is handled, and ${JSON.stringify(came?.data)} came` }
+          yield { place, problem: `${JSON.stringify(data)} is handled, and ${JSON.stringify(came?.data)} was received` }
           return
         }
       }
-      const looked = entries.find(({ happening }) => happening === quiet)?.place
-      if (looked === undefined || quiet?.state !== "Operating" || (closing ?? looked) < looked) return
-      const due = logs.received.filter(({ place }) => place < looked).length
-      const handled = logs.handled.filter(({ place }) => place < looked).length
-      if (due !== handled) yield { place: looked, problem: `${due} log messages came, and ${handled} were handled` }
+      const inspectedPlace = entries.find(({ event }) => event === quiet)?.place
+      if (
+        inspectedPlace === undefined || quiet?.state !== "Operating" || (closing ?? inspectedPlace) < inspectedPlace
+      ) return
+      const due = logs.received.filter(({ place }) => place < inspectedPlace).length
+      const handled = logs.handled.filter(({ place }) => place < inspectedPlace).length
+      if (due !== handled) {
+        yield { place: inspectedPlace, problem: `${due} log messages were received, and ${handled} were handled` }
+      }
     }
   },
   {
@@ -441,21 +455,21 @@ const laws: ReadonlyArray<Law> = [
     *findings({ entries, session, side }, { conversation, entries: all }) {
       if (conversation.form !== "OneStream") return
       const broken = all.some((entry) =>
-        entry.session === session && entry.happening._tag === "Commanded" &&
-        typeof entry.happening.command === "object" &&
-        ["Cut", "Close", "FailWrite", "HalfClose"].includes(entry.happening.command._tag)
+        entry.session === session && entry.event._tag === "Commanded" &&
+        typeof entry.event.command === "object" &&
+        ["Cut", "Close", "FailWrite", "HalfClose"].includes(entry.event.command._tag)
       )
-      const end = all.findIndex(({ happening }) => happening._tag === "Commanded" && happening.command === "End")
+      const end = all.findIndex(({ event }) => event._tag === "Commanded" && event.command === "End")
       const closed = all.findIndex((entry) =>
-        entry.session === session && entry.happening._tag === "Event" &&
-        entry.happening.event._tag === "StateChanged" &&
-        entry.happening.event.to === "Closing"
+        entry.session === session && entry.event._tag === "SessionEvent" &&
+        entry.event.detail._tag === "StateChanged" &&
+        entry.event.detail.to === "Closing"
       )
       if (broken || (closed !== -1 && closed < end)) return
       const messages = (of: "client" | "server", tag: "Sent" | "Received") =>
-        all.slice(0, end).flatMap(({ happening, ...entry }) =>
-          entry.session === session && entry.side === of && happening._tag === tag
-            ? [JSON.stringify(happening.message)]
+        all.slice(0, end).flatMap(({ event, ...entry }) =>
+          entry.session === session && entry.side === of && event._tag === tag
+            ? [JSON.stringify(event.message)]
             : []
         )
       const came = messages(side, "Received")
@@ -464,7 +478,7 @@ const laws: ReadonlyArray<Law> = [
         const found = came.indexOf(message, at)
         // A message that cannot be written was never on the wire.
         if (found === -1) {
-          yield { place: entries.at(-1)?.place ?? 0, problem: `never came: ${message}` }
+          yield { place: entries.at(-1)?.place ?? 0, problem: `not received: ${message}` }
           return
         }
         at = found + 1
@@ -474,15 +488,19 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 8: an interrupted request is cancelled at the peer, once; no other is, and never the handshake",
     lossy: false,
-    *findings({ asked, closing, entries, outbound, quiet, strayCancels }, { conversation }) {
-      for (const { place } of strayCancels) yield { place, problem: "what was cancelled was never sent" }
-      const looked = entries.find(({ happening }) => happening === quiet)?.place ?? 0
+    *findings({ requests, closing, entries, outbound, quiet, strayCancels }, { conversation }) {
+      for (const { place } of strayCancels) yield { place, problem: "a cancellation of a request that was never sent" }
+      const inspectedPlace = entries.find(({ event }) => event === quiet)?.place ?? 0
       for (const { cancels, id, method, place, responses } of outbound) {
         // With a stream for each request, a request may have had no stream.
         if (
-          conversation.form !== "OneStream" || quiet?.state !== "Operating" || closing !== undefined && closing < looked
+          conversation.form !== "OneStream" || quiet?.state !== "Operating" ||
+          closing !== undefined && closing < inspectedPlace
         ) break
-        if (place > looked || method === "initialize" || responses.some((response) => response.place < looked)) continue
+        if (
+          place > inspectedPlace || method === "initialize" ||
+          responses.some((response) => response.place < inspectedPlace)
+        ) continue
         if (cancels !== 1) {
           yield {
             place,
@@ -494,18 +512,18 @@ const laws: ReadonlyArray<Law> = [
         if (cancels > 1) yield { place, problem: `${method} was cancelled ${cancels} times` }
         if (cancels > 0 && method === "initialize") yield { place, problem: "the handshake was cancelled" }
       }
-      for (const { ended, nonce, what } of asked) {
+      for (const { ended, nonce, what } of requests) {
         const request = outbound.find((one) => one.nonce === nonce)
         if (ended === undefined || request === undefined) continue
         const { end: { kind }, place } = ended
         const answered = request.responses.some((response) => response.place < place)
         const named = `request ${nonce} (${what}, id ${JSON.stringify(request.id)})`
         if ((kind === "Success" || kind === "ErrorResponse") && request.cancels > 0) {
-          yield { place, problem: `${named} had its response, and was cancelled` }
+          yield { place, problem: `${named} was cancelled after its response` }
         }
         const alive = quiet !== undefined && (closing === undefined || quiet.state === "Operating")
         if ((kind === "Interrupted" || kind === "Timeout") && !answered && alive && request.cancels === 0) {
-          yield { place, problem: `${named} ended as ${kind}, and was never cancelled` }
+          yield { place, problem: `${named} ended as ${kind} and was not cancelled at the peer` }
         }
       }
     }
@@ -516,8 +534,8 @@ const laws: ReadonlyArray<Law> = [
     *findings({ handlers, session }, { entries }) {
       for (const { nonce, place } of handlers) {
         if (typeof nonce !== "number") continue
-        const asked = entries.find(({ happening }) => happening._tag === "Started" && happening.nonce === nonce)
-        if (asked?.session !== session) yield { place, problem: `call ${nonce} was made in another session` }
+        const started = entries.find(({ event }) => event._tag === "Started" && event.nonce === nonce)
+        if (started?.session !== session) yield { place, problem: `call ${nonce} belongs to another session` }
       }
     }
   },
@@ -526,10 +544,12 @@ const laws: ReadonlyArray<Law> = [
     lossy: true,
     *findings({ entries }, { incoming }) {
       const running = new Set<number>()
-      for (const { happening, place } of entries) {
-        if (happening._tag === "HandlerStarted") running.add(happening.run)
-        if (happening._tag === "HandlerEnded") running.delete(happening.run)
-        if (running.size > incoming) yield { place, problem: `${running.size} are served` }
+      for (const { event, place } of entries) {
+        if (event._tag === "HandlerStarted") running.add(event.run)
+        if (event._tag === "HandlerEnded") running.delete(event.run)
+        if (running.size > incoming) {
+          yield { place, problem: `${running.size} requests are served, more than the limit of ${incoming}` }
+        }
       }
     }
   },
@@ -538,9 +558,9 @@ const laws: ReadonlyArray<Law> = [
     lossy: true,
     *findings({ entries, side }, { conversation }) {
       if (side !== "server" || conversation.form === "OneStream") return
-      for (const { happening, place } of entries) {
-        if (happening._tag !== "Sent" || !("method" in happening.message)) continue
-        const { message: { method, params }, stream } = happening
+      for (const { event, place } of entries) {
+        if (event._tag !== "Sent" || !("method" in event.message)) continue
+        const { message: { method, params }, stream } = event
         const data = params?.["data"]
         const of = method === "notifications/progress"
           ? params?.["progressToken"]
@@ -558,10 +578,10 @@ const laws: ReadonlyArray<Law> = [
     lossy: true,
     *findings({ entries }) {
       const ids = new Set<unknown>()
-      for (const { happening, place } of entries) {
-        if (happening._tag !== "Sent" || !JsonRpc.isRequest(happening.message)) continue
-        const { id } = happening.message
-        if (ids.has(id)) yield { place, problem: `the id ${JSON.stringify(id)} again` }
+      for (const { event, place } of entries) {
+        if (event._tag !== "Sent" || !JsonRpc.isRequest(event.message)) continue
+        const { id } = event.message
+        if (ids.has(id)) yield { place, problem: `id ${JSON.stringify(id)} was used before` }
         ids.add(id)
       }
     }
@@ -570,11 +590,11 @@ const laws: ReadonlyArray<Law> = [
     name: "law 12: a request is rejected as one too many only if the limit is reached",
     lossy: false,
     *findings({ entries, handlers, inbound }, { incoming }) {
-      for (const { happening, place } of entries) {
-        if (happening._tag !== "Event" || happening.event._tag !== "Rejected" || happening.event.code !== overloaded) {
+      for (const { event, place } of entries) {
+        if (event._tag !== "SessionEvent" || event.detail._tag !== "Rejected" || event.detail.code !== overloaded) {
           continue
         }
-        const { id } = happening.event
+        const { id } = event.detail
         const unanswered = inbound.filter((one) => one.place < place && one.id !== id && (one.taken ?? place) >= place)
         // A cancelled request counts while its handler continues, and so does one whose reply has not been handed over
         // yet.
@@ -586,7 +606,10 @@ const laws: ReadonlyArray<Law> = [
           )
         )
         if (counted.length < incoming - 1) {
-          yield { place, problem: `refused as one too many of ${incoming}, beside ${counted.length}` }
+          yield {
+            place,
+            problem: `rejected as overloaded with ${counted.length} requests in flight; the limit is ${incoming}`
+          }
         }
       }
     }

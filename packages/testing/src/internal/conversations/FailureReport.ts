@@ -47,48 +47,48 @@ const detailsOf = (event: SessionEvent.SessionEvent): string => {
 }
 
 /** Describes an entry in a few words; `undefined` for entries of every conversation. */
-const wordsOf = (happening: Event): string | undefined => {
-  switch (happening._tag) {
+const wordsOf = (event: Event): string | undefined => {
+  switch (event._tag) {
     case "Commanded":
-      return typeof happening.command === "string" ? `— ${happening.command} —` : `do ${withoutTag(happening.command)}`
+      return typeof event.command === "string" ? `— ${event.command} —` : `do ${withoutTag(event.command)}`
     case "Sent":
-      return `→ ${shortened(JSON.stringify(happening.message))}`
+      return `→ ${shortened(JSON.stringify(event.message))}`
     case "Received":
-      return `← ${shortened(JSON.stringify(happening.message))}`
+      return `← ${shortened(JSON.stringify(event.message))}`
     case "Unreadable":
-      return `← ${withoutTag(happening.error)}`
+      return `← ${withoutTag(event.error)}`
     case "Unwritable":
-      return `→ what cannot be written (${JSON.stringify(happening.id)})`
-    case "Event":
-      return happening.event._tag === "StateChanged"
-        ? `${happening.event.from} ⇒ ${happening.event.to}`
-        : `· ${detailsOf(happening.event)}`
+      return `→ a message that JSON cannot represent (${JSON.stringify(event.id)})`
+    case "SessionEvent":
+      return event.detail._tag === "StateChanged"
+        ? `${event.detail.from} ⇒ ${event.detail.to}`
+        : `· ${detailsOf(event.detail)}`
     case "Opened":
-      return happening.revision === undefined ? "no handshake" : undefined
+      return event.revision === undefined ? "the handshake failed" : undefined
     case "Started":
-      return `request ${happening.nonce} begins: ${happening.what}, within ${happening.deadline} ms`
-    case "Stepped":
-      return `request ${happening.nonce} sees step ${happening.progress}`
+      return `request ${event.nonce} starts: ${event.what}, timeout ${event.deadline} ms`
+    case "Progressed":
+      return `request ${event.nonce} receives progress ${event.progress}`
     case "Ended": {
-      const { code, kind } = happening.end
-      return `request ${happening.nonce} ends: ${code === undefined ? kind : `${kind} ${code}`}`
+      const { code, kind } = event.end
+      return `request ${event.nonce} ends: ${code === undefined ? kind : `${kind} ${code}`}`
     }
     case "HandlerStarted":
-      return `handler ${happening.run} begins: ${happening.method} (${JSON.stringify(happening.id)})`
+      return `handler ${event.run} starts: ${event.method} (${JSON.stringify(event.id)})`
     case "HandlerEnded":
-      return `handler ${happening.run} ends: ${happening.how}`
+      return `handler ${event.run} ends: ${event.how}`
     case "Logged":
-      return `logs ${JSON.stringify(happening.data)}`
-    case "Taken":
+      return `logs ${JSON.stringify(event.data)}`
+    case "ReplyHandedOver":
       return undefined
-    case "Looked":
-      return `is ${happening.state}; in flight: ${happening.sent} sent, ${happening.served} served`
+    case "Inspected":
+      return `is ${event.state}; in flight: ${event.sent} sent, ${event.served} served`
   }
 }
 
-const lineOf = ({ at, happening, session, side }: Entry): string | undefined => {
-  const words = wordsOf(happening)
-  const who = happening._tag === "Commanded" ? "" : `${side} ${session}`
+const lineOf = ({ at, event, session, side }: Entry): string | undefined => {
+  const words = wordsOf(event)
+  const who = event._tag === "Commanded" ? "" : `${side} ${session}`
   return words === undefined ? undefined : `${String(at).padStart(8)} ms  ${who.padEnd(8)}  ${words}`
 }
 
@@ -107,22 +107,22 @@ const escaped = (text: string): string => text.replaceAll(/[;#]/g, ",")
 export const sequenceDiagram = ({ entries }: History, session: number): string => {
   const ours = entries.filter((entry) => entry.session === session)
   const taken = new Set<Entry>()
-  const lines = ours.flatMap(({ happening, side }, index) => {
-    if (happening._tag === "Event" && happening.event._tag === "StateChanged") {
-      return [`  Note over ${side}: ${happening.event.to}`]
+  const lines = ours.flatMap(({ event, side }, index) => {
+    if (event._tag === "SessionEvent" && event.detail._tag === "StateChanged") {
+      return [`  Note over ${side}: ${event.detail.to}`]
     }
-    if (happening._tag === "Ended") {
-      return [`  Note over ${side}: request ${happening.nonce} ends as ${happening.end.kind}`]
+    if (event._tag === "Ended") {
+      return [`  Note over ${side}: request ${event.nonce} ends as ${event.end.kind}`]
     }
-    if (happening._tag !== "Sent") return []
-    const text = JSON.stringify(happening.message)
+    if (event._tag !== "Sent") return []
+    const text = JSON.stringify(event.message)
     const other = side === "client" ? "server" : "client"
     const came = ours.slice(index).find((entry) =>
-      entry.side === other && entry.happening._tag === "Received" && !taken.has(entry) &&
-      JSON.stringify(entry.happening.message) === text
+      entry.side === other && entry.event._tag === "Received" && !taken.has(entry) &&
+      JSON.stringify(entry.event.message) === text
     )
     if (came !== undefined) taken.add(came)
-    return [`  ${side}${came === undefined ? "-x" : "->>"}${other}: ${escaped(nameOf(happening.message))}`]
+    return [`  ${side}${came === undefined ? "-x" : "->>"}${other}: ${escaped(nameOf(event.message))}`]
   })
   return ["sequenceDiagram", ...lines].join("\n")
 }
@@ -155,7 +155,7 @@ export const describe = (history: History, violations: ReadonlyArray<Violation>)
     transcript(history),
     ...sessions.flatMap((session) => ["", sequenceDiagram(history, session)]),
     "",
-    "to see it again:",
+    "to reproduce it:",
     `  pnpm simulate --conversation '${replay(history.conversation)}'`
   ].join("\n")
 }

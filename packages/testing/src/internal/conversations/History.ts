@@ -31,14 +31,14 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  *   the session still works; in `End` both sides are closed.
  * - `Sent` and `Received`: a message between a session and its transport. A message that was sent on the stream of a
  *   request has the id of that request as its `stream`. `Unreadable`: bytes that were not a message. `Unwritable`: a
- *   message that no bytes can represent. `Taken`: the transport has finished with the reply to this id.
+ *   message that no bytes can represent. `ReplyHandedOver`: the transport has finished with the reply to this id.
  * - `Event`: an event of the session.
  * - `Opened`: the handshake of the client succeeded or failed.
- * - `Started`, `Stepped`, `Ended`: a request of the program: a call of the client, with its number, or a request of the
- *   server.
+ * - `Started`, `Progressed`, `Ended`: a request of the program: a call of the client, with its number, or a request of
+ *   the server.
  * - `HandlerStarted`, `HandlerEnded`: a handler ran, for the request with this id.
  * - `Logged`: the client's handler received a log message.
- * - `Looked`: the state of a session in a quiet moment.
+ * - `Inspected`: the state of a session in a quiet moment.
  */
 export type Event =
   | { readonly _tag: "Commanded"; readonly command: Command | "Quiet" | "Probe" | "End" }
@@ -50,8 +50,8 @@ export type Event =
   | { readonly _tag: "Received"; readonly message: JsonRpc.Message }
   | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
   | { readonly _tag: "Unwritable"; readonly id: JsonRpc.Response["id"] }
-  | { readonly _tag: "Taken"; readonly id: JsonRpc.Response["id"] }
-  | { readonly _tag: "Event"; readonly event: SessionEvent.SessionEvent }
+  | { readonly _tag: "ReplyHandedOver"; readonly id: JsonRpc.Response["id"] }
+  | { readonly _tag: "SessionEvent"; readonly detail: SessionEvent.SessionEvent }
   | { readonly _tag: "Opened"; readonly revision: string | undefined }
   | {
     readonly _tag: "Started"
@@ -61,7 +61,7 @@ export type Event =
     readonly total: number | undefined
     readonly probe: boolean
   }
-  | { readonly _tag: "Stepped"; readonly nonce: number; readonly progress: number }
+  | { readonly _tag: "Progressed"; readonly nonce: number; readonly progress: number }
   | { readonly _tag: "Ended"; readonly nonce: number; readonly end: End }
   | {
     readonly _tag: "HandlerStarted"
@@ -73,7 +73,7 @@ export type Event =
   | { readonly _tag: "Logged"; readonly data: unknown }
   | { readonly _tag: "HandlerEnded"; readonly run: number; readonly how: HandlerEnd }
   | {
-    readonly _tag: "Looked"
+    readonly _tag: "Inspected"
     readonly when: "Quiet" | "End"
     readonly state: string
     readonly sent: number
@@ -88,7 +88,7 @@ export interface Entry {
   readonly at: number
   readonly session: number
   readonly side: MethodDefinition.Role
-  readonly happening: Event
+  readonly event: Event
 }
 
 /**

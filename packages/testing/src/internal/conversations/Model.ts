@@ -13,7 +13,7 @@ export interface Side {
   readonly side: MethodDefinition.Role
   readonly entries: ReadonlyArray<Placed>
   /** The requests of this side's program. */
-  readonly asked: ReadonlyArray<Asked>
+  readonly requests: ReadonlyArray<ProgramRequest>
   /** The requests that this side has sent. */
   readonly outbound: ReadonlyArray<Outbound>
   /** The cancellations that this side has sent for requests that it has not sent. */
@@ -32,8 +32,8 @@ export interface Side {
   /** The place at which this side began to close, and the place at which its connection was lost. */
   readonly closing: number | undefined
   /** The state of the session in the quiet moment before the end, and after the end. */
-  readonly quiet: Looked | undefined
-  readonly end: Looked | undefined
+  readonly quiet: Inspected | undefined
+  readonly end: Inspected | undefined
   /** Whether nothing happened to this session that could keep a request from its response. */
   readonly intact: boolean
   /** Whether nothing happened to it except that its own server closed it gracefully. */
@@ -47,10 +47,10 @@ export interface Placed extends Entry {
   readonly place: number
 }
 
-type Looked = Extract<Entry["happening"], { readonly _tag: "Looked" }>
+type Inspected = Extract<Entry["event"], { readonly _tag: "Inspected" }>
 
 /** A request of a program, and its end. */
-export interface Asked {
+export interface ProgramRequest {
   readonly nonce: number
   readonly what: string
   readonly deadline: number
@@ -123,32 +123,32 @@ const member = (value: unknown, name: string): unknown =>
 const nonceIn = (request: JsonRpc.Request): unknown => member(member(request.params, "arguments"), "nonce")
 
 const sent = (entry: Placed): JsonRpc.Message | undefined =>
-  entry.happening._tag === "Sent" ? entry.happening.message : undefined
+  entry.event._tag === "Sent" ? entry.event.message : undefined
 
 const received = (entry: Placed): JsonRpc.Message | undefined =>
-  entry.happening._tag === "Received" ? entry.happening.message : undefined
+  entry.event._tag === "Received" ? entry.event.message : undefined
 
 const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
   message !== undefined && JsonRpc.isNotification(message) && message.method === method
 
 /** Returns whether the server closes its session by itself, while it serves. */
-const closesInside = ({ happening }: Entry): boolean =>
-  happening._tag === "Commanded" && typeof happening.command === "object" && "tool" in happening.command &&
-  happening.command.tool === "close"
+const closesInside = ({ event }: Entry): boolean =>
+  event._tag === "Commanded" && typeof event.command === "object" && "tool" in event.command &&
+  event.command.tool === "close"
 
 /** Returns whether the server closes its session, or the client ends its direction. */
 const isGraceful = (entry: Entry): boolean => {
   if (closesInside(entry)) return true
-  if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
-  const { command } = entry.happening
+  if (entry.event._tag !== "Commanded" || typeof entry.event.command === "string") return false
+  const { command } = entry.event
   return (command._tag === "Close" && command.by === "server") ||
     (command._tag === "HalfClose" && command.by === "client")
 }
 
 /** Returns whether an event may keep a request from its response, or end a session early. */
 const disturbs = (entry: Entry): boolean => {
-  if (entry.happening._tag !== "Commanded" || typeof entry.happening.command === "string") return false
-  const { command } = entry.happening
+  if (entry.event._tag !== "Commanded" || typeof entry.event.command === "string") return false
+  const { command } = entry.event
   switch (command._tag) {
     case "Call":
     case "CallAndInterrupt":
@@ -169,18 +169,18 @@ const disturbs = (entry: Entry): boolean => {
   }
 }
 
-const askedOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Asked> => {
-  const byNonce = new Map<number, Writable<Asked> & { steps: Array<Step> }>()
-  for (const { at, happening, place } of entries) {
-    if (happening._tag === "Started") {
-      byNonce.set(happening.nonce, { ...happening, at, place, ended: undefined, endings: 0, steps: [] })
-    } else if (happening._tag === "Stepped") {
-      byNonce.get(happening.nonce)?.steps.push({ at, progress: happening.progress })
-    } else if (happening._tag === "Ended") {
-      const asked = byNonce.get(happening.nonce)
-      if (asked === undefined) continue
-      asked.endings++
-      asked.ended ??= { place, at, end: happening.end }
+const requestsOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<ProgramRequest> => {
+  const byNonce = new Map<number, Writable<ProgramRequest> & { steps: Array<Step> }>()
+  for (const { at, event, place } of entries) {
+    if (event._tag === "Started") {
+      byNonce.set(event.nonce, { ...event, at, place, ended: undefined, endings: 0, steps: [] })
+    } else if (event._tag === "Progressed") {
+      byNonce.get(event.nonce)?.steps.push({ at, progress: event.progress })
+    } else if (event._tag === "Ended") {
+      const request = byNonce.get(event.nonce)
+      if (request === undefined) continue
+      request.endings++
+      request.ended ??= { place, at, end: event.end }
     }
   }
   return [...byNonce.values()]
@@ -196,22 +196,22 @@ const outboundOf = (entries: ReadonlyArray<Placed>) => {
   const byId = new Map<unknown, Open>()
   for (const entry of entries) {
     const { at, place } = entry
-    const said = sent(entry)
-    const heard = received(entry)
-    if (said !== undefined && JsonRpc.isRequest(said)) {
-      const { id, method } = said
-      byId.set(id, { id, method, nonce: nonceIn(said), place, responses: [], cancels: 0, steps: [] })
-    } else if (isNamed(said, "notifications/cancelled")) {
-      const open = byId.get(said.params?.["requestId"])
+    const outgoing = sent(entry)
+    const incoming = received(entry)
+    if (outgoing !== undefined && JsonRpc.isRequest(outgoing)) {
+      const { id, method } = outgoing
+      byId.set(id, { id, method, nonce: nonceIn(outgoing), place, responses: [], cancels: 0, steps: [] })
+    } else if (isNamed(outgoing, "notifications/cancelled")) {
+      const open = byId.get(outgoing.params?.["requestId"])
       if (open === undefined) strayCancels.push(entry)
       else open.cancels++
-    } else if (isNamed(heard, "notifications/progress")) {
-      const open = byId.get(heard.params?.["progressToken"])
-      const progress = heard.params?.["progress"]
+    } else if (isNamed(incoming, "notifications/progress")) {
+      const open = byId.get(incoming.params?.["progressToken"])
+      const progress = incoming.params?.["progress"]
       if (open === undefined || open.responses.length > 0 || typeof progress !== "number") continue
       if (progress > (open.steps.at(-1)?.progress ?? Number.NEGATIVE_INFINITY)) open.steps.push({ at, progress })
-    } else if (heard !== undefined && isResponse(heard)) {
-      byId.get(heard.id)?.responses.push({ place, at, response: heard })
+    } else if (incoming !== undefined && isResponse(incoming)) {
+      byId.get(incoming.id)?.responses.push({ place, at, response: incoming })
     }
   }
   return { outbound: [...byId.values()], strayCancels }
@@ -228,43 +228,43 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
   const first = (id: unknown) => waiting(id).find(({ duplicate }) => !duplicate)
 
   for (const entry of entries) {
-    const { happening, place } = entry
-    const said = sent(entry)
-    const heard = received(entry)
-    if (heard !== undefined && JsonRpc.isRequest(heard)) {
-      const { id, method } = heard
+    const { event, place } = entry
+    const outgoing = sent(entry)
+    const incoming = received(entry)
+    if (incoming !== undefined && JsonRpc.isRequest(incoming)) {
+      const { id, method } = incoming
       const duplicate = first(id) !== undefined
       all.push({
         id,
         method,
-        nonce: nonceIn(heard),
+        nonce: nonceIn(incoming),
         place,
         duplicate,
         cancelled: undefined,
         replied: undefined,
         taken: undefined
       })
-    } else if (happening._tag === "HandlerStarted") {
-      const served = first(happening.id)
+    } else if (event._tag === "HandlerStarted") {
+      const served = first(event.id)
       if (served === undefined) continue
-      runs.set(happening.run, served)
+      runs.set(event.run, served)
       running.add(served)
-    } else if (happening._tag === "Taken") {
+    } else if (event._tag === "ReplyHandedOver") {
       const served = all.find(({ id, replied, taken }) =>
-        id === happening.id && replied !== undefined && taken === undefined
+        id === event.id && replied !== undefined && taken === undefined
       )
       if (served !== undefined) served.taken = place
-    } else if (happening._tag === "HandlerEnded") {
-      const served = runs.get(happening.run)
+    } else if (event._tag === "HandlerEnded") {
+      const served = runs.get(event.run)
       if (served !== undefined) running.delete(served)
-    } else if (isNamed(heard, "notifications/cancelled")) {
-      const served = first(heard.params?.["requestId"])
+    } else if (isNamed(incoming, "notifications/cancelled")) {
+      const served = first(incoming.params?.["requestId"])
       // After its handler has ended, the outcome of a request is decided, sent or not.
       if (served !== undefined && running.has(served)) served.cancelled = place
-    } else if (said !== undefined && isResponse(said) && said.id !== undefined && said.id !== null) {
-      const refused = JsonRpc.isFailure(said) ? waiting(said.id).find(({ duplicate }) => duplicate) : undefined
+    } else if (outgoing !== undefined && isResponse(outgoing) && outgoing.id !== undefined && outgoing.id !== null) {
+      const rejected = JsonRpc.isFailure(outgoing) ? waiting(outgoing.id).find(({ duplicate }) => duplicate) : undefined
       // Each ping is answered at once, whatever is in flight.
-      const answered = refused ?? first(said.id) ?? waiting(said.id).find(({ method }) => method === "ping")
+      const answered = rejected ?? first(outgoing.id) ?? waiting(outgoing.id).find(({ method }) => method === "ping")
       if (answered === undefined) strayReplies.push(entry)
       else answered.replied = place
     }
@@ -274,12 +274,12 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
 
 const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
   const byRun = new Map<number, Writable<Handler>>()
-  for (const { happening, place } of entries) {
-    if (happening._tag === "HandlerStarted") {
-      byRun.set(happening.run, { id: happening.id, nonce: happening.nonce, place, ended: undefined })
-    } else if (happening._tag === "HandlerEnded") {
-      const handler = byRun.get(happening.run)
-      if (handler !== undefined) handler.ended = { place, how: happening.how }
+  for (const { event, place } of entries) {
+    if (event._tag === "HandlerStarted") {
+      byRun.set(event.run, { id: event.id, nonce: event.nonce, place, ended: undefined })
+    } else if (event._tag === "HandlerEnded") {
+      const handler = byRun.get(event.run)
+      if (handler !== undefined) handler.ended = { place, how: event.how }
     }
   }
   return [...byRun.values()]
@@ -287,14 +287,12 @@ const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
 
 const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
   received: entries.flatMap((entry) => {
-    const heard = received(entry)
-    return isNamed(heard, "notifications/message")
-      ? [{ place: entry.place, data: member(heard.params, "data") }]
+    const incoming = received(entry)
+    return isNamed(incoming, "notifications/message")
+      ? [{ place: entry.place, data: member(incoming.params, "data") }]
       : []
   }),
-  handled: entries.flatMap(({ happening, place }) =>
-    happening._tag === "Logged" ? [{ place, data: happening.data }] : []
-  )
+  handled: entries.flatMap(({ event, place }) => event._tag === "Logged" ? [{ place, data: event.data }] : [])
 })
 
 /**
@@ -302,21 +300,23 @@ const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
  * response.
  */
 const openedOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>): number | undefined => {
-  const asked = new Set<unknown>()
+  const initializeIds = new Set<unknown>()
   return entries.find((entry) => {
-    const asking = side === "client" ? sent(entry) : received(entry)
-    const isFirst = asking !== undefined && JsonRpc.isRequest(asking) && asking.method === "initialize"
-    if (isFirst) asked.add(asking.id)
+    const message = side === "client" ? sent(entry) : received(entry)
+    const isFirst = message !== undefined && JsonRpc.isRequest(message) && message.method === "initialize"
+    if (isFirst) initializeIds.add(message.id)
     if (side === "server") return isFirst
-    const answer = received(entry)
-    if (answer === undefined || !isResponse(answer) || JsonRpc.isFailure(answer) || !asked.has(answer.id)) return false
-    const revision = member(answer.result, "protocolVersion")
+    const response = received(entry)
+    if (
+      response === undefined || !isResponse(response) || JsonRpc.isFailure(response) || !initializeIds.has(response.id)
+    ) return false
+    const revision = member(response.result, "protocolVersion")
     return Revision.supported.some((supported) => supported === revision)
   })?.place
 }
 
-const lookedAt = (entries: ReadonlyArray<Placed>, when: Looked["when"]): Looked | undefined => {
-  for (const { happening } of entries) if (happening._tag === "Looked" && happening.when === when) return happening
+const inspectedAt = (entries: ReadonlyArray<Placed>, when: Inspected["when"]): Inspected | undefined => {
+  for (const { event } of entries) if (event._tag === "Inspected" && event.when === when) return event
   return undefined
 }
 
@@ -329,25 +329,25 @@ const sideOf = (
   session,
   side,
   entries,
-  asked: askedOf(entries),
+  requests: requestsOf(entries),
   ...outboundOf(entries),
   ...inboundOf(entries),
   handlers: handlersOf(entries),
   logs: logsOf(entries),
   opened: openedOf(side, entries),
-  closing: entries.find(({ happening }) =>
-    happening._tag === "Event" && happening.event._tag === "StateChanged" &&
-    (happening.event.to === "Closing" || happening.event.to === "Closed")
+  closing: entries.find(({ event }) =>
+    event._tag === "SessionEvent" && event.detail._tag === "StateChanged" &&
+    (event.detail.to === "Closing" || event.detail.to === "Closed")
   )?.place,
-  quiet: lookedAt(entries, "Quiet"),
-  end: lookedAt(entries, "End"),
+  quiet: inspectedAt(entries, "Quiet"),
+  end: inspectedAt(entries, "End"),
   ...how
 })
 
 /** Returns both sides of every session of a history. */
 export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> => {
   const placed = entries.map((entry, place): Placed => ({ ...entry, place }))
-  const held = placed.filter(({ happening }) => happening._tag !== "Commanded")
+  const held = placed.filter(({ event }) => event._tag !== "Commanded")
   return [...new Set(held.map(({ session }) => session))].flatMap((session) => {
     const ours = placed.filter((entry) => entry.session === session)
     const disturbances = ours.filter(disturbs)

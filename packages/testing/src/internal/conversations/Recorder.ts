@@ -12,32 +12,32 @@ import type { End, Entry, Event, HandlerEnd } from "./History.ts"
  * Records the history of one side of one session.
  */
 export interface Recorder {
-  readonly note: (happening: Event) => void
+  readonly note: (event: Event) => void
   /** Wraps a transport so that its messages are recorded. */
   readonly transport: (transport: Transport.Transport["Service"]) => Transport.Transport["Service"]
   /** Runs a handler, and records its start and its end. */
-  readonly serving: <A, E, R>(of: Served, serve: () => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly serving: <A, E, R>(of: ServedRequest, serve: () => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Runs a request of the program, and records its start and its end. */
-  readonly asking: <A>(
-    of: Asked,
-    ask: (nonce: number) => Effect.Effect<A, RequestError.RequestError>,
-    nonceOf: (answer: A) => unknown
+  readonly requesting: <A>(
+    of: ProgramRequest,
+    request: (nonce: number) => Effect.Effect<A, RequestError.RequestError>,
+    nonceOf: (result: A) => unknown
   ) => Effect.Effect<void>
   /** The last messages of the peer. */
   readonly last: Last
   /** Runs an action directly after the next reply. */
-  readonly behindReply: (action: (id: JsonRpc.Response["id"]) => void) => void
+  readonly afterReply: (action: (id: JsonRpc.Response["id"]) => void) => void
 }
 
 /** The request that a handler serves. */
-export interface Served {
+export interface ServedRequest {
   readonly method: string
   readonly id: JsonRpc.Request["id"]
   readonly nonce: unknown
 }
 
 /** A request of a program. */
-export interface Asked {
+export interface ProgramRequest {
   readonly what: string
   readonly deadline: number
   /** The greatest extension of the deadline by progress; `undefined` if progress does not extend it. */
@@ -52,7 +52,7 @@ export interface Last {
 }
 
 /** The state that the recorders of one history share: its entries, and the assigned numbers. */
-export interface Book {
+export interface Journal {
   readonly entries: Array<Entry>
   readonly now: () => number
   nonces: number
@@ -86,10 +86,10 @@ const isWritable = (frame: JsonRpc.Frame): boolean => {
   }
 }
 
-export const make = (book: Book, session: number, side: MethodDefinition.Role): Recorder => {
+export const make = (journal: Journal, session: number, side: MethodDefinition.Role): Recorder => {
   const last: Last = { request: undefined, response: undefined }
-  const note: Recorder["note"] = (happening) => {
-    book.entries.push({ at: book.now(), session, side, happening })
+  const note: Recorder["note"] = (event) => {
+    journal.entries.push({ at: journal.now(), session, side, event })
   }
   const streams = new Map<Transport.StreamOrigin, JsonRpc.Request["id"]>()
   const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
@@ -103,14 +103,14 @@ export const make = (book: Book, session: number, side: MethodDefinition.Role): 
       )
     }
   }
-  let behind: ((id: JsonRpc.Response["id"]) => void) | undefined
+  let onReply: ((id: JsonRpc.Response["id"]) => void) | undefined
   const replied = (frame: JsonRpc.Frame) => {
     const [reply] = JsonRpc.messages(frame)
     if (reply === undefined || "method" in reply) return
-    note({ _tag: "Taken", id: reply.id })
-    if (behind === undefined) return
-    const action = behind
-    behind = undefined
+    note({ _tag: "ReplyHandedOver", id: reply.id })
+    if (onReply === undefined) return
+    const action = onReply
+    onReply = undefined
     action(reply.id)
   }
   const received = ({ frame, origin }: Transport.Inbound) => {
@@ -127,8 +127,8 @@ export const make = (book: Book, session: number, side: MethodDefinition.Role): 
   return {
     note,
     last,
-    behindReply: (action) => {
-      behind = action
+    afterReply: (action) => {
+      onReply = action
     },
     transport: (transport) => ({
       connect: Effect.map(transport.connect, (connection): Transport.Connection => {
@@ -157,16 +157,16 @@ export const make = (book: Book, session: number, side: MethodDefinition.Role): 
     }),
     serving: (of, serve) =>
       Effect.suspend(() => {
-        const run = book.runs++
+        const run = journal.runs++
         note({ _tag: "HandlerStarted", run, ...of })
         return Effect.onExit(Effect.suspend(serve), (exit) =>
           Effect.sync(() => note({ _tag: "HandlerEnded", run, how: handlerEndOf(exit) })))
       }),
-    asking: (of, ask, nonceOf) =>
+    requesting: (of, request, nonceOf) =>
       Effect.suspend(() => {
-        const nonce = book.nonces++
+        const nonce = journal.nonces++
         note({ _tag: "Started", nonce, ...of })
-        return Effect.exit(Effect.onExit(ask(nonce), (exit) =>
+        return Effect.exit(Effect.onExit(request(nonce), (exit) =>
           Effect.sync(() =>
             note({ _tag: "Ended", nonce, end: endOf(exit, Exit.isSuccess(exit) ? nonceOf(exit.value) : undefined) })
           )))

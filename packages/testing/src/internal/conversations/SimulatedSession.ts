@@ -46,8 +46,8 @@ const isTool = Schema.is(Tool)
 const accepted: Elicitation.ElicitResult = { action: "accept", content: { answer: "yes" } }
 
 export const open = (
-  world: VirtualRuntime,
-  book: Recorder.Book,
+  runtime: VirtualRuntime,
+  journal: Recorder.Journal,
   session: number,
   { faults, form, seed }: Conversation
 ): SimulatedSession => {
@@ -55,15 +55,15 @@ export const open = (
   const server = Deferred.makeUnsafe<ServerSession.ServerSessionShape, unknown>()
   const scopes = { client: Scope.makeUnsafe(), server: Scope.makeUnsafe() }
   const recorders = {
-    client: Recorder.make(book, session, "client"),
-    server: Recorder.make(book, session, "server")
+    client: Recorder.make(journal, session, "client"),
+    server: Recorder.make(journal, session, "server")
   }
   const made: SimulatedSession["made"] = {}
   // Each session of a conversation has its own random decisions.
   const pair = Effect.runSync(Effect.provideService(
     SimulatedTransport.make({ seed: 2 * seed + session, faults, form }),
     Clock.Clock,
-    world.clock
+    runtime.clock
   ))
 
   const limits = { maxIncomingRequests: incoming }
@@ -87,7 +87,7 @@ export const open = (
   }, {
     info,
     limits,
-    observe: (event) => recorders.server.note({ _tag: "Event", event })
+    observe: (event) => recorders.server.note({ _tag: "SessionEvent", detail: event })
   })
 
   /** The user of the client, who behaves as the message demands. */
@@ -130,16 +130,16 @@ export const open = (
     limits,
     handlers,
     capabilities: { roots: { listChanged: true } },
-    observe: (event) => recorders.client.note({ _tag: "Event", event })
+    observe: (event) => recorders.client.note({ _tag: "SessionEvent", detail: event })
   })
 
-  world.start(serving.pipe(
+  runtime.start(serving.pipe(
     Effect.tap((session) => Effect.sync(() => void (made.server = session))),
     Effect.provideService(Transport.Transport, recorders.server.transport(pair.server)),
     Scope.provide(scopes.server),
     Deferred.into(server)
   ))
-  world.start(calling.pipe(
+  runtime.start(calling.pipe(
     Effect.tap((session) => Effect.sync(() => void (made.client = session))),
     Effect.onExit((exit) =>
       Effect.sync(() =>

@@ -10,8 +10,8 @@ import * as VirtualRuntime from "../../VirtualRuntime.ts"
 import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
 import type { Event, History } from "./History.ts"
-import { lineOf, progressBehind, unterminated } from "./injections.ts"
-import type { Asked, Book } from "./Recorder.ts"
+import { lateProgress, lineOf, unterminated } from "./injections.ts"
+import type { Journal, ProgramRequest } from "./Recorder.ts"
 import * as SimulatedSession from "./SimulatedSession.ts"
 import { nonceOf } from "./simulatedTools.ts"
 
@@ -26,86 +26,86 @@ const closingMillis = 60_000
 const totals = { None: undefined, Capped: 45, Free: 3_600_000 }
 
 /** The deadline of a request of the server, in milliseconds. */
-const patience = 5000
+const requestTimeout = 5000
 
 const sides = ["client", "server"] as const
 
-const question = { type: "object" as const, properties: { answer: { type: "string" as const } } }
+const formSchema = { type: "object" as const, properties: { answer: { type: "string" as const } } }
 
-const nothing = () => undefined
+const noNonce = () => undefined
 
 /**
  * Simulates a conversation, from its first command to the end of everything in it, and returns its history. The same
  * conversation always has the same history (law 13). It takes about a millisecond.
  */
 export const run = (conversation: Conversation): History => {
-  const world = VirtualRuntime.make(conversation)
-  const book: Book = { entries: [], now: world.now, nonces: 0, runs: 0 }
+  const runtime = VirtualRuntime.make(conversation)
+  const journal: Journal = { entries: [], now: runtime.now, nonces: 0, runs: 0 }
   const sessions = new Map<number, SimulatedSession.SimulatedSession>()
   const calls: Array<Fiber.Fiber<unknown, unknown>> = []
 
   const open = (session: number): SimulatedSession.SimulatedSession => {
     const known = sessions.get(session)
     if (known !== undefined) return known
-    const opened = SimulatedSession.open(world, book, session, conversation)
+    const opened = SimulatedSession.open(runtime, journal, session, conversation)
     sessions.set(session, opened)
     return opened
   }
 
-  const call = (session: number, asked: Asked) => {
+  const call = (session: number, request: ProgramRequest) => {
     const { client, recorders } = open(session)
-    return world.start(
+    return runtime.start(
       Effect.flatMap(
         client,
         (session) =>
-          recorders.client.asking(asked, (nonce) =>
-            session.callTool(asked.what, { nonce }, {
-              timeout: asked.deadline,
-              ...(asked.total === undefined ? undefined : { extendOnProgress: true, totalTimeout: asked.total }),
+          recorders.client.requesting(request, (nonce) =>
+            session.callTool(request.what, { nonce }, {
+              timeout: request.deadline,
+              ...(request.total === undefined ? undefined : { extendOnProgress: true, totalTimeout: request.total }),
               onProgress: ({ progress }) =>
-                Effect.sync(() => recorders.client.note({ _tag: "Stepped", nonce, progress }))
+                Effect.sync(() => recorders.client.note({ _tag: "Progressed", nonce, progress }))
             }), nonceOf)
       )
     )
   }
 
-  const ask = (session: number, asked: Asked) => {
+  const requestFromServer = (session: number, request: ProgramRequest) => {
     const { recorders, server } = open(session)
-    world.start(
+    runtime.start(
       Effect.flatMap(
         server,
         (session) =>
-          recorders.server.asking(asked, (): Effect.Effect<unknown, RequestError.RequestError> => {
-            const options = { timeout: asked.deadline }
-            switch (asked.what) {
+          recorders.server.requesting(request, (): Effect.Effect<unknown, RequestError.RequestError> => {
+            const options = { timeout: request.deadline }
+            switch (request.what) {
               case "elicit":
-                return session.elicitForm("elicit", question, options)
+                return session.elicitForm("elicit", formSchema, options)
               case "roots":
                 return session.listRoots(options)
               default:
                 return session.ping(options)
             }
-          }, nothing)
+          }, noNonce)
       )
     )
   }
 
   const ping = (session: number) => {
     const { client, recorders } = open(session)
-    world.start(
+    runtime.start(
       Effect.flatMap(
         client,
         (session) =>
-          recorders.client.asking(
-            { what: "ping", deadline: patience, total: undefined, probe: true },
-            () => session.ping({ timeout: patience }),
-            nothing
+          recorders.client.requesting(
+            { what: "ping", deadline: requestTimeout, total: undefined, probe: true },
+            () => session.ping({ timeout: requestTimeout }),
+            noNonce
           )
       )
     )
   }
 
-  const carryOut = (command: Command): void => {
+  const execute = (command: Command): void => {
     switch (command._tag) {
       case "Call":
         calls.push(call(command.session, {
@@ -117,7 +117,7 @@ export const run = (conversation: Conversation): History => {
         return
       case "CallAndInterrupt": {
         const fiber = call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false })
-        world.act(() => fiber.interruptUnsafe())
+        runtime.act(() => fiber.interruptUnsafe())
         calls.push(fiber)
         return
       }
@@ -127,49 +127,54 @@ export const run = (conversation: Conversation): History => {
         }
         return
       case "Interrupt":
-        return world.act(() => calls[command.call]?.interruptUnsafe())
+        return runtime.act(() => calls[command.call]?.interruptUnsafe())
       case "Advance":
-        return world.advance(command.millis)
+        return runtime.advance(command.millis)
       case "Inject": {
         const { pair, recorders } = open(command.session)
         const { at, what } = command
         const towards = at === "client" ? pair.toClient : pair.toServer
-        if (what !== "ProgressBehind") {
-          return world.act(() => towards.inject(lineOf(what, recorders[at].last, book.entries.length)))
+        if (what !== "LateProgress") {
+          return runtime.act(() => towards.inject(lineOf(what, recorders[at].last, journal.entries.length)))
         }
         const other = at === "client" ? recorders.server : recorders.client
-        return other.behindReply((id) => towards.inject(progressBehind(id)))
+        return other.afterReply((id) => towards.inject(lateProgress(id)))
       }
-      case "Ask":
-        return ask(command.session, { what: command.what, deadline: patience, total: undefined, probe: false })
+      case "ServerRequest":
+        return requestFromServer(command.session, {
+          what: command.what,
+          deadline: requestTimeout,
+          total: undefined,
+          probe: false
+        })
       case "Notify": {
         const { client, server } = open(command.session)
-        const number = book.entries.length
+        const number = journal.entries.length
         const notifying = command.by === "client"
           ? Effect.flatMap(client, (session) => session.rootsListChanged)
           : Effect.flatMap(server, (session) => session.log({ level: "info", data: number }))
-        world.start(Effect.exit(notifying))
+        runtime.start(Effect.exit(notifying))
         return
       }
       case "Stall":
       case "Recover": {
         const { pair } = open(command.session)
         const towards = command.towards === "client" ? pair.toClient : pair.toServer
-        return world.act(command._tag === "Stall" ? towards.stall : towards.recover)
+        return runtime.act(command._tag === "Stall" ? towards.stall : towards.recover)
       }
       case "FailWrite":
       case "HalfClose": {
         const { pair } = open(command.session)
         const from = command.by === "client" ? pair.toServer : pair.toClient
         if (command._tag === "HalfClose" && command.unterminated && command.by === "client") {
-          world.act(() => from.inject(unterminated))
+          runtime.act(() => from.inject(unterminated))
         }
-        return world.act(command._tag === "FailWrite" ? from.failNext : from.end)
+        return runtime.act(command._tag === "FailWrite" ? from.failNext : from.end)
       }
       case "Cut":
-        return world.act(open(command.session).pair.cut)
+        return runtime.act(open(command.session).pair.cut)
       case "Close":
-        world.start(open(command.session).close(command.by))
+        runtime.start(open(command.session).close(command.by))
         return
       case "Open":
         open(command.session)
@@ -177,45 +182,45 @@ export const run = (conversation: Conversation): History => {
     }
   }
 
-  const note = (session: number, happening: Event) =>
-    book.entries.push({ at: world.now(), session, side: "client", happening })
+  const note = (session: number, event: Event) =>
+    journal.entries.push({ at: runtime.now(), session, side: "client", event })
 
-  const look = (when: "Quiet" | "End") => {
+  const inspect = (when: "Quiet" | "End") => {
     for (const { made, recorders } of sessions.values()) {
       for (const side of sides) {
         const session = made[side]
         if (session === undefined) continue
         const { sent, served } = Effect.runSync(session.inFlight)
-        recorders[side].note({ _tag: "Looked", when, state: Effect.runSync(session.state)._tag, sent, served })
+        recorders[side].note({ _tag: "Inspected", when, state: Effect.runSync(session.state)._tag, sent, served })
       }
     }
   }
 
   for (const command of conversation.commands) {
     note("session" in command ? command.session : 0, { _tag: "Commanded", command })
-    carryOut(command)
+    execute(command)
   }
 
   note(0, { _tag: "Commanded", command: "Quiet" })
   for (const { pair } of sessions.values()) {
-    world.act(pair.toClient.recover)
-    world.act(pair.toServer.recover)
+    runtime.act(pair.toClient.recover)
+    runtime.act(pair.toServer.recover)
   }
-  world.advance(quietMillis)
-  look("Quiet")
+  runtime.advance(quietMillis)
+  inspect("Quiet")
 
   note(0, { _tag: "Commanded", command: "Probe" })
   for (const session of sessions.keys()) {
     ping(session)
-    call(session, { what: "echo", deadline: patience, total: undefined, probe: true })
-    ask(session, { what: "ping", deadline: patience, total: undefined, probe: true })
+    call(session, { what: "echo", deadline: requestTimeout, total: undefined, probe: true })
+    requestFromServer(session, { what: "ping", deadline: requestTimeout, total: undefined, probe: true })
   }
-  world.advance(probeMillis)
+  runtime.advance(probeMillis)
 
   note(0, { _tag: "Commanded", command: "End" })
-  for (const { close } of sessions.values()) for (const side of sides) world.start(close(side))
-  world.advance(closingMillis)
-  look("End")
+  for (const { close } of sessions.values()) for (const side of sides) runtime.start(close(side))
+  runtime.advance(closingMillis)
+  inspect("End")
 
-  return { conversation, entries: book.entries, fibersLeft: world.living(), incoming: SimulatedSession.incoming }
+  return { conversation, entries: journal.entries, fibersLeft: runtime.living(), incoming: SimulatedSession.incoming }
 }

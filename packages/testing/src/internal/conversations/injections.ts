@@ -6,10 +6,10 @@ import type { Last } from "./Recorder.ts"
 import { resultFor } from "./simulatedTools.ts"
 
 /** An id that no session assigns. */
-const nobodys = 4711
+const unassignedId = 4711
 
 const frameOf = (
-  what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "ProgressBehind">,
+  what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "LateProgress">,
   last: Last,
   number: number
 ): unknown => {
@@ -17,21 +17,21 @@ const frameOf = (
     case "Malformed":
       return { jsonrpc: "2.0", id: 1.5, method: "ping" }
     case "UnknownResponse":
-      return JsonRpc.success(nobodys, resultFor("unknown"))
+      return JsonRpc.success(unassignedId, resultFor("unknown"))
     case "TextualId":
       return JsonRpc.success("1", resultFor("textual"))
     case "NullId":
       return { jsonrpc: "2.0", id: null, error: { code: -32700, message: "what?" } }
     case "RepeatedResponse":
-      return last.response ?? JsonRpc.success(nobodys, {})
+      return last.response ?? JsonRpc.success(unassignedId, {})
     case "StrayProgress":
-      return JsonRpc.notification("notifications/progress", { progressToken: "nobody's", progress: 1 })
+      return JsonRpc.notification("notifications/progress", { progressToken: "unassigned", progress: 1 })
     case "Log":
       return JsonRpc.notification("notifications/message", { level: "info", data: number })
     case "StrayCancel":
-      return JsonRpc.notification("notifications/cancelled", { requestId: nobodys })
+      return JsonRpc.notification("notifications/cancelled", { requestId: unassignedId })
     case "Cancel":
-      return JsonRpc.notification("notifications/cancelled", { requestId: last.request?.id ?? nobodys })
+      return JsonRpc.notification("notifications/cancelled", { requestId: last.request?.id ?? unassignedId })
     case "Initialize":
       return JsonRpc.request("again", "initialize", {
         protocolVersion: Revision.supported[0],
@@ -49,7 +49,7 @@ const frameOf = (
 }
 
 /** Returns progress of a request that has its response. */
-export const progressBehind = (progressToken: JsonRpc.Response["id"]): string =>
+export const lateProgress = (progressToken: JsonRpc.Response["id"]): string =>
   `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 99 } })}\n`
 
 /** The id of the last request of a client. */
@@ -66,7 +66,7 @@ const notJson = "npm warn {\n"
  * Returns the line of an injected message. Some refer to the last message of the peer, others are distinguished by a
  * number.
  */
-export const lineOf = (what: Exclude<Command.Injection, "ProgressBehind">, last: Last, number: number): string => {
+export const lineOf = (what: Exclude<Command.Injection, "LateProgress">, last: Last, number: number): string => {
   if (what === "NotJson") return notJson
   return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last, number))}\n`
 }

@@ -17,12 +17,12 @@ export const resultFor = (nonce: unknown): Tool.CallToolResult => ({
 export const nonceOf = (result: Tool.CallToolResult): unknown => {
   const [first] = result.content
   if (first?.type !== "text") return undefined
-  const said: unknown = JSON.parse(first.text)
-  return typeof said === "object" && said !== null && "nonce" in said ? said.nonce : undefined
+  const parsed: unknown = JSON.parse(first.text)
+  return typeof parsed === "object" && parsed !== null && "nonce" in parsed ? parsed.nonce : undefined
 }
 
 /** The deadline of a handler's request to the client, in milliseconds. */
-const patience = 1000
+const requestTimeout = 1000
 
 const form = { type: "object" as const, properties: { answer: { type: "string" as const } } }
 
@@ -31,7 +31,7 @@ const elicit = (behaviour: string, nonce: unknown): Serving =>
   Effect.flatMap(
     RequestContext.RequestContext,
     ({ elicit }) =>
-      elicit({ message: behaviour, requestedSchema: form }, { timeout: patience }).pipe(
+      elicit({ message: behaviour, requestedSchema: form }, { timeout: requestTimeout }).pipe(
         Effect.as(resultFor(nonce)),
         Effect.mapError(({ message }) => McpError.invalidRequest(message))
       )
@@ -112,7 +112,7 @@ export const call = (
       return Effect.flatMap(
         RequestContext.RequestContext,
         ({ request }) =>
-          request("ping", {}, { timeout: patience }).pipe(
+          request("ping", {}, { timeout: requestTimeout }).pipe(
             Effect.as(resultFor(nonce)),
             Effect.mapError(({ message }) => McpError.invalidRequest(message))
           )

@@ -1,7 +1,9 @@
-/** Constructors of laws and their topics. */
+/** Constructors of laws and their topics, and properties of generated values. */
 
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as assert from "node:assert/strict"
 import type { TransportLaw } from "../../laws/TransportLaw.ts"
 
 /** A law without its topic. */
@@ -17,3 +19,19 @@ export const law = (name: string, run: Effect.Effect<void, unknown, Scope.Scope>
 /** Assigns a topic to laws. */
 export const topic = (name: string, laws: ReadonlyArray<Unsorted>): ReadonlyArray<TransportLaw> =>
   laws.map((law) => ({ topic: name, ...law }))
+
+/** Checks a property for generated values. A failure or an exception is reported with the simplest value. */
+export const holdsFor = <A, E>(
+  arbitrary: Arbitrary.Arbitrary<A>,
+  body: (value: A) => Effect.Effect<void, E>,
+  runs: number
+): Effect.Effect<void> =>
+  Effect.map(
+    Arbitrary.checkEffect(
+      arbitrary,
+      (value) =>
+        Effect.as(Effect.catchDefect(body(value), (thrown): Effect.Effect<void, unknown> => Effect.fail(thrown)), true),
+      { runs, size: 40, maxShrinks: 300 }
+    ),
+    (outcome) => assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+  )

@@ -31,8 +31,8 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
     law(
       "law 2: after the scope has closed no fiber and no exchange is left",
       Effect.gen(function*() {
-        const census = FiberCount.make()
-        yield* census.count(Effect.gen(function*() {
+        const fibers = FiberCount.make()
+        yield* fibers.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(open(), scope)
           const calls = yield* Effect.forEach(
@@ -45,7 +45,7 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
           assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
           assert.strictEqual((yield* session.state)._tag, "Closed")
         }))
-        yield* eventually(Effect.sync(() => census.living() === 0))
+        yield* eventually(Effect.sync(() => fibers.living() === 0))
       })
     ),
 

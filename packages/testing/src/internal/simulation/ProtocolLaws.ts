@@ -75,10 +75,10 @@ const ofServer = (
     }
   }
 
-  for (const { at, happening } of entries) {
-    if (happening._tag === "Unwritable") unwritable.add(happening.id)
-    if (happening._tag === "Received") {
-      const { message } = happening
+  for (const { at, event } of entries) {
+    if (event._tag === "Unwritable") unwritable.add(event.id)
+    if (event._tag === "Received") {
+      const { message } = event
       if (JsonRpc.isRequest(message)) {
         const known = requests.get(message.id)
         if (known === undefined) {
@@ -98,8 +98,8 @@ const ofServer = (
         const cancelled = requests.get(message.params?.["requestId"])
         if (message.method === "notifications/cancelled" && cancelled !== undefined) cancelled.cancelledAt ??= at
       }
-    } else if (happening._tag === "Sent") {
-      const { message, stream } = happening
+    } else if (event._tag === "Sent") {
+      const { message, stream } = event
       if (!("method" in message)) {
         reply(at, message)
         continue
@@ -131,9 +131,9 @@ const ofServer = (
 const repeatedIds = (side: Entry["side"], entries: ReadonlyArray<Entry>): ReadonlyArray<Violation> => {
   const law = "[MSG-05] no id is used twice"
   const ids = new Set<unknown>()
-  return entries.flatMap(({ happening }) => {
-    if (happening._tag !== "Sent" || !JsonRpc.isRequest(happening.message)) return []
-    const { id } = happening.message
+  return entries.flatMap(({ event }) => {
+    if (event._tag !== "Sent" || !JsonRpc.isRequest(event.message)) return []
+    const { id } = event.message
     const isRepeated = ids.has(id)
     ids.add(id)
     return isRepeated

@@ -1,7 +1,7 @@
 /**
  * The report of a failing conversation: the violations, the steps, everything that happened, and how to reproduce it.
  */
-import { type Held, type Line, textOf } from "./Run.ts"
+import { type ConversationResult, type Line, textOf } from "./Run.ts"
 import type { Conversation, Step } from "./Steps.ts"
 
 /** The greatest number of characters of a message that a report shows. */
@@ -29,12 +29,12 @@ export const stepText = <Model, R>(step: Step<Model, R>): string => {
   }
 }
 
-const messageText = ({ entry: { happening } }: Extract<Line, { readonly _tag: "Message" }>): string | undefined => {
-  switch (happening._tag) {
+const messageText = ({ entry: { event } }: Extract<Line, { readonly _tag: "Message" }>): string | undefined => {
+  switch (event._tag) {
     case "Sent":
-      return `→ ${shortened(JSON.stringify(happening.message))}`
+      return `→ ${shortened(JSON.stringify(event.message))}`
     case "Received":
-      return `← ${shortened(JSON.stringify(happening.message))}`
+      return `← ${shortened(JSON.stringify(event.message))}`
     case "Unreadable":
       return "← a frame that is not readable"
     default:
@@ -50,7 +50,8 @@ const lineText = (line: Line): string | undefined => {
 }
 
 /** Returns what happened, line by line. */
-export const transcript = ({ lines }: Held): string => lines.flatMap((line) => lineText(line) ?? []).join("\n")
+export const transcript = ({ lines }: ConversationResult): string =>
+  lines.flatMap((line) => lineText(line) ?? []).join("\n")
 
 const faultText = <Model, R>({ faults }: Conversation<Model, R>): string => {
   const present = Object.entries(faults).flatMap(([name, value]) =>
@@ -62,20 +63,20 @@ const faultText = <Model, R>({ faults }: Conversation<Model, R>): string => {
 /** Describes a conversation in which something does not hold. */
 export const report = <Model, R>(
   conversation: Conversation<Model, R>,
-  held: Held,
+  result: ConversationResult,
   seed: number,
   isReproducible: boolean
 ): string => {
   const { form, interleaving, steps } = conversation
   return [
-    ...held.violations.map(({ law, problem }) => `${law}: ${problem}`),
+    ...result.violations.map(({ law, problem }) => `${law}: ${problem}`),
     "",
     `steps (${form === "OneStream" ? "one stream" : "a stream for each request"}, ${interleaving.toLowerCase()} ` +
     `interleaving, faults of the wires: ${faultText(conversation)}):`,
     ...steps.map((step, index) => `${String(index + 1).padStart(4)}. ${stepText(step)}`),
     "",
     "what happened (→ sent by the client, ← received by it):",
-    transcript(held),
+    transcript(result),
     "",
     isReproducible
       ? `to reproduce it, pass { seed: ${seed}, runs: 1 } to Simulation.check`

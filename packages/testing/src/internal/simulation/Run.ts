@@ -51,7 +51,7 @@ export type Line =
   | { readonly _tag: "Message"; readonly client: number; readonly entry: Entry }
 
 /** A conversation after its end. */
-export interface Held {
+export interface ConversationResult {
   readonly violations: ReadonlyArray<ProtocolLaws.Violation>
   readonly lines: ReadonlyArray<Line>
   /** The names of the commands that were started. */
@@ -131,7 +131,7 @@ class Run<Model, R> {
   readonly #conversation: Conversation<Model, R>
   readonly #suspected: Set<string>
   readonly #runtime: VirtualRuntime.VirtualRuntime
-  readonly #book: Recorder.Book
+  readonly #journal: Recorder.Journal
   readonly #scope = Scope.makeUnsafe()
   readonly #services = Deferred.makeUnsafe<Context.Context<R>, unknown>()
   readonly #server = Deferred.makeUnsafe<Serve<R>, unknown>()
@@ -150,11 +150,11 @@ class Run<Model, R> {
     this.#conversation = conversation
     this.#suspected = suspected
     this.#runtime = VirtualRuntime.make(conversation)
-    this.#book = { entries: [], now: this.#runtime.now, nonces: 0, runs: 0 }
+    this.#journal = { entries: [], now: this.#runtime.now, nonces: 0, runs: 0 }
     this.#isLossy = Faults.isLossy(conversation.faults)
   }
 
-  *run(): Generator<Effect.Effect<void, RealIoUsed>, Held, void> {
+  *run(): Generator<Effect.Effect<void, RealIoUsed>, ConversationResult, void> {
     this.#build()
     yield* this.#idle(0)
     for (const step of this.#conversation.steps) {
@@ -245,7 +245,7 @@ class Run<Model, R> {
     }
     this.#sessions.push(session)
     this.#current.set(client, session)
-    const transport = (side: "client" | "server") => Recorder.make(this.#book, id, side).transport(pair[side])
+    const transport = (side: "client" | "server") => Recorder.make(this.#journal, id, side).transport(pair[side])
     const hindered = () => session.disturbed || this.#isLossy
     const observe = (event: SessionEvent.SessionEvent) => {
       if (event._tag !== "HandlerFailed") return
@@ -449,7 +449,7 @@ class Run<Model, R> {
         `${title} returned ${textOf(returned?.result)}: ${problem} (model: ${textOf(model)})${overlap}`
       )
     }
-    this.#violations.push(...ProtocolLaws.violations(this.#sessions, this.#book.entries, this.#isLossy))
+    this.#violations.push(...ProtocolLaws.violations(this.#sessions, this.#journal.entries, this.#isLossy))
   }
 
   #close(): void {
@@ -473,7 +473,7 @@ class Run<Model, R> {
 
   #note(client: number | undefined, text: string): void {
     this.#notes.push({
-      place: this.#book.entries.length,
+      place: this.#journal.entries.length,
       line: { _tag: "Note", at: this.#runtime.now(), client, text }
     })
   }
@@ -482,11 +482,11 @@ class Run<Model, R> {
   #lines(): ReadonlyArray<Line> {
     const lines: Array<Line> = []
     let noted = 0
-    for (let place = 0; place <= this.#book.entries.length; place++) {
+    for (let place = 0; place <= this.#journal.entries.length; place++) {
       for (let note = this.#notes[noted]; note !== undefined && note.place <= place; note = this.#notes[++noted]) {
         lines.push(note.line)
       }
-      const entry = this.#book.entries[place]
+      const entry = this.#journal.entries[place]
       if (entry?.side === "client") {
         lines.push({ _tag: "Message", client: this.#sessions[entry.session]?.client ?? 0, entry })
       }
@@ -496,14 +496,14 @@ class Run<Model, R> {
 }
 
 /**
- * Holds one conversation. `suspected` contains the activities that were given real time, and it grows: each of them
+ * Runs one conversation. `suspected` contains the activities that were given real time, and it grows: each of them
  * costs a tenth of a second once.
  */
-export const hold = <Model, R>(
+export const runConversation = <Model, R>(
   programs: Programs<Model, R>,
   conversation: Conversation<Model, R>,
   suspected: Set<string>
-): Effect.Effect<Held, RealIoUsed> =>
+): Effect.Effect<ConversationResult, RealIoUsed> =>
   Effect.gen(() => new Run(programs, conversation, suspected).run()).pipe(
     Effect.catchDefect((defect) =>
       defect instanceof VirtualRuntime.NotSettled

@@ -5,7 +5,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { Faults, none } from "../../Faults.ts"
 import type { Command } from "../../simulation/Command.ts"
-import { choose, oneOf, upTo } from "../arbitrary/choose.ts"
+import { choose, oneOf, upTo } from "../arbitrary/generators.ts"
 import type { Action } from "./Action.ts"
 
 /** A command under its name. */

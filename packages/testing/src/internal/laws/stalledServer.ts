@@ -62,7 +62,7 @@ const ofOneStream = <Served extends ClientEnd>(
 ]
 
 /** Returns the laws of a server that stops reading for some time. */
-export const stalling = <Served extends ClientEnd>(
+export const stalledServer = <Served extends ClientEnd>(
   { connect, connectRaw, form, serve }: LawContext<Served>,
   stall: NonNullable<SubjectFaults<Served>["stall"]>
 ): ReadonlyArray<TransportLaw> =>

@@ -43,7 +43,7 @@ const onFirstMessage = (connection: Transport.Connection, act: Effect.Effect<unk
 }
 
 /** Returns the laws of a connection that breaks at any moment. */
-export const cutting = <Served extends ClientEnd>(
+export const brokenConnections = <Served extends ClientEnd>(
   { connect, form, open, serve }: LawContext<Served>,
   cut: NonNullable<SubjectFaults<Served>["cut"]>
 ): ReadonlyArray<TransportLaw> =>
@@ -150,8 +150,8 @@ export const cutting = <Served extends ClientEnd>(
     law(
       "law 2: nothing is left of a session whose connection broke",
       Effect.gen(function*() {
-        const census = FiberCount.make()
-        yield* census.count(Effect.gen(function*() {
+        const fibers = FiberCount.make()
+        yield* fibers.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
           const served = yield* Scope.provide(serve, scope)
           const session = yield* Scope.provide(connect(served), scope)
@@ -165,7 +165,7 @@ export const cutting = <Served extends ClientEnd>(
           yield* Scope.close(scope, Exit.void)
           assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
         }))
-        yield* eventually(Effect.sync(() => census.living() === 0))
+        yield* eventually(Effect.sync(() => fibers.living() === 0))
       })
     ),
 

@@ -1,7 +1,6 @@
 /** JSON text of a value with a change that only text can have. */
 
-import { isMembers } from "./members.ts"
-import type { Path } from "./paths.ts"
+import { isMembers, type Path } from "./jsonValues.ts"
 
 const objectOf = (members: ReadonlyArray<string>): string => `{${members.join()}}`
 

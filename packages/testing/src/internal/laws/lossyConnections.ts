@@ -32,7 +32,9 @@ const outcomeOf = (
   )
 
 /** Returns the laws that hold even if messages get lost, arrive twice, or overtake each other. */
-export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Served>): ReadonlyArray<TransportLaw> => {
+export const lossyConnections = <Served extends ClientEnd>(
+  { form, open }: LawContext<Served>
+): ReadonlyArray<TransportLaw> => {
   // A truncated or repeated request may be rejected, and a stream may end without its response.
   const legal = new Set([
     "Success",
@@ -96,8 +98,8 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
     law(
       "law 2: after the scope has closed no fiber and no exchange is left",
       Effect.gen(function*() {
-        const census = FiberCount.make()
-        yield* census.count(Effect.gen(function*() {
+        const fibers = FiberCount.make()
+        yield* fibers.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(opened, scope)
           const calls = yield* Effect.forEach(
@@ -110,7 +112,7 @@ export const losing = <Served extends ClientEnd>({ form, open }: LawContext<Serv
           assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
           assert.strictEqual((yield* session.state)._tag, "Closed")
         }))
-        yield* eventually(Effect.sync(() => census.living() === 0))
+        yield* eventually(Effect.sync(() => fibers.living() === 0))
       })
     ),
 

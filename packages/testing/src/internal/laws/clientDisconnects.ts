@@ -13,7 +13,7 @@ import { type LawContext, untilWaiting } from "./LawContext.ts"
 /**
  * Returns the laws of clients that leave: a transport closes its connection with its scope, and the server observes it.
  */
-export const leaving = <Served extends ClientEnd>(
+export const clientDisconnects = <Served extends ClientEnd>(
   { connect, connectRaw, serve }: LawContext<Served>,
   ended: NonNullable<Subject<Served>["ended"]>,
   stall: SubjectFaults<Served>["stall"]

@@ -8,7 +8,7 @@ import { law, topic } from "./Law.ts"
 import type { LawContext } from "./LawContext.ts"
 
 /** Returns the laws of requests and log messages from the server. */
-export const asking = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
+export const serverRequests = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
   topic("server to client", [
     law(
       "[PING-01] law 9: a handler sends a request to the client, while the client waits for that handler",

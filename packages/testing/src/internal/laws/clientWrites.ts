@@ -10,7 +10,7 @@ import { law, topic } from "./Law.ts"
 import { call, type LawContext, shakeHands, structured, untilWaiting } from "./LawContext.ts"
 
 /** Returns the laws of a client that has ended its direction, and still reads. */
-export const halfClosing = <Served extends ClientEnd>(
+export const halfClosedClients = <Served extends ClientEnd>(
   { connectRaw, serve }: LawContext<Served>,
   halfClose: NonNullable<SubjectFaults<Served>["halfClose"]>
 ): ReadonlyArray<TransportLaw> =>
@@ -40,7 +40,7 @@ export const halfClosing = <Served extends ClientEnd>(
   ])
 
 /** Returns the laws of a message that cannot be written. */
-export const failingWrites = <Served extends ClientEnd>(
+export const failedWrites = <Served extends ClientEnd>(
   { connect, form, serve }: LawContext<Served>,
   failWrite: NonNullable<SubjectFaults<Served>["failWrite"]>
 ): ReadonlyArray<TransportLaw> => {

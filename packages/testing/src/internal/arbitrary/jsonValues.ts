@@ -1,6 +1,11 @@
-/** Paths into JSON values, and copies of values with a change at a path. */
+/** Objects in JSON values, paths into them, and copies with a change at a path. */
 
-import { isMembers } from "./members.ts"
+/** An object by the names of its members. */
+export type Members = { readonly [name: string]: unknown }
+
+/** Returns whether a value is an object, neither null nor an array. */
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** A place in a value: names of members, and indexes of elements. */
 export type Path = ReadonlyArray<string | number>
