@@ -79,12 +79,12 @@ describe("a SessionlessServer", () => {
     Effect.gen(function*() {
       const Own = Context.Reference<string>("test/Own", { defaultValue: () => "default" })
       const { server } = yield* serving({
-        who: Effect.gen(function*() {
+        name: Effect.gen(function*() {
           const { principal } = yield* RequestContext.RequestContext
           return text(`${principal?.id} ${yield* Own}`)
         })
       }).pipe(Effect.provideService(Own, "the server's"))
-      const handled = server.handle(call(1, "who"), { revision, principal: { id: "ada" } })
+      const handled = server.handle(call(1, "name"), { revision, principal: { id: "ada" } })
       assert.deepStrictEqual(
         yield* Effect.provideService(handled, Own, "the caller's"),
         JsonRpc.success(1, text("ada the server's"))

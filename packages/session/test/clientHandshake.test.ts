@@ -381,8 +381,11 @@ describe("a client's handshake", () => {
         JsonRpc.notification("no/such/notification")
       )
       assert.deepStrictEqual(yield* raw.receive, { jsonrpc: "2.0", id: "early", result: {} })
-      const refused = yield* raw.receive
-      assert.deepStrictEqual(["id" in refused && refused.id, codeOf(refused)], ["too early", ErrorCode.InvalidRequest])
+      const rejected = yield* raw.receive
+      assert.deepStrictEqual(["id" in rejected && rejected.id, codeOf(rejected)], [
+        "too early",
+        ErrorCode.InvalidRequest
+      ])
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), ["no/such/notification"])
       assert.deepStrictEqual(record.of("Rejected").map(({ id, method }) => [id, method]), [[
         "too early",

@@ -475,13 +475,13 @@ describe("defects that other implementations had", () => {
       const ids: Array<unknown> = []
       const over = Effect.fnUntraced(function*(name: string) {
         const pair = yield* MemoryTransport.make()
-        yield* server(pair.server, tools({ who: Effect.succeed(text(name)) }))
+        yield* server(pair.server, tools({ name: Effect.succeed(text(name)) }))
         return Layer.provide(layer, MemoryTransport.layer(pair.client))
       })
       const calling = Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
         ids.push(session)
-        return yield* session.callTool("who")
+        return yield* session.callTool("name")
       })
       const [one, two] = [yield* over("one"), yield* over("two")]
       const both = Effect.flatMap(

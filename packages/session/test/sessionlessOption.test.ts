@@ -69,7 +69,7 @@ describe("a ServerSession with the option sessionless", () => {
       const established: Array<unknown> = []
       const { raw } = yield* withRawClient({
         handlers: tools({
-          who: Effect.map(RequestContext.RequestContext, ({ profile }) => {
+          name: Effect.map(RequestContext.RequestContext, ({ profile }) => {
             profiles.push(profile)
             return text("x")
           })
@@ -87,7 +87,7 @@ describe("a ServerSession with the option sessionless", () => {
       })
       yield* raw.send(initialize("2025-11-25"))
       yield* raw.response
-      yield* raw.send(call(1, "who"))
+      yield* raw.send(call(1, "name"))
       yield* raw.response
       assert.deepStrictEqual(profiles, [{ revision: "2025-06-18", capabilities: {}, info: undefined }])
       assert.deepStrictEqual(established, [])

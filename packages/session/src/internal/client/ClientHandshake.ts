@@ -146,7 +146,7 @@ export interface HandshakeOwner {
     ignoreNotification(method: string, problem: string): void
   }
   /** Stores the server's profile, before the session is established. */
-  introduce(profile: Profile.ServerProfile): void
+  storeServer(profile: Profile.ServerProfile): void
 }
 
 /** A log message that arrived before the session was established, and the bytes that it arrived in. */
@@ -241,7 +241,7 @@ export class ClientHandshake {
     this.#verdict = Result.map(judged, ({ profile }) => profile)
     if (Result.isFailure(judged)) return
     const { isTrimmed, profile } = judged.success
-    this.#owner.introduce(profile)
+    this.#owner.storeServer(profile)
     if (isTrimmed) this.#runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
     const state = this.#runtime.state()
     // The program may have closed the session meanwhile, on an event.

@@ -147,7 +147,7 @@ class ClientSessionImplementation
     return true
   }
 
-  introduce(profile: Profile.ServerProfile): void {
+  storeServer(profile: Profile.ServerProfile): void {
     this.#server = profile
   }
 

@@ -89,7 +89,7 @@ export interface HandshakeOwner {
   /** The requests of this side that are held until the client is ready. */
   readonly sender: { release(): void }
   /** Stores the client, before the response to `initialize` is sent. */
-  introduce(profile: Profile.ClientProfile, details: InitializeDetails): void
+  storeClient(profile: Profile.ClientProfile, details: InitializeDetails): void
   /** Passes the client on to the transport and to the program, after the response is sent. */
   establish(profile: Profile.ClientProfile): void
 }
@@ -161,7 +161,7 @@ const notInBatch = RequestRejections.invalidRequest("initialize must not be part
 const secondInitialize = RequestRejections.invalidRequest("The session is already initialized")
 
 /** The client as its `initialize` describes it. */
-interface Introduction extends KeptProfile.Kept<Profile.ClientProfile> {
+interface InitializingClient extends KeptProfile.Kept<Profile.ClientProfile> {
   readonly details: InitializeDetails
 }
 
@@ -170,7 +170,7 @@ const read = (
   description: ServerDescription,
   maxProfileBytes: number,
   message: JsonRpc.Request
-): Result.Result<Introduction, JsonRpc.ErrorObject> =>
+): Result.Result<InitializingClient, JsonRpc.ErrorObject> =>
   Result.mapError(validate(MethodTable.requests.initialize.params)(message.params ?? {}), invalidInitialize).pipe(
     Result.flatMap((params) =>
       Result.map(profileOf(description, maxProfileBytes, params), (kept) => ({ ...kept, details: detailsOf(params) }))
@@ -205,7 +205,7 @@ const answerFirst = (
   runtime: HandshakeRuntime,
   owner: HandshakeOwner,
   state: StateOf<"AwaitingInitialize">,
-  { details, isTrimmed, profile }: Introduction,
+  { details, isTrimmed, profile }: InitializingClient,
   message: JsonRpc.Request,
   origin: StreamOrigin | undefined
 ): void => {
@@ -218,7 +218,7 @@ const answerFirst = (
   })
   const isReceived = runtime.commit(state, received.state)
   if (isTrimmed) runtime.emit({ _tag: "ProfileTrimmed", limitBytes: runtime.limits.maxProfileBytes })
-  owner.introduce(profile, details)
+  owner.storeClient(profile, details)
   // The machine moves before the response is sent, because the transport may deliver the next message meanwhile. The
   // program may have closed the session in the meantime, on an event.
   if (!isReceived || !runtime.commit(received.state, sent.state)) {
@@ -233,7 +233,7 @@ const answerSessionless = (
   runtime: HandshakeRuntime,
   owner: HandshakeOwner,
   state: StateOf<"Sessionless">,
-  { profile }: Introduction,
+  { profile }: InitializingClient,
   message: JsonRpc.Request,
   origin: StreamOrigin | undefined
 ): void => {

@@ -126,9 +126,9 @@ const open = Effect.fnUntraced(function*(
   server: Server,
   options: SessionOptions
 ): Effect.fn.Return<ServerSessionImplementation, TransportError, Scope.Scope> {
-  const introduced = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
+  const profileReady = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const { client, initial, machine } = server.start
-  if (client !== undefined) Deferred.doneUnsafe(introduced, Exit.succeed(client))
+  if (client !== undefined) Deferred.doneUnsafe(profileReady, Exit.succeed(client))
   const runtime = yield* SessionRuntime.make<State>({
     role: "server",
     machine,
@@ -137,14 +137,14 @@ const open = Effect.fnUntraced(function*(
     timeOut: ServerHandshake.timeOut,
     onState: options.onState,
     onEnd: (reason) => {
-      if (!Deferred.isDoneUnsafe(introduced)) {
-        Deferred.doneUnsafe(introduced, Exit.fail(new SessionClosed({ reason })))
+      if (!Deferred.isDoneUnsafe(profileReady)) {
+        Deferred.doneUnsafe(profileReady, Exit.fail(new SessionClosed({ reason })))
       }
       options.onEnd?.(reason)
     },
     onClosed: options.onClosed
   }, { ...options, limits: server.limits, observe: options.observe ?? server.observe })
-  return new ServerSessionImplementation(server, runtime, introduced)
+  return new ServerSessionImplementation(server, runtime, profileReady)
 })
 
 /** A server's session. A process may have thousands, most of them idle, so the members are made when they are read. */
@@ -160,18 +160,18 @@ export class ServerSessionImplementation
   /** The client's profile after the handshake. Without sessions, only its revision is known. */
   client: Profile.ClientProfile | undefined
   readonly #server: Server
-  readonly #introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   readonly #level = LogLevel.make()
   #details: ServerHandshake.InitializeDetails | undefined
 
   constructor(
     server: Server,
     runtime: SessionRuntime.SessionRuntime<State>,
-    introduced: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+    profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   ) {
     this.#server = server
     this.runtime = runtime
-    this.#introduced = introduced
+    this.#profileReady = profileReady
     this.client = server.start.client
     this.sender = new Sender.Sender(runtime, this)
     runtime.read(new InboundProcessor(runtime, this))
@@ -212,14 +212,14 @@ export class ServerSessionImplementation
     return this.#server.description
   }
 
-  introduce(profile: Profile.ClientProfile, details: ServerHandshake.InitializeDetails): void {
+  storeClient(profile: Profile.ClientProfile, details: ServerHandshake.InitializeDetails): void {
     this.client = profile
     this.#details = details
   }
 
   establish(profile: Profile.ClientProfile): void {
     this.runtime.connection.onHandshake?.(profile)
-    Deferred.doneUnsafe(this.#introduced, Exit.succeed(profile))
+    Deferred.doneUnsafe(this.#profileReady, Exit.succeed(profile))
   }
 
   // ===================================================================================================================
@@ -332,7 +332,7 @@ export class ServerSessionImplementation
   }
 
   get profile(): ServerSessionShape["profile"] {
-    return Deferred.await(this.#introduced)
+    return Deferred.await(this.#profileReady)
   }
 
   get requestedRevision(): ServerSessionShape["requestedRevision"] {

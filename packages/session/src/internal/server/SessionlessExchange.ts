@@ -254,7 +254,7 @@ export class SessionlessExchange
   }
 
   /** Does nothing: a client without a session is not stored. */
-  introduce(): void {}
+  storeClient(): void {}
 
   /** Does nothing: no session is established. */
   establish(): void {}

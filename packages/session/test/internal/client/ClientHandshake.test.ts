@@ -186,7 +186,7 @@ const handshakeWith = (options: {
       deliverNotification: ({ params }) => void log.push(["deliver", params?.["data"]]),
       ignoreNotification: (_method, problem) => void log.push(["ignore", problem])
     },
-    introduce: (profile) => void log.push(["introduce", profile.info.name])
+    storeServer: (profile) => void log.push(["storeServer", profile.info.name])
   })
   return { handshake, log, moveTo }
 }
@@ -213,7 +213,7 @@ describe("the handshake of a client", () => {
       assert.deepStrictEqual(log, [
         "Initializing",
         "Send",
-        ["introduce", "server"],
+        ["storeServer", "server"],
         "Operating",
         "onHandshake server",
         MethodTable.notifications["notifications/initialized"].name
@@ -222,8 +222,8 @@ describe("the handshake of a client", () => {
 
   it.effect("[INIT-16] an error fails it, after the session has closed at once", () =>
     Effect.gen(function*() {
-      const refusal = new McpError.McpError({ code: -32000, message: "no more clients", data: undefined })
-      const { handshake, log } = handshakeWith({ respond: respondWith(JsonRpc.failure(0, refusal)) })
+      const rejection = new McpError.McpError({ code: -32000, message: "no more clients", data: undefined })
+      const { handshake, log } = handshakeWith({ respond: respondWith(JsonRpc.failure(0, rejection)) })
       const { reason } = yield* Effect.flip(handshake.run)
       assert.strictEqual(reason._tag, "Rejected")
       assert.deepStrictEqual<unknown>(log, [
@@ -271,7 +271,7 @@ describe("the handshake of a client", () => {
         respond: respondWith(response)
       })
       yield* handshake.run
-      assert.deepStrictEqual(log, ["Initializing", "Send", ["introduce", "server"], "ProfileTrimmed", "Closed"])
+      assert.deepStrictEqual(log, ["Initializing", "Send", ["storeServer", "server"], "ProfileTrimmed", "Closed"])
     }))
 })
 
@@ -295,7 +295,7 @@ describe("log messages of the server", () => {
       ])
     }))
 
-  it("are dropped if the session ends before, and are delivered to nobody later", () => {
+  it("are dropped if the session ends before, and are not delivered later", () => {
     const { handshake, log, moveTo } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latest } })
     handshake.receiveLog(logMessage(1), undefined)
     handshake.dropLogs()
