@@ -1,30 +1,31 @@
 /**
- * {@link JsonSchemaValidator} by [Ajv](https://ajv.js.org) 8, an optional peer dependency: install `ajv` where you use
- * this. An application that does not import this module pays nothing for it.
+ * A {@link JsonSchemaValidator} by [Ajv](https://ajv.js.org) 8, an optional peer dependency. A program that imports
+ * this module installs `ajv`; a program that does not needs nothing.
  *
- * Drafts 2020-12, 2019-09 and 07 are understood. Ajv turns a schema into code: checks are fast, but no schema can be
- * compiled where code generation is forbidden, as in Cloudflare Workers or by a page's content security policy; there
- * every schema is `Rejected`, with a problem that says so.
+ * It supports drafts 2020-12, 2019-09 and 07. Ajv turns a schema into code, so that checks are fast. No schema can be
+ * compiled where code generation is forbidden, as in Cloudflare Workers or by the content security policy of a page.
+ * There every schema is `Rejected`, with a problem that names the cause.
  *
- * Schemas may come from a hostile server. The defaults bound what such a schema costs:
+ * A schema can be the attack of a hostile server. The defaults bound its cost:
  *
- * - Each schema is compiled from a copy, in an instance of Ajv of its own. No `$id` can collide with that of another
- *   tool.
- * - Its size is limited, and so is the code that it becomes. A schema that refers to another one does not copy it.
+ * - Each schema is compiled from a copy, in an instance of Ajv of its own. Its `$id` cannot collide with the `$id` of
+ *   another tool.
+ * - The size of a schema is limited, and so is the code that Ajv generates from it. A reference does not copy its
+ *   target.
  * - A check counts its steps: keywords evaluated, items and properties visited, states of a pattern reached. It ends
  *   with a problem after `maxSteps`, which take some tenths of a second.
- * - `pattern` and `patternProperties` are matched in linear time. Backreferences and groups with flags are refused.
+ * - `pattern` and `patternProperties` are matched in linear time. Backreferences and groups with flags are rejected.
  * - `enum`, `const` and `uniqueItems` compare canonical texts, in time proportional to the text of the value.
- * - A schema, or a value, that is nested deeper than the stack reaches fails.
- * - Compiled checks are kept in a bounded table. Ajv's own tables are dropped with the check that they were made for.
- * - Only a value's own properties count, so `required: ["toString"]` means what it says.
- * - `format` asserts nothing, as in draft 2020-12. `$async`, which only Ajv knows, is refused.
+ * - A schema or a value that is nested deeper than the stack allows fails.
+ * - Compiled checks are kept in a bounded table. Ajv's own tables are dropped with the check that they belong to.
+ * - Only own properties of a value count, so that `required: ["toString"]` is not met by every object.
+ * - `format` asserts nothing, as in draft 2020-12. `$async`, an extension of Ajv, is rejected.
  *
- * That no schema breaks out of the code that Ajv makes of it is left to Ajv.
+ * This module relies on Ajv to escape schemas correctly in the code that it generates.
  *
- * Ajv departs from the drafts here and there: a `$dynamicRef` leads to the root of the schema only; `unevaluatedItems`
- * and `unevaluatedProperties` do not see what `contains`, or an `if` alone, has evaluated; a property named `__proto__`
- * is not checked; `nullable`, which is OpenAPI's, counts; so does what stands beside a `$ref` in draft-07.
+ * Ajv differs from the drafts in these points: `$dynamicRef` refers to the root of the schema only; `unevaluatedItems`
+ * and `unevaluatedProperties` ignore evaluations by `contains`, or by an `if` alone; a property named `__proto__` is
+ * not checked; the keyword `nullable` of OpenAPI counts; in draft 07 the siblings of a `$ref` count.
  */
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
@@ -40,7 +41,7 @@ import * as NumericOption from "./NumericOption.ts"
 import * as UnsupportedSchema from "./UnsupportedSchema.ts"
 
 /**
- * A compiled regular expression of any engine.
+ * A compiled regular expression, of any engine.
  *
  * @category models
  */
@@ -49,53 +50,56 @@ export interface Pattern {
 }
 
 /**
- * What may be set; everything has a default.
+ * Options for a validator.
  *
  * @category models
  */
 export interface Options {
   /**
-   * How many characters a schema may have as JSON text. Default 65,536; compiling as much takes some tenths of a
-   * second.
+   * The greatest number of characters of a schema as JSON text. A longer schema is `TooLarge`. Default 65,536, which
+   * take some tenths of a second to compile.
    */
   readonly maxSchemaCharacters?: number
   /**
-   * The most steps that one check may take: keywords evaluated, items and properties visited, states of a pattern
-   * reached. A step is about ten nanoseconds. Default 20,000,000; a check that needs more fails with a problem that
-   * says so.
+   * The greatest number of steps of one check: keywords evaluated, items and properties visited, states of a pattern
+   * reached. A step takes about ten nanoseconds. A check that needs more fails with a problem that names this limit.
+   * Default 20,000,000.
    */
   readonly maxSteps?: number
   /**
-   * How many checks are kept; the one not used for longest makes room. Default 256, and no more than 16 of the largest.
+   * The greatest number of compiled checks in the table. The least recently used one is dropped. Default 256. Of
+   * schemas of the greatest size the table holds 16.
    */
   readonly maxChecks?: number
   /**
    * Compiles `pattern` and the names of `patternProperties`, and throws for patterns that it does not support. Default:
-   * an engine that takes linear time and refuses backreferences. An engine that backtracks, such as JavaScript's
-   * `RegExp`, lets a hostile server stop the program.
+   * an engine that takes linear time and rejects backreferences. With an engine that backtracks, such as JavaScript's
+   * `RegExp`, a hostile server can block the program.
    */
   readonly regExp?: (pattern: string) => Pattern
 }
 
-/** How many steps compiling one schema may take; a step is about one character of generated code. */
+/** The greatest number of steps of compiling one schema. A step is about one character of generated code. */
 const maxCompilationSteps = 10_000_000
 
 /**
- * How many schemas of the largest size are kept: compiled, they take about thirty times as much memory as their text.
+ * The number of schemas of the greatest size in the table. A compiled schema takes about thirty times the memory of
+ * its text.
  */
 const largestKept = 16
 
-/** The schema as JSON text. */
+/** Returns the schema as JSON text. */
 const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.UnsupportedSchemaReason> => {
   try {
     return Result.succeed(JSON.stringify(schema))
   } catch (thrown) {
-    return Result.fail({ _tag: "Rejected", problem: `it cannot be written as JSON: ${CountedAjv.problemOf(thrown)}` })
+    return Result.fail({ _tag: "Rejected", problem: `JSON cannot carry it: ${CountedAjv.problemOf(thrown)}` })
   }
 }
 
 /**
- * A validator. It may serve any number of sessions; the checks it keeps are those of all of them.
+ * Creates a validator. Any number of sessions can use it, and share its table of compiled checks. Throws an
+ * `InvalidOption` for a number that makes no sense.
  *
  * @example
  * ```ts
@@ -141,7 +145,8 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
 }
 
 /**
- * A validator as a Layer, for a program that chooses its validator where it chooses its transports.
+ * Provides a validator, for programs that choose their validator where they choose their transports. A session does not
+ * look for it: pass it to the option `validator` of the client.
  *
  * @example
  * ```ts

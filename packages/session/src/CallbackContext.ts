@@ -1,37 +1,44 @@
 /**
- * What a client's handler knows of the server's request it serves.
+ * The context of a client's handler: the request of the server that it serves.
  */
 import type { Meta, Profile, Progress, RequestId } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
 /**
- * The request of the server that the running handler of the client serves. It is closed with its request, as the server's
- * `RequestContext` is, and a spread of it has no members either.
+ * The request of the server that the running handler of the client serves. The session provides it to every handler of
+ * a request. After the end of the request, progress is dropped, with an event (PRG-05).
+ *
+ * Its members are lazy getters, so a spread (`{ ...context }`) copies none of them. To pass on a changed context, name
+ * its members: `{ id: context.id, … }`.
  *
  * @example
  * ```ts
  * import { CallbackContext } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * // Show who is asking before you let a user answer (ELI-16).
- * export const asker = Effect.map(CallbackContext.CallbackContext, (context) => context.profile.info.name)
+ * // A client shows its user the name of the server that requests input (ELI-16).
+ * export const serverName = Effect.map(CallbackContext.CallbackContext, (context) => context.profile.info.name)
  * ```
  *
  * @category services
  */
 export class CallbackContext extends Context.Service<CallbackContext, {
+  /** The id of the request. */
   readonly id: RequestId.RequestId
+  /** The method of the request, such as `sampling/createMessage`. */
   readonly method: string
+  /** The `_meta` of the request. */
   readonly meta: Meta.RequestMeta | undefined
-  /** What is known of the server that asks. */
+  /** The profile of the server. */
   readonly profile: Profile.ServerProfile
-  /** Reports a step of progress. Nothing is sent unless the server asked for progress, or if the value did not grow. */
+  /** Reports a step of progress. It sends nothing if the server requested no progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
 }>()("@effect-mcp/session/CallbackContext") {}
 
 /**
- * Reports a step of progress of the server's request (PRG-03, PRG-04).
+ * Reports a step of progress of the server's request (PRG-03, PRG-04). It sends nothing if the server requested no
+ * progress, or if the value did not grow.
  *
  * @example
  * ```ts

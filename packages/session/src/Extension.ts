@@ -1,13 +1,13 @@
 /**
- * Handlers of methods that are not in the method table, each with its row.
+ * Handlers of methods that are not in the method table.
  */
 import type { McpError, MethodDefinition } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import { trust } from "./internal/trust.ts"
 
 /**
- * A method that `From` sends, and its handler. Its messages pass the same gates as those of the table: the handshake,
- * the revision of the row, and the schema of the params.
+ * The row of a method that `From` sends, and its handler. Messages of the method pass the same checks as those of the
+ * method table: the state of the handshake, the revision of the row, and the schema of the params.
  *
  * @category models
  */
@@ -19,8 +19,8 @@ export interface Extension<out From extends MethodDefinition.Sender, out R = nev
 }
 
 /**
- * Handles a request of a method of your own. The handler runs like any other: in a fiber of its own, with the context
- * of its request. Its `McpError` is the reply.
+ * Creates a handler of requests for a method that is not in the method table. The handler runs like any other: in a
+ * fiber of its own, with the context of its request. If it fails, its `McpError` is the reply.
  *
  * @example
  * ```ts
@@ -52,12 +52,15 @@ export interface Extension<out From extends MethodDefinition.Sender, out R = nev
 export const request = <From extends MethodDefinition.Sender, Params extends object, Result extends object, R = never>(
   row: MethodDefinition.RequestMethod<string, From, Params, Result>,
   handler: (params: Params) => Effect.Effect<Result, McpError.McpError, R>
-): Extension<From, R> => // The handler is asked with what the row's own schema has let through.
-({ row: trust(row), handler })
+): Extension<From, R> => ({
+  // The types of params and result are hidden. The handler gets only params that have passed the schema of this row.
+  row: trust<Extension<From>["row"]>(row),
+  handler
+})
 
 /**
- * Handles a notification of a method of your own. It is handled in turn with all other notifications, one at a time, in
- * the order of arrival.
+ * Creates a handler of notifications for a method that is not in the method table. All notifications are handled one
+ * at a time, in the order of arrival.
  *
  * @example
  * ```ts
@@ -81,5 +84,8 @@ export const request = <From extends MethodDefinition.Sender, Params extends obj
 export const notification = <From extends MethodDefinition.Sender, Params extends object, R = never>(
   row: MethodDefinition.NotificationMethod<string, From, Params>,
   handler: (params: Params) => Effect.Effect<void, never, R>
-): Extension<From, R> => // The handler is asked with what the row's own schema has let through.
-({ row: trust(row), handler })
+): Extension<From, R> => ({
+  // The type of the params is hidden. The handler gets only params that have passed the schema of this row.
+  row: trust<Extension<From>["row"]>(row),
+  handler
+})

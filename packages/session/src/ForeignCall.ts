@@ -1,12 +1,12 @@
 /**
- * Calls of code that a program brings along, such as a store, each with a deadline.
+ * Calls of code that the program supplies, such as a store, each with a deadline.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
 /**
- * The error of a call that has not finished in time.
+ * The error of a call that has not finished within its deadline.
  *
  * @example
  * ```ts
@@ -19,8 +19,9 @@ import * as Exit from "effect/Exit"
  * @category errors
  */
 export class TimedOut extends Data.TaggedError("TimedOut")<{
-  /** The call, as logs name it. */
+  /** The name of the call, such as `SessionStore.load`. */
   readonly call: string
+  /** The deadline, in milliseconds. */
   readonly millis: number
 }> {
   override get message(): string {
@@ -30,7 +31,8 @@ export class TimedOut extends Data.TaggedError("TimedOut")<{
 
 const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>): Effect.Effect<A, E | TimedOut> =>
   Effect.withFiber((caller) =>
-    // The caller may yield before this runs. If it is interrupted there, nothing has begun that it would leave running.
+    // The fiber of the effect starts in here. Started before, it would be left running if the caller was interrupted in
+    // between.
     Effect.callback<A, E | TimedOut>((resume) => {
       const fork = Effect.runForkWith(caller.context)
       const fiber = fork(effect)
@@ -47,7 +49,8 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
         if (Exit.isFailure(exit)) return
         isLate = true
         fiber.interruptUnsafe()
-        // Code that can be interrupted ends first, so that a caller that goes on to the next call has one at a time.
+        // Interruptible code ends first. Without this, a caller that continues with its next call would have two at the
+        // same time.
         fork(Effect.yieldNow).addObserver(() => resume(timedOut))
       })
       return Effect.sync(() => {
@@ -58,9 +61,8 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
   )
 
 /**
- * Calls code that a server depends on and that another wrote. Fails with `TimedOut` after `millis`, even if the code
- * cannot be interrupted: the code then goes on by itself, and its outcome is dropped. An exception that the code throws
- * is a defect.
+ * Runs an effect that the program supplies. Fails with `TimedOut` after `millis`, even if the effect cannot be
+ * interrupted: the effect then continues alone, and its outcome is dropped. An exception of the function is a defect.
  *
  * @example
  * ```ts
@@ -83,6 +85,6 @@ export const within = <A, E>(
 ): Effect.Effect<A, E | TimedOut> =>
   Effect.suspend(() => {
     const made = effect()
-    // Most calls of what is in memory have finished already.
+    // A store in memory mostly returns an `Exit`, which needs no fiber and no timer.
     return Exit.isExit(made) ? made : running(call, millis, made)
   })

@@ -9,7 +9,7 @@ import { trust } from "./internal/trust.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
 /**
- * The requests that a side may serve. The session serves `initialize` and `ping` itself.
+ * The names of the requests from `From` that a program can handle. The session handles `initialize` and `ping` itself.
  *
  * @category models
  */
@@ -19,8 +19,8 @@ export type RequestName<From extends MethodDefinition.Role> = Exclude<
 >
 
 /**
- * The notifications that a side may handle. The session handles those of the handshake, of cancellation and of progress
- * itself.
+ * The names of the notifications from `From` that a program can handle. The session handles those of the handshake, of
+ * cancellation and of progress itself.
  *
  * @category models
  */
@@ -30,8 +30,9 @@ export type NotificationName<From extends MethodDefinition.Role> = Exclude<
 >
 
 /**
- * The handler of one method. It runs in a fiber of its own for each request, and is interrupted when the peer cancels.
- * Each request gets exactly one reply: the result, the `McpError`, or "Internal error" if the handler dies.
+ * The handler of one method. It runs in a fiber of its own for each request, and is interrupted when the peer cancels
+ * the request. Each request that is not cancelled gets exactly one reply: the result, the `McpError`, or −32603
+ * "Internal error" if the handler dies.
  *
  * @category models
  */
@@ -49,8 +50,8 @@ export type NotificationHandler<Name extends keyof MethodTable.Notifications, R 
 ) => Effect.Effect<void, never, R>
 
 /**
- * The handlers of the messages that `From` sends. A method with a handler is declared as a capability. A method without
- * one is answered with "Method not found".
+ * The handlers of the messages that `From` sends. A handler declares the capability of its method. A request without a
+ * handler is rejected with −32601 "Method not found".
  *
  * @example
  * ```ts
@@ -72,13 +73,13 @@ export type Handlers<From extends MethodDefinition.Role, R = never> =
   }
 
 /**
- * The services that a record of handlers runs with.
+ * The services that a record of handlers needs, those included that the session provides.
  *
  * @category models
  */
 export type ContextOf<H> = { [Name in keyof H]-?: NeededBy<H[Name]> }[keyof H]
 
-/** The services that one handler runs with. */
+/** The services that one handler needs. */
 type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
   : never
 
@@ -102,7 +103,7 @@ export type ServicesOf<H, From extends MethodDefinition.Role> = {
 }[keyof H]
 
 /**
- * Rejects a handler of a method that is not in the method table, by a type error.
+ * A type that no record with a handler of another method satisfies, so that a misspelled method does not compile.
  *
  * @category models
  */
@@ -121,7 +122,7 @@ const isMembers = (value: unknown): value is Members => typeof value === "object
 const flags: ReadonlySet<string> = new Set<Capabilities.Path>(["resources.subscribe"])
 
 /** Adds the capabilities that the rows of these handlers need to the declared ones. */
-const withShown = <Declared extends object>(
+const withImplied = <Declared extends object>(
   from: MethodDefinition.Role,
   handlers: Handlers<MethodDefinition.Role, unknown>,
   declared: Declared
@@ -131,14 +132,14 @@ const withShown = <Declared extends object>(
     const path = handler === undefined ? undefined : MethodTable.findRequest(name, from)?.capability
     if (path === undefined) continue
     const [capability = path, part] = path.split(".")
-    const said = all.has(capability) ? all.get(capability) : {}
+    const known = all.has(capability) ? all.get(capability) : {}
     all.set(
       capability,
-      part === undefined || !isMembers(said) ? said : { [part]: flags.has(path) ? true : {}, ...said }
+      part === undefined || !isMembers(known) ? known : { [part]: flags.has(path) ? true : {}, ...known }
     )
   }
-  // The rows of one side's requests name capabilities of the other side.
-  return trust(Object.fromEntries(all))
+  // Handlers of messages from one side add only capabilities of the other side, in the form of their flags or objects.
+  return trust<Declared>(Object.fromEntries(all))
 }
 
 /**
@@ -173,8 +174,8 @@ export const serverCapabilities = (
   declared: ServerDeclarations = {}
 ): Capabilities.ServerCapabilities => {
   const { logging: declaredLogging = {}, ...declaredRest } = declared
-  const { logging: _, ...shown } = withShown<Capabilities.ServerCapabilities>("client", handlers, declaredRest)
-  return declaredLogging === false ? shown : { ...shown, logging: declaredLogging }
+  const { logging: _, ...implied } = withImplied<Capabilities.ServerCapabilities>("client", handlers, declaredRest)
+  return declaredLogging === false ? implied : { ...implied, logging: declaredLogging }
 }
 
 /**
@@ -197,4 +198,4 @@ export const serverCapabilities = (
 export const clientCapabilities = (
   handlers: Handlers<"server", unknown>,
   declared: Capabilities.ClientCapabilities = {}
-): Capabilities.ClientCapabilities => withShown("server", handlers, declared)
+): Capabilities.ClientCapabilities => withImplied("server", handlers, declared)

@@ -11,8 +11,8 @@ import type { TransportError } from "./TransportError.ts"
  * - `ConnectFailed`: the transport could not connect to the server.
  * - `Rejected`: the server replied to `initialize` with an error.
  * - `UnsupportedRevision`: the server chose a revision that this client does not support (INIT-06).
- * - `InvalidResult`: the response to `initialize` is malformed, or its result does not match the schema. `problem` names
- *   the first mismatch.
+ * - `InvalidResult`: the response to `initialize` is malformed, or its result does not match the schema. `problem`
+ *   names the first mismatch.
  * - `Timeout`: no response to `initialize` arrived within `limits.handshakeTimeout`.
  * - `Closed`: the connection ended before the response. For a child process, `reason` has the exit code and the last
  *   lines of stderr.

@@ -1,13 +1,13 @@
 /**
- * The port through which values are checked against JSON Schemas that come off the wire, such as the output schemas of tools.
- * A session knows no validator of its own: one stands behind this port, `AjvValidator` or yours.
+ * The port for checks of values against JSON Schemas of the peer, such as the output schemas of tools. `AjvValidator`
+ * implements it.
  */
 import * as Context from "effect/Context"
 import type * as Result from "effect/Result"
 import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
 
 /**
- * A JSON Schema as it was received: an object, whatever is in it.
+ * A JSON Schema as it was received: any object.
  *
  * @category models
  */
@@ -16,40 +16,45 @@ export interface JsonSchema {
 }
 
 /**
- * Checks one value: `undefined` if it fits, otherwise one line that says what does not, and where, like
- * `must be number at ["temperature"]`. It never throws, and never alters the value.
+ * Checks one value. Returns `undefined` if the value matches the schema. Otherwise returns one line with the problem
+ * and its place, such as `must be number at ["temperature"]`. Never throws, and never changes the value.
  *
  * @category models
  */
 export type Check = (value: unknown) => string | undefined
 
 /**
- * What a validator does.
+ * A validator.
  *
  * @category models
  */
 export interface JsonSchemaValidatorShape {
   /**
-   * Makes a check of a schema, or says why it cannot. The schema may be hostile: compiling it never throws, never fetches
-   * anything, and leaves no trace in the check of another schema, one with the same `$id` included. Without `$schema` it is
-   * read as draft 2020-12 (MSG-32), in which `format` asserts nothing. Compiling the same schema again is cheap.
+   * Compiles a schema to a check, or returns why it cannot. The schema can be hostile: compiling it never throws, never
+   * fetches anything, and does not affect the check of another schema, even one with the same `$id`. A schema without
+   * `$schema` is read as draft 2020-12 (MSG-32), in which `format` asserts nothing. Compiling the same schema again is
+   * cheap.
    */
   readonly compile: (schema: JsonSchema) => Result.Result<Check, UnsupportedSchema>
 }
 
 /**
- * Checks values against JSON Schemas. `JsonSchemaValidatorLaws` of `@effect-mcp/testing` judges an implementation.
+ * Checks values against JSON Schemas. `JsonSchemaValidatorSuite` of `@effect-mcp/testing/vitest` tests an
+ * implementation.
  *
- * A session does not look for this service: a client is given its validator as an option, so that one provided for something else
- * decides nothing about an untrusted server. The service is for programs that pass one validator around.
+ * A session does not look for this service. A client takes its validator as an option, so that a validator that a
+ * program provides for another purpose decides nothing about an untrusted server. The service is for programs that pass
+ * one validator to several places.
  *
  * @example
  * ```ts
  * import { JsonSchemaValidator } from "@effect-mcp/session"
  * import * as Result from "effect/Result"
  *
- * // Lets pass what another validator cannot check, instead of refusing it.
- * export const lenient = (strict: JsonSchemaValidator.JsonSchemaValidatorShape): JsonSchemaValidator.JsonSchemaValidatorShape => ({
+ * // Accepts every value for a schema that the other validator cannot compile.
+ * export const lenient = (
+ *   strict: JsonSchemaValidator.JsonSchemaValidatorShape
+ * ): JsonSchemaValidator.JsonSchemaValidatorShape => ({
  *   compile: (schema) => Result.orElse(strict.compile(schema), () => Result.succeed(() => undefined))
  * })
  * ```

@@ -1,88 +1,101 @@
 /**
- * The limits of a session: how long it waits, and how much it holds.
+ * The limits of a session: its timeouts, and the bounds of its buffers.
  */
 import * as Duration from "effect/Duration"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
- * What may be set; everything has a default.
+ * Options for the limits of a session. Timeouts are durations; `"Infinity"` switches one off. Sizes are bytes of
+ * memory, which are estimated: a parsed message takes more than its text.
  *
  * @category models
  */
 export interface Options {
-  /** How long a request waits for its response, unless the call says otherwise. Default 60 seconds (TMO-02). */
+  /** The time that a request waits for its response, unless the call sets `timeout`. Default 60 seconds (TMO-02). */
   readonly requestTimeout?: Duration.Input
   /**
-   * How long a request waits at the very most whose deadline its progress puts off, unless the call says otherwise. Default 1 hour
-   * (TMO-06).
+   * The time that a request waits in total if its progress extends its deadline, unless the call sets `totalTimeout`.
+   * Default 1 hour (TMO-06).
    */
   readonly requestTotalTimeout?: Duration.Input
-  /** How long a client waits for the answer to `initialize`. Default 30 seconds. */
+  /** The time that a client waits for the response to `initialize`. Default 30 seconds. */
   readonly handshakeTimeout?: Duration.Input
-  /** How long a server waits for `initialize`; then it closes. Default: for ever, as a child process should. */
+  /**
+   * The time that a server waits for `initialize`. Then the session closes as `HandshakeTimeout`. Default: no limit,
+   * because a server that runs as a child process may wait for a user.
+   */
   readonly initializeTimeout?: Duration.Input
-  /** How long handlers may go on when the session ends. Default 5 seconds. */
+  /** The time that handlers have to finish when the session ends. Then they are interrupted. Default 5 seconds. */
   readonly gracefulCloseTimeout?: Duration.Input
-  /** How long one message may wait for a peer that takes no bytes; then the session closes as stalled. Default 30 seconds. */
+  /**
+   * The time that one message waits for a peer that reads nothing. Then the session closes as `PeerStalled`. If each
+   * request has a stream of its own, only the stream closes (`StreamStalled`). Default 30 seconds.
+   */
   readonly writeTimeout?: Duration.Input
-  /** How many messages may wait to be written before the senders of notifications wait too. Default 1,024. */
+  /** The number of messages waiting to be written at which the senders of notifications wait. Default 1,024. */
   readonly maxOutgoingMessages?: number
   /**
-   * The memory, in bytes, that messages may take while they wait to be written. While they take more, senders of
-   * notifications wait, and one more reply closes the session: the peer goes on asking and does not read. It is
-   * estimated, and rather too high: by the characters of texts, and 64 bytes for each member of an object. Messages
-   * that the transport takes at once do not count. Default 32 MiB, as for what comes in. All sessions of a process
-   * share half of a `MemoryBudget` for what waits.
+   * The memory, in bytes, of messages waiting to be written. Above it, senders of notifications wait, and one more
+   * reply that has to wait closes the session as `RepliesOverflow`: its peer sends requests and does not read. The
+   * estimate is rather too high: the characters of texts, and 64 bytes for each member of an object. Messages that the
+   * transport takes at once do not count. Default 32 MiB. All sessions of a process share half of a `MemoryBudget` for
+   * waiting messages.
    */
   readonly maxOutgoingBytes?: number
-  /** How many requests of the peer are served at the same time; one more is answered `Overloaded`. Default 256. */
+  /** The number of requests of the peer in flight. One more is rejected as `Overloaded`. Default 256. */
   readonly maxIncomingRequests?: number
   /**
-   * How many bytes of memory the requests of the peer that are served at the same time may take; one more is answered
-   * `Overloaded`. Parsed JSON takes more than its text: each array, object and member is counted. Messages of a
-   * transport that carries no bytes are not counted. Default 32 MiB. All sessions of a process share a `MemoryBudget`
-   * besides.
+   * The memory, in bytes, of requests of the peer in flight. A request that exceeds it is rejected as `Overloaded`.
+   * Each array, object and member of parsed JSON is counted. Messages of a transport that carries no bytes are not.
+   * Default 32 MiB. All sessions of a process share a `MemoryBudget` in addition.
    */
   readonly maxIncomingBytes?: number
-  /** How many replies, refusals included, may wait for a peer that goes on asking; then the session closes. Default 16,384. */
+  /**
+   * The number of replies, rejections included, that wait to be written. One more closes the session as
+   * `RepliesOverflow`. Default 16,384.
+   */
   readonly maxOutgoingReplies?: number
-  /** How many steps of progress are kept for a slow consumer of one request; the oldest makes room. Default 256. */
+  /** The number of steps of progress kept for a slow consumer of one request. The oldest is dropped. Default 256. */
   readonly maxProgressSteps?: number
   /**
-   * How long a handler's request is silent at least between two steps of its progress; steps in between are dropped, but for
-   * the one that reaches the total (PRG-06). Default: none are.
+   * The least time between two steps of progress that a handler sends. Steps in between are dropped, except the step
+   * that reaches the total (PRG-06). Default: none are dropped.
    */
   readonly progressInterval?: Duration.Input
   /**
-   * How many notifications, messages or events are kept for each slow consumer of such; the oldest makes room. Default 1,024.
+   * The number of notifications, messages or events kept for each slow consumer of them. The oldest is dropped. Default
+   * 1,024.
    */
   readonly maxNotifications?: number
   /**
-   * How many bytes of memory the notifications or steps of progress that are kept for a slow consumer may take, counted
-   * as those of requests are; the oldest makes room. Default 32 MiB.
+   * The memory, in bytes, of notifications or steps of progress kept for a slow consumer, counted as for
+   * `maxIncomingBytes`. The oldest is dropped. Default 32 MiB.
    */
   readonly maxNotificationBytes?: number
   /**
-   * How many bytes of memory the peer's info, capabilities and instructions may take, which are kept for as long as the
-   * session. If they take more, icons are dropped; if they still do, the handshake fails. Default 16 KiB at a server,
-   * 256 KiB at a client.
+   * The memory, in bytes, of the peer's info, capabilities and instructions, which the session keeps until its end. If
+   * they take more, icons are dropped. If they still take more, the handshake fails. Default 16 KiB at a server, 256
+   * KiB at a client.
    */
   readonly maxProfileBytes?: number
-  /** How many tools' output schemas a client with a validator remembers; the one not used for longest makes room. Default 1,024. */
+  /**
+   * The number of output schemas of tools that a client with a validator remembers. The least recently used one is
+   * dropped. Default 1,024.
+   */
   readonly maxOutputSchemas?: number
   /**
-   * How many pages of one list a client reads as a stream; one more fails the stream with `InvalidResult`. Default
-   * 10,000. A single request for a page is not counted.
+   * The number of pages of one list that a client reads as a stream. One more fails the stream with `InvalidResult`. A
+   * request for a single page is not counted. Default 10,000.
    */
   readonly maxPages?: number
-  /** How many messages a batch may hold (2025-03-26); one with more is answered with one error. Default 100. */
+  /** The number of messages in a batch (2025-03-26). A larger batch is rejected with one error. Default 100. */
   readonly maxBatchMessages?: number
-  /** How many unreadable or malformed frames are answered per second. Default 10. */
+  /** The number of errors sent per second in reply to unreadable or malformed frames. Default 10. */
   readonly maxMalformedRepliesPerSecond?: number
 }
 
 /**
- * Every limit, with durations in milliseconds; `Infinity` where there is none.
+ * All limits of a session. Timeouts are milliseconds; `Infinity` means no limit.
  *
  * @category models
  */
@@ -135,13 +148,14 @@ const rules: NumericOption.Rules<Options> = {
 }
 
 /**
- * Fills in the defaults. Throws an `InvalidOption` for a number that makes no sense.
+ * Returns all limits: the options, and the defaults of the others. Throws an `InvalidOption` for a number that makes no
+ * sense.
  *
  * @example
  * ```ts
  * import { Limits } from "@effect-mcp/session"
  *
- * export const deadline = Limits.make({ requestTimeout: "5 seconds" }).requestTimeout // => 5000
+ * export const millis = Limits.make({ requestTimeout: "5 seconds" }).requestTimeout // => 5000
  * ```
  *
  * @category constructors

@@ -1,7 +1,7 @@
 /**
- * A transport within one process: for tests, for examples, and for a client and a server in one program. It has two
- * forms. In the single-stream form one stream carries everything, as over stdio and WebSocket. In the multi-stream form
- * each request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is an option.
+ * A transport within one process, for tests, examples, and programs with a client and a server. It has two forms. In
+ * the single-stream form, one stream carries everything, as over stdio and WebSocket. In the multi-stream form, each
+ * request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is optional.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
@@ -16,15 +16,15 @@ import { type Connection, type Inbound, type Outbound, type StreamOrigin, Transp
 import * as TransportError from "./TransportError.ts"
 
 /**
- * Options for the messages of a pair.
+ * Options for a pair.
  *
  * @category models
  */
 export interface Options {
   /**
-   * The form of the messages between the ends. `"json"` (the default) writes and parses every message: neither side can
-   * see or change the objects of the other, and a value that JSON cannot carry fails as it would on any wire. `"none"`
-   * passes the objects themselves, which is faster.
+   * The form of the messages between the two ends. With `"json"`, each message is written and parsed, so that no side
+   * can see or change objects of the other, and a value that JSON cannot carry fails as over any other transport. With
+   * `"none"`, the objects themselves are passed, which is faster. Default: `"json"`.
    */
   readonly serialization?: "json" | "none"
 }
@@ -36,14 +36,14 @@ export interface Options {
  */
 export interface MultiStreamOptions extends Options {
   /**
-   * Opens the standalone stream once the handshake is done. Default: no, so that a message that belongs to no request
-   * of the client has no route.
+   * Opens the standalone stream after the handshake. Default: no. Without it, a message that belongs to no request of
+   * the client fails with `NoRoute`.
    */
   readonly standalone?: boolean
 }
 
 /**
- * The two ends. Each carries one session.
+ * The two ends of a connection. Each carries one session.
  *
  * @category models
  */
@@ -53,7 +53,7 @@ export interface Pair {
 }
 
 /**
- * Provides one end as the transport.
+ * Provides one end of a pair as the transport.
  *
  * @example
  * ```ts
@@ -92,7 +92,7 @@ const copy = (
   }
 }
 
-/** Makes an end that carries one session: its connection is opened once, and closed with the scope it was opened in. */
+/** Makes an end that carries one session: its connection opens once, and closes with the scope that it opened in. */
 const once = (connection: Connection, close: () => void): Transport["Service"] => {
   let taken = false
   return {
@@ -107,7 +107,7 @@ const once = (connection: Connection, close: () => void): Transport["Service"] =
 const peerEnded = TransportError.make({ _tag: "PeerEnded", exit: undefined })
 
 /**
- * Makes a pair with one stream in each direction.
+ * Creates a pair with one stream in each direction.
  *
  * @example
  * ```ts
@@ -149,8 +149,8 @@ export const make = (options: Options = {}): Effect.Effect<Pair> =>
   })
 
 /**
- * The stream of one request, or the standalone stream. It is open until its reply, its settlement, or the end of the
- * client's connection.
+ * The stream of one request, or the standalone stream. It is open until the reply, the end of the exchange, or the end
+ * of the client's connection.
  */
 interface Stream {
   open: boolean
@@ -165,7 +165,7 @@ const endStream = (stream: Stream) => {
 }
 
 /**
- * Makes a pair in which each request of the client has a stream of its own.
+ * Creates a pair in which each request of the client has a stream of its own.
  *
  * @example
  * ```ts
@@ -175,7 +175,7 @@ const endStream = (stream: Stream) => {
  * const info = { name: "example", version: "1.0.0" }
  * const capabilities = { tools: { listChanged: true } }
  *
- * // What a server says on its own account has no route, unless there is a standalone stream.
+ * // Without a standalone stream, a notification that belongs to no request has no route.
  * export const problem = Effect.gen(function*() {
  *   const pair = yield* MemoryTransport.makeMultiStream({ standalone: false })
  *   const server = yield* ServerSession.make({}, { info, capabilities }).pipe(
@@ -209,10 +209,10 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
       return Effect.map(copy(message, options.serialization), (frame) => toServer.put({ frame, origin }))
     }
 
-    const settle = (origin: StreamOrigin) => {
+    const endExchange = (origin: StreamOrigin) => {
       const stream = streams.get(origin)
       streams.delete(origin)
-      // The stream ends after its last frame, which the client may not have taken yet.
+      // The stream ends after its last frame, which may still wait for the client.
       if (stream !== undefined) toClient.afterwards(() => endStream(stream))
     }
 
@@ -226,7 +226,7 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
           streams.set(origin, stream)
           return post(message, origin).pipe(
             Effect.andThen(Deferred.await(stream.ended)),
-            Effect.ensuring(Effect.sync(() => settle(origin)))
+            Effect.ensuring(Effect.sync(() => endExchange(origin)))
           )
         }),
       onHandshake: () => {
@@ -246,10 +246,10 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
           }
           return Effect.map(copy(message, options.serialization), (frame) => {
             toClient.put({ frame })
-            if (last && replyTo !== undefined) settle(replyTo)
+            if (last && replyTo !== undefined) endExchange(replyTo)
           })
         }),
-      endExchange: settle
+      endExchange
     }, close)
 
     return { client, server }

@@ -1,6 +1,6 @@
 /**
- * How many requests a session serves and sends, how long they take and how they end, and how long sessions last: by the names of
- * OpenTelemetry's semantic conventions for MCP.
+ * Metrics of requests, sessions and hosts, with the names of OpenTelemetry's semantic conventions for MCP. Durations
+ * are in seconds.
  */
 import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -11,14 +11,14 @@ import { BoundedNames } from "./internal/telemetry/BoundedNames.ts"
 import * as OtelAttributes from "./internal/telemetry/OtelAttributes.ts"
 import type { Middleware } from "./Middleware.ts"
 
-/** In seconds, as the conventions have them. */
+/** The boundaries of the histograms, in seconds, as the conventions recommend them. */
 const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
 const seconds = (name: string, description: string): Metric.Histogram<number> =>
   Metric.histogram(name, { description, boundaries, attributes: { unit: "s" } })
 
 /**
- * How long requests took that this side sent, whichever side it is, in seconds.
+ * The durations of the requests that this side sent, in seconds. This side is a client or a server.
  *
  * @category metrics
  */
@@ -28,7 +28,7 @@ export const clientOperationDuration: Metric.Histogram<number> = seconds(
 )
 
 /**
- * How long requests took that this side served, whichever side it is, in seconds.
+ * The durations of the requests that this side served, in seconds. This side is a client or a server.
  *
  * @category metrics
  */
@@ -38,7 +38,7 @@ export const serverOperationDuration: Metric.Histogram<number> = seconds(
 )
 
 /**
- * How many requests of this side wait for their results. The conventions have no name for it.
+ * The number of requests of this side that wait for their responses. The conventions have no name for it.
  *
  * @category metrics
  */
@@ -47,7 +47,7 @@ export const clientActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.clie
 })
 
 /**
- * How many requests of peers are being served. The conventions have no name for it.
+ * The number of requests of peers that handlers serve. The conventions have no name for it.
  *
  * @category metrics
  */
@@ -56,9 +56,9 @@ export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.serv
 })
 
 /**
- * How long the sessions of each side lasted, in seconds. Every session is measured when it has ended; it needs no middleware.
- * The attributes are `mcp.protocol.version`, if the two sides came to terms, and `error.type`, the close reason, unless one of
- * the sides just ended it.
+ * The durations of the sessions of each side, in seconds. Every session is measured when it has ended, without
+ * middleware. Its attributes are `mcp.protocol.version`, if a revision was negotiated, and `error.type`, the close
+ * reason, unless that is `Requested` or `PeerEnded`.
  *
  * @category metrics
  */
@@ -68,8 +68,8 @@ export const sessionDuration: { readonly [Role in MethodDefinition.Role]: Metric
 }
 
 /**
- * How many sessions a host has, by kind (`mcp.session.kind`), those that are ending included. The conventions have no name for it, nor
- * for what follows.
+ * The number of sessions of a host by kind (`mcp.session.kind`), including those that are closing. The conventions have
+ * no name for it and for the following metrics.
  *
  * @category metrics
  */
@@ -78,12 +78,12 @@ export const serverSessions: Metric.Gauge<number> = Metric.gauge("mcp.server.ses
 })
 
 /**
- * How many sessions a host has not let in; `error.type` is the scope of the `HostFull`.
+ * The number of sessions that a host rejected. `error.type` is the scope of the `HostFull`.
  *
  * @category metrics
  */
 export const serverSessionsRejected: Metric.Counter<number> = Metric.counter("mcp.server.sessions.rejected", {
-  description: "The MCP sessions that a host has refused to open",
+  description: "The MCP sessions that a host has rejected",
   incremental: true
 })
 
@@ -99,16 +99,16 @@ export const serverSessionsEvicted: Metric.Counter<number> = Metric.counter("mcp
 })
 
 /**
- * How many sessions have come to their end by time: `mcp.session.expiry` is `idle`, `age`, `handshake` or `initialize`.
+ * The number of sessions that expired: `mcp.session.expiry` is `idle`, `age`, `handshake` or `initialize`.
  *
  * @category metrics
  */
 export const serverSessionsExpired: Metric.Counter<number> = Metric.counter("mcp.server.sessions.expired", {
-  description: "The MCP sessions that a host has closed since their time was over",
+  description: "The MCP sessions that a host has closed because they expired",
   incremental: true
 })
 
-/** The names that are labels besides those of the method table: of extensions, tools and prompts that were served. */
+/** The labels that are not in the method table: names of extensions, and of tools and prompts, that were served. */
 interface Names {
   readonly methods: BoundedNames
   readonly targets: BoundedNames
@@ -117,7 +117,8 @@ interface Names {
 const bounds = { size: 100, longest: 128 }
 
 /**
- * A registry keeps its series as long as it lives, whichever session they are from; so its names are bounded together.
+ * The labels of each registry. A registry keeps the series of all sessions for its lifetime, so its labels have one
+ * bound for all of them.
  */
 const namesOf: WeakMap<object, Names> = new WeakMap()
 
@@ -142,7 +143,7 @@ const measured = <A, E, R>(
   return Effect.withFiber((fiber) => {
     const clock = fiber.getRef(Clock.Clock)
     const names = namesIn(fiber.getRef(Metric.MetricRegistry))
-    const began = clock.monotonicTimeNanosUnsafe()
+    const startedAt = clock.monotonicTimeNanosUnsafe()
     const methodOf = (served: boolean): string =>
       OtelAttributes.isMethod(method) || (served ? names.methods.add(method) : names.methods.has(method))
         ? method
@@ -150,8 +151,7 @@ const measured = <A, E, R>(
     const inFlight = Metric.withAttributes(active, { "mcp.method.name": methodOf(false) })
     const record = (exit: Exit.Exit<A, E>) => {
       const outcome = OtelAttributes.boundedOutcomeOf(direction, exit)
-      // A name becomes a label when something was served under it; of names that are none a peer could invent any
-      // number.
+      // Only a name for which a request succeeded becomes a label: a peer can invent any number of names.
       const served = Exit.isSuccess(exit) && outcome["error.type"] === undefined
       const target = OtelAttributes.targetOf(method, params)
       const label = target === undefined || (served ? names.targets.add(target) : names.targets.has(target))
@@ -162,11 +162,11 @@ const measured = <A, E, R>(
         Metric.modify(inFlight, -1),
         Metric.update(
           Metric.withAttributes(duration, attributes),
-          Number(clock.monotonicTimeNanosUnsafe() - began) / 1e9
+          Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
         )
       )
     }
-    // A request that is interrupted between the two would count for ever.
+    // Without the mask, a request that is interrupted between the two steps would stay counted as active.
     return Effect.uninterruptibleMask((restore) =>
       Effect.andThen(Metric.modify(inFlight, 1), Effect.onExit(restore(effect), record))
     )
@@ -174,14 +174,14 @@ const measured = <A, E, R>(
 }
 
 /**
- * The middleware that measures requests of both directions. What is refused before it reaches a handler, say of an unknown
- * method, is not measured; the event `Rejected` tells of it. A duration carries the method, the revision, the tool or prompt,
- * and what went wrong, if something did.
+ * Measures the requests of both directions. A request that is rejected before it reaches a handler, for example because
+ * its method is unknown, is not measured; the event `Rejected` reports it. The attributes of a duration are the method,
+ * the revision, the tool or prompt, and the error.
  *
  * Labels come from bounded sets, because a registry keeps each series for the life of the process and peers invent
  * names. Methods are those of the method table. The first 100 methods of extensions, and the first 100 names of tools
  * and prompts, become labels once a request for them has succeeded, if they have at most 128 characters. Every other
- * name, and every error code that `ErrorCode` does not have, is `_OTHER`. Spans carry the names themselves.
+ * name, and every error code that is not in `ErrorCode`, is `_OTHER`. Spans have the names themselves.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * Middleware of requests: on their way to their handler, and out to the peer. It may observe them, change their params,
- * answer them, fail, or retry. It cannot change the state of the session, matching, cancellation or limits. To see
- * frames, record the transport.
+ * Middleware of requests: functions around the handler of an inbound request, and around the sending of an outbound
+ * one. Middleware can observe a request, change its params, reply to it, fail it, or retry it. It cannot change the
+ * state of the session, the matching of responses, cancellation or limits. To see frames, use `Recording`.
  */
 import type { McpError, MethodDefinition, MethodTable, Profile, RequestId } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
@@ -10,34 +10,41 @@ import { trust } from "./internal/trust.ts"
 import type { RequestError } from "./RequestError.ts"
 
 /**
- * A request of the peer, past the gates of the session and with params that fit, on its way to its handler.
+ * A request of the peer that the session has checked, params included, before its handler runs.
  *
  * @category models
  */
 export interface InboundRequest<out Params> {
+  /** The method of the request. */
   readonly method: string
+  /** The id of the request, as the peer sent it. */
   readonly id: RequestId.RequestId
+  /** The params of the request, which match the schema of the method. */
   readonly params: Params
   /** The profile of the peer. */
   readonly profile: Profile.Profile
 }
 
 /**
- * A request of this side, before it has an id and before any gate. Each time it is passed on, a new exchange is opened.
+ * A request of this side, before the session has checked it and given it an id. Each call of `next` sends a new
+ * request.
  *
  * @category models
  */
 export interface OutboundRequest<out Params> {
+  /** The method of the request. */
   readonly method: string
+  /** The params of the request. */
   readonly params: Params
   /** The profile of the peer; `undefined` before the handshake. */
   readonly profile: Profile.Profile | undefined
-  /** Called with the id of the exchange that the request opens. */
+  /** Called with the id that the session gives to the request. */
   readonly onOpen: ((id: RequestId.RequestId) => void) | undefined
 }
 
 /**
- * Runs between a request of the peer and its handler: in the fiber of the handler, with the services of handlers.
+ * A function around the handler of each request of the peer. It runs in the fiber of the handler, with the services of
+ * handlers.
  *
  * @category models
  */
@@ -47,7 +54,7 @@ export type InboundMiddleware<Services = never> = <Params extends object, Result
 ) => Effect.Effect<Result, McpError.McpError, R | Services>
 
 /**
- * Runs between a caller and the session, in the fiber of the caller.
+ * A function around the sending of each request. It runs in the fiber of the caller.
  *
  * @category models
  */
@@ -87,12 +94,13 @@ export interface Middleware<InboundServices = never, OutboundServices = never> {
    * session answers itself, and for rejected requests, which the event `Rejected` reports.
    */
   readonly inbound?: InboundMiddleware<InboundServices> | undefined
-  /** Runs for each request of this side except `initialize`, also for one that a gate rejects next. */
+  /** Runs for each request of this side except `initialize`, even if the session rejects the request next. */
   readonly outbound?: OutboundMiddleware<OutboundServices> | undefined
 }
 
-/** The services that middleware needs in either direction. */
+/** The services that middleware needs for inbound requests. */
 type InboundServicesOf<M> = M extends Middleware<infer R, infer _> ? R : never
+/** The services that middleware needs for outbound requests. */
 type OutboundServicesOf<M> = M extends Middleware<infer _, infer R> ? R : never
 
 const bothInbound = <S, T>(
@@ -112,7 +120,7 @@ const bothOutbound = <S, T>(
 }
 
 /**
- * Combines middleware. A request passes the first one first, in either direction.
+ * Combines middleware. A request passes the first one first, in both directions.
  *
  * @example
  * ```ts
@@ -127,14 +135,19 @@ const bothOutbound = <S, T>(
 export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>(
   ...middleware: M
 ): Middleware<InboundServicesOf<M[number]>, OutboundServicesOf<M[number]>> =>
-  // What all of them need together is what each of them needs.
-  trust(middleware.reduce<Middleware<unknown, unknown>>((first, second) => ({
-    inbound: bothInbound(first.inbound, second.inbound),
-    outbound: bothOutbound(first.outbound, second.outbound)
-  }), {}))
+  // A fold hides the services of each element. The result needs the services of all elements.
+  trust<Middleware<InboundServicesOf<M[number]>, OutboundServicesOf<M[number]>>>(
+    middleware.reduce<Middleware<unknown, unknown>>(
+      (first, second) => ({
+        inbound: bothInbound(first.inbound, second.inbound),
+        outbound: bothOutbound(first.outbound, second.outbound)
+      }),
+      {}
+    )
+  )
 
 /**
- * Makes middleware for the requests of one method that `From` sends, on their way to their handler.
+ * Creates middleware around the handler of one method.
  *
  * @example
  * ```ts
@@ -142,8 +155,8 @@ export const all = <const M extends ReadonlyArray<Middleware<unknown, unknown>>>
  * import { Middleware } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * // What a tool dies of becomes a result that the model can read.
- * export const forgiving = Middleware.inbound("tools/call", (request, next) =>
+ * // A defect of a tool becomes a result that the model can read.
+ * export const reported = Middleware.inbound("tools/call", (request, next) =>
  *   Effect.catchDefect(next(request), () =>
  *     Effect.succeed({ content: [Content.text(`${request.params.name} is broken`)], isError: true })
  *   ))
@@ -160,20 +173,30 @@ export const inbound = <Name extends RequestName<MethodDefinition.Role>, Service
     ) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError>
   ) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError, Services>
 ): Middleware<Services> => ({
-  // The method's name is that of the row whose params and result these are.
-  inbound: (request, next) => request.method === name ? trust(middleware(trust(request), trust(next))) : next(request)
+  inbound: <Params extends object, Result, R>(
+    request: InboundRequest<Params>,
+    next: (request: InboundRequest<Params>) => Effect.Effect<Result, McpError.McpError, R>
+  ) => {
+    if (request.method !== name) return next(request)
+    // The compared name selects the row of the method table that types these params and this result.
+    const served = middleware(
+      trust<InboundRequest<MethodTable.ParamsOf<Name>>>(request),
+      trust<Parameters<typeof middleware>[1]>(next)
+    )
+    return trust<Effect.Effect<Result, McpError.McpError, R | Services>>(served)
+  }
 })
 
 /**
- * Makes middleware for the requests of one method that this side sends.
+ * Creates middleware around the sending of requests of one method.
  *
  * @example
  * ```ts
  * import { Middleware } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * // Lists are read again if the server was slow; calls of tools are not, since they may have had their effect.
- * export const patient = Middleware.outbound("tools/list", (request, next) =>
+ * // Lists are requested again if the server was slow. Calls of tools are not, because they may have had their effect.
+ * export const retried = Middleware.outbound("tools/list", (request, next) =>
  *   Effect.retry(next(request), {
  *     while: (error) => error.reason._tag === "Timeout",
  *     times: 2
@@ -191,5 +214,16 @@ export const outbound = <Name extends RequestName<MethodDefinition.Role>, Servic
     ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, Services>
 ): Middleware<never, Services> => ({
-  outbound: (request, next) => request.method === name ? trust(middleware(trust(request), trust(next))) : next(request)
+  outbound: <Params extends object, Result, R>(
+    request: OutboundRequest<Params>,
+    next: (request: OutboundRequest<Params>) => Effect.Effect<Result, RequestError, R>
+  ) => {
+    if (request.method !== name) return next(request)
+    // The compared name selects the row of the method table that types these params and this result.
+    const sent = middleware(
+      trust<OutboundRequest<MethodTable.ParamsOf<Name>>>(request),
+      trust<Parameters<typeof middleware>[1]>(next)
+    )
+    return trust<Effect.Effect<Result, RequestError, R | Services>>(sent)
+  }
 })

@@ -1,6 +1,6 @@
 /**
- * Checks of the numbers and durations in options: counts, sizes, ports, deadlines. A number that makes no sense, such
- * as `NaN`, is a programmer's mistake. It is reported when a session, a server, a store or a transport is made, not
+ * Checks of numbers and durations in options: counts, sizes, ports, timeouts. A number that makes no sense, such as
+ * `NaN`, is a mistake in the program. It is reported when the session, server, store or transport is created, and not
  * when the limit is reached.
  */
 import * as Data from "effect/Data"
@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import { trust } from "./internal/trust.ts"
 
 /**
- * The defect of an option with a value that makes no sense.
+ * The defect of an option with a value that it does not accept.
  *
  * @example
  * ```ts
@@ -22,62 +22,65 @@ import { trust } from "./internal/trust.ts"
  *   }
  * }
  *
- * export const message = messageOf() // => "limits.maxIncomingRequests takes a whole number from 1 on or Infinity, not NaN"
+ * export const message = messageOf()
+ * // => "limits.maxIncomingRequests must be a whole number of at least 1, or Infinity, not NaN"
  * ```
  *
  * @category errors
  */
 export class InvalidOption extends Data.TaggedError("InvalidOption")<{
-  /** The name of the option, after the names of the options that it is in. */
+  /** The path of the option, such as `limits.maxIncomingRequests`. */
   readonly option: string
+  /** The value of the option. */
   readonly given: unknown
-  /** The values that the option takes. */
+  /** The values that the option accepts, in words. */
   readonly allowed: string
 }> {
   override get message(): string {
     const given = typeof this.given === "string" ? JSON.stringify(this.given) : String(this.given)
-    return `${this.option} takes ${this.allowed}, not ${given}`
+    return `${this.option} must be ${this.allowed}, not ${given}`
   }
 }
 
 /**
- * The values that an option takes: numbers, or durations, which are checked in milliseconds.
+ * The values that an option accepts: numbers, or durations, which are checked in milliseconds.
  *
  * @category models
  */
 export interface Rule<Kind extends "Number" | "Duration"> {
+  /** The type of the option. */
   readonly kind: Kind
-  /** The values in words, as they stand in the message of an {@link InvalidOption}. */
+  /** The accepted values in words, for the message of an {@link InvalidOption}. */
   readonly allowed: string
-  /** Whether this number is one of them. It is never `NaN`. */
+  /** Returns whether the option accepts a number, which is never `NaN`. */
   readonly holds: (value: number) => boolean
 }
 
-const isWholeFrom = (least: number) => (value: number): boolean =>
-  value >= least && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY)
+const isWholeFrom = (minimum: number) => (value: number): boolean =>
+  value >= minimum && (Number.isSafeInteger(value) || value === Number.POSITIVE_INFINITY)
 
-const whole = (least: number): Rule<"Number"> => ({
+const whole = (minimum: number): Rule<"Number"> => ({
   kind: "Number",
-  allowed: `a whole number from ${least} on or Infinity`,
-  holds: isWholeFrom(least)
+  allowed: `a whole number of at least ${minimum}, or Infinity`,
+  holds: isWholeFrom(minimum)
 })
 
 /**
- * A count or a size of at least 1.
+ * A count or a size of at least 1. `Infinity` means no limit.
  *
  * @category constants
  */
 export const count: Rule<"Number"> = whole(1)
 
 /**
- * A count of which none is a sensible number.
+ * A count or a size of at least 0. `Infinity` means no limit.
  *
  * @category constants
  */
 export const countFromZero: Rule<"Number"> = whole(0)
 
 /**
- * A TCP port; 0 for any that is free.
+ * A TCP port. 0 stands for any free port.
  *
  * @category constants
  */
@@ -99,29 +102,29 @@ export const fileMode: Rule<"Number"> = {
 }
 
 /**
- * The factor of a delay that grows, or stays.
+ * The factor between two delays, at least 1.
  *
  * @category constants
  */
 export const growth: Rule<"Number"> = {
   kind: "Number",
-  allowed: "a finite number from 1 on",
+  allowed: "a finite number of at least 1",
   holds: (value) => value >= 1 && value < Number.POSITIVE_INFINITY
 }
 
 /**
- * A duration from 0 on; an infinite one is no limit.
+ * A duration of at least 0. An infinite one means no limit.
  *
  * @category constants
  */
 export const duration: Rule<"Duration"> = {
   kind: "Duration",
-  allowed: "a duration from 0 on",
+  allowed: "a duration of at least 0",
   holds: (millis) => millis >= 0
 }
 
 /**
- * The time between two of many, such as pings. An infinite one means that there are none.
+ * The time between two recurring actions, such as pings. An infinite one switches them off.
  *
  * @category constants
  */
@@ -137,8 +140,7 @@ type NumericName<Options> = {
 }[keyof Options]
 
 /**
- * A rule for each option that is a number or a duration. An option without a rule does not compile, so none is
- * forgotten.
+ * The rules of a type of options: one for each option that is a number or a duration. A missing rule does not compile.
  *
  * @category models
  */
@@ -147,16 +149,17 @@ export type Rules<Options> = {
     : Rule<"Duration">
 }
 
-/** Is there a `NaN` in this duration? Effect takes it for 0. */
+/** Returns whether a duration has a `NaN`. Effect would read it as 0. */
 const hasNaN = (input: unknown): boolean =>
   typeof input === "object" && input !== null
     ? Object.values(input).some((part) => Number.isNaN(part))
     : Number.isNaN(input)
 
-/** The duration in milliseconds; `NaN` if it is none. */
+/** Returns a duration in milliseconds, or `NaN` if the value is no duration. */
 const millisOf = (input: unknown): number => {
   if (hasNaN(input)) return Number.NaN
   try {
+    // `toMillis` throws if the value is no duration.
     return Duration.toMillis(trust<Duration.Input>(input))
   } catch {
     return Number.NaN
@@ -164,9 +167,9 @@ const millisOf = (input: unknown): number => {
 }
 
 /**
- * Checks the numbers and durations of options; throws an {@link InvalidOption} for the first that makes no sense. An
- * option that is not set is not checked. `prefix` is what stands before the names of the options in the message, such
- * as `"limits."`.
+ * Checks the numbers and durations of options. Throws an {@link InvalidOption} for the first one that its rule does not
+ * accept. An option that is not set is not checked. `prefix` precedes the names of the options in messages, such as
+ * `"limits."`.
  *
  * @example
  * ```ts
@@ -174,14 +177,14 @@ const millisOf = (input: unknown): number => {
  * import type * as Duration from "effect/Duration"
  *
  * interface Options {
- *   readonly bufferBytes?: number
- *   readonly flushWithin?: Duration.Input
+ *   readonly maxBufferBytes?: number
+ *   readonly flushInterval?: Duration.Input
  * }
  *
- * // What a transport of one's own does when it is made.
+ * // A transport checks its options when it is created.
  * export const make = (options: Options = {}) => {
- *   NumericOption.check(options, { bufferBytes: NumericOption.count, flushWithin: NumericOption.duration })
- *   return { capacity: options.bufferBytes ?? 65_536 }
+ *   NumericOption.check(options, { maxBufferBytes: NumericOption.count, flushInterval: NumericOption.interval })
+ *   return { capacity: options.maxBufferBytes ?? 65_536 }
  * }
  * ```
  *

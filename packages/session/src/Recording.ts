@@ -1,6 +1,6 @@
 /**
- * Writing down what crosses a transport: who, when, what. A recording is a transport around a transport; the session above it
- * and the wire below it notice nothing.
+ * Recordings of the frames that cross a transport, with their direction and time. A recording is a transport around a
+ * transport, and changes nothing for the session above it or the peer below it.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
@@ -14,8 +14,11 @@ import { MemoryBudget } from "./MemoryBudget.ts"
 import { type Connection, type FrameError, type Inbound, Transport } from "./Transport.ts"
 
 /**
- * One frame. `at` is milliseconds since 1970 by the program's `Clock`. `Sent` is what the session handed to the transport, whether
- * or not it could be delivered; `Received` what the transport delivered; `Unreadable` bytes that came and are no frame.
+ * One frame of a recording. `at` is the time in milliseconds since 1970, by the `Clock` of the program.
+ *
+ * - `Sent`: the session gave the frame to the transport, which may have failed to deliver it.
+ * - `Received`: the transport delivered the frame.
+ * - `Unreadable`: the transport received bytes that are no frame.
  *
  * @category models
  */
@@ -25,18 +28,21 @@ export type Entry =
   | { readonly _tag: "Unreadable"; readonly at: number; readonly error: FrameError }
 
 /**
- * A transport that is being recorded, and what was.
+ * A recorded transport, and the entries of its recording.
  *
  * @category models
  */
 export interface Recording {
-  /** Put it where the recorded transport stood. */
+  /** The transport to provide instead of the recorded one. */
   readonly transport: Transport["Service"]
-  /** What passes from when the stream is run; a reader that lags by more than 1,024, or by more than 32 MiB, loses the oldest. */
+  /**
+   * Streams the entries from the start of the stream. A consumer that lags by more than 1,024 entries, or by more than
+   * 32 MiB, loses the oldest.
+   */
   readonly entries: Stream.Stream<Entry>
 }
 
-/** What is kept for a reader of `entries`: what a session keeps for a follower, unless told otherwise. */
+/** The bounds of the buffer of `entries`: the defaults of the streams of a session. */
 const { maxNotificationBytes: bytes, maxNotifications: capacity } = Limits.make()
 
 const recorded = (
@@ -75,7 +81,7 @@ const recorded = (
 }
 
 /**
- * Records a transport for whoever reads `entries`.
+ * Records a transport as a stream of entries.
  *
  * @example
  * ```ts
@@ -84,7 +90,7 @@ const recorded = (
  * import * as Effect from "effect/Effect"
  * import * as Stream from "effect/Stream"
  *
- * export const watched = Effect.gen(function*() {
+ * export const recorded = Effect.gen(function*() {
  *   const pair = yield* MemoryTransport.make()
  *   const { entries, transport } = yield* Recording.make(pair.client)
  *   yield* Effect.forkScoped(Stream.runForEach(entries, (entry) => Console.error(Recording.toJsonLine(entry))))
@@ -105,7 +111,8 @@ export const make = (transport: Transport["Service"]): Effect.Effect<Recording> 
   })
 
 /**
- * Records the transport below, entry by entry and at once. `record` must not throw.
+ * Provides a recording of the transport that it is provided with. It calls `record` with each entry synchronously.
+ * `record` must not throw.
  *
  * @example
  * ```ts
@@ -113,7 +120,7 @@ export const make = (transport: Transport["Service"]): Effect.Effect<Recording> 
  * import * as Layer from "effect/Layer"
  *
  * const lines: Array<string> = []
- * export const kept = (transport: Layer.Layer<Transport.Transport>) =>
+ * export const recorded = (transport: Layer.Layer<Transport.Transport>) =>
  *   Layer.provide(Recording.layer((entry) => lines.push(Recording.toJsonLine(entry))), transport)
  * ```
  *
@@ -128,7 +135,7 @@ export const layer = (record: (entry: Entry) => void): Layer.Layer<Transport, ne
   )
 
 /**
- * The entry as one line of JSON, without the newline. A frame that is not JSON is written as `null`.
+ * Returns an entry as one line of JSON, without the newline. A frame that JSON cannot carry is written as `null`.
  *
  * @example
  * ```ts

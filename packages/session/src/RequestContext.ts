@@ -1,5 +1,5 @@
 /**
- * The context of a handler: its request, and its way to the client while the request is served.
+ * The context of a handler: the request that it serves, and the messages that it can send to the client meanwhile.
  */
 import type {
   Elicitation,
@@ -54,8 +54,11 @@ export type HandlerNotification = Exclude<
  * @category services
  */
 export class RequestContext extends Context.Service<RequestContext, {
+  /** The id of the request. */
   readonly id: RequestId.RequestId
+  /** The method of the request, such as `tools/call`. */
   readonly method: string
+  /** The `_meta` of the request. */
   readonly meta: Meta.RequestMeta | undefined
   /** The authenticated sender of the request. */
   readonly principal: Principal | undefined
@@ -64,33 +67,33 @@ export class RequestContext extends Context.Service<RequestContext, {
   /** Reports a step of progress. It sends nothing if the client requested no progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
   /**
-   * Sends a log message, unless its level is below the one that the client has set (LOG-02). It dies with a
+   * Sends a log message, unless its level is below the level that the client has set (LOG-02). Dies with a
    * `RequestError` if the server has switched off `logging` (LOG-01), or if JSON cannot carry `data`. A message after
-   * the end of the request, or one that the connection does not take, is dropped, with an event.
+   * the end of the request, or one that the transport cannot send, is dropped, with an event.
    */
   readonly log: (message: Omit<Logging.LogMessageParams, "_meta">) => Effect.Effect<void>
   /**
-   * Sends a notification while the request is served, for example that a resource has changed. Fails with
-   * `ExchangeEnded` after the reply; later notifications are sent by the session.
+   * Sends a notification on the stream of this request, for example that a resource has changed. Fails with
+   * `ExchangeEnded` after the reply. Use the session to send later notifications.
    */
   readonly notify: <Name extends HandlerNotification>(
     name: Name,
     params: MethodTable.NotificationParamsOf<Name>
   ) => Effect.Effect<void, RequestError>
   /**
-   * Closes the connection that the client waits on, if the client can reconnect for later messages (SHS-04). So a long
-   * request need not hold a connection. Returns whether the connection was closed.
+   * Closes the HTTP response of this request, if the client can reconnect for later messages (SHS-04), so that a long
+   * request does not hold a connection. Returns whether the response was closed.
    */
   readonly releaseStream: Effect.Effect<boolean>
-  /** Sends a request to the client, on behalf of this request. */
+  /** Sends a request to the client on the stream of this request. */
   readonly request: <Name extends MethodTable.RequestName<"server">>(
     name: Name,
     params: MethodTable.ParamsOf<Name>,
     options?: RequestOptions
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
   /**
-   * Requests a message of the client's model. The capabilities of the client, and that uses of tools match their
-   * results, are checked first.
+   * Requests a message of the client's model. First checks the capabilities of the client, and that each use of a tool
+   * has its result.
    */
   readonly createMessage: {
     (
@@ -107,13 +110,13 @@ export class RequestContext extends Context.Service<RequestContext, {
     params: Elicitation.ElicitParams,
     options?: RequestOptions
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError>
-  /** Requests the roots, in which the client lets the server work. */
+  /** Requests the client's roots: the folders that the client allows the server to use. */
   readonly listRoots: (options?: RequestOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
- * Reports a step of progress of the request that is served (PRG-03, PRG-04). It sends nothing if the client requested
- * no progress, or if the value did not grow.
+ * Reports a step of progress of the request that the handler serves (PRG-03, PRG-04). It sends nothing if the client
+ * requested no progress, or if the value did not grow.
  *
  * @example
  * ```ts
@@ -133,8 +136,9 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
   Effect.flatMap(RequestContext, (context) => context.progress(step))
 
 /**
- * Sends a log message that belongs to the request that is served. Every server declares `logging` unless it switches
- * that off. Then the handler dies of an error that names the option (LOG-01), because no handler can correct it.
+ * Sends a log message on the stream of the request that the handler serves. Every server declares `logging` unless the
+ * program switches it off. Then the handler dies with an error that names the option (LOG-01), because no handler can
+ * correct it.
  *
  * @example
  * ```ts
@@ -150,7 +154,7 @@ export const log = (
 ): Effect.Effect<void, never, RequestContext> => Effect.flatMap(RequestContext, (context) => context.log(message))
 
 /**
- * Sends a notification while the request is served.
+ * Sends a notification on the stream of the request that the handler serves.
  *
  * @example
  * ```ts
@@ -169,10 +173,9 @@ export const notify = <Name extends HandlerNotification>(
   Effect.flatMap(RequestContext, (context) => context.notify(name, params))
 
 /**
- * Requests a message of the client's model, on behalf of the request that is served. It fails before anything is sent
- * with `MissingCapability` (SMP-01, SMP-02), with `NotInRevision`, or with `InvalidParams` if uses of tools do not
- * match their results (SMP-03, SMP-04). Without `tools` the result has one piece of text, image or audio; any other
- * fails with `InvalidResult`.
+ * Requests a message of the client's model. Fails before it sends anything with `MissingCapability` (SMP-01, SMP-02),
+ * with `NotInRevision`, or with `InvalidParams` if a use of a tool has no result (SMP-03, SMP-04). Without `tools`, a
+ * result that is not one text, image or audio fails with `InvalidResult`.
  *
  * @example
  * ```ts
@@ -180,7 +183,7 @@ export const notify = <Name extends HandlerNotification>(
  * import { RequestContext } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * // A client without a model gets the text as it is.
+ * // For a client without a model, the text is its own summary.
  * export const summaryOf = (text: string) =>
  *   RequestContext.createMessage({
  *     messages: [{ role: "user", content: Content.text(`In one sentence: ${text}`) }],
@@ -203,12 +206,14 @@ export const createMessage: {
     options?: RequestOptions
   ): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext>
 } = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
-  // The member of the context is overloaded; its result is the one of these params.
-  trust(Effect.flatMap(RequestContext, (context) => context.createMessage(params, options)))
+  // TypeScript does not select an overload by a union of params. The result is the one that the member has for them.
+  trust<Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, RequestContext>>(
+    Effect.flatMap(RequestContext, (context) => context.createMessage(params, options))
+  )
 
 /**
- * Requests input of the client's user, on behalf of the request that is served. Fails with `MissingCapability` if the
- * client has not declared the mode (ELI-03), and with `InvalidResult` if the input does not fit the form (ELI-07).
+ * Requests input of the client's user, by a form or by a page to visit. Fails with `MissingCapability` if the client
+ * has not declared the mode (ELI-03), and with `InvalidResult` if the input does not match the form (ELI-07).
  *
  * @example
  * ```ts
@@ -230,7 +235,8 @@ export const elicit = (
   Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
 
 /**
- * Requests the roots, in which the client lets the server work, on behalf of the request that is served.
+ * Requests the client's roots: the folders that the client allows the server to use. Fails with `MissingCapability` if
+ * the client has not declared `roots` (ROOT-01).
  *
  * @example
  * ```ts

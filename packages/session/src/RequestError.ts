@@ -7,8 +7,8 @@ import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
 
 /**
- * The kinds of {@link RequestError}. The peer sent only `ErrorResponse`. The others arise on this side, and none of them
- * can be mistaken for an error of the peer (MSG-27).
+ * The kinds of {@link RequestError}. The peer sent only `ErrorResponse`. The others arise on this side, and none of
+ * them can be mistaken for an error of the peer (MSG-27).
  *
  * - `ErrorResponse`: the peer replied with an error.
  * - `Timeout`: no response arrived within `afterMillis`. The peer was sent a cancellation (TMO-03).
@@ -20,8 +20,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `UnusableSchema`: the validator cannot compile the output schema of the tool. Nothing was sent.
  * - `InvalidParams`: the params break a rule that no schema can express. Nothing was sent.
  * - `MissingCapability`: the peer has not declared the capability that the message needs. Nothing was sent (INIT-15).
- * - `UndeclaredCapability`: this side has not declared the capability that its notification needs. `option` declares it.
- *   Nothing was sent.
+ * - `UndeclaredCapability`: this side has not declared the capability that its notification needs. `option` declares
+ *   it. Nothing was sent.
  * - `UnknownProgressToken`: no request of the peer in flight has this progress token. Nothing was sent (PRG-05).
  * - `NotInRevision`: the negotiated revision does not have the method. Nothing was sent (INIT-13).
  * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
@@ -81,7 +81,8 @@ const describe = (reason: RequestErrorReason): string => {
       return `no request in flight has the progress token ${quoted(reason.token)}; ` +
         "it has been answered or cancelled, or its sender requested no progress"
     case "NotInRevision":
-      return `the negotiated revision ${reason.revision} does not have this; revision ${reason.since} or later is needed`
+      return `the negotiated revision ${reason.revision} does not have this; ` +
+        `revision ${reason.since} or later is needed`
     case "NotAllowed":
       return `cannot be sent while the session is ${reason.state}`
     case "StatelessModeNotSupported":
@@ -105,7 +106,7 @@ const describe = (reason: RequestErrorReason): string => {
  *
  * export const count = (session: ClientSession.ClientSession["Service"]) =>
  *   session.callTool("count", { to: 3 }, { timeout: "1 second" }).pipe(
- *     Effect.catchReason("RequestError", "Timeout", (reason) => Effect.succeed(`timed out after ${reason.afterMillis} ms`))
+ *     Effect.catchReason("RequestError", "Timeout", ({ afterMillis }) => Effect.succeed(`too slow: ${afterMillis} ms`))
  *   )
  * ```
  *

@@ -1,33 +1,34 @@
 /**
- * What may be said about a single request.
+ * Options for a single request.
  */
 import type { Meta, Progress } from "@effect-mcp/protocol"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 
 /**
- * How long to wait for a response, whom to tell of progress, and what to send along.
+ * Options for a request that this side sends: its deadline, the consumer of its progress, and its `_meta`.
  *
  * @category models
  */
 export interface RequestOptions<R = never> {
   /**
-   * How long to wait; then the request fails with `Timeout` and the peer is told to cancel it (TMO-03, TMO-04). Zero fails
-   * at once and sends nothing, `"Infinity"` waits for ever. Default: the session's.
+   * The time that the request waits for its response. Then it fails with `Timeout`, and a cancellation is sent to the
+   * peer (TMO-03, TMO-04). Zero fails at once and sends nothing; `"Infinity"` waits without a limit. Default:
+   * `limits.requestTimeout` of the session, 60 seconds.
    */
   readonly timeout?: Duration.Input
-  /** Let every step of progress start the deadline anew (TMO-05). Needs `onProgress`. Default: no. */
+  /** Restarts `timeout` with each step of progress (TMO-05). Needs `onProgress`. Default: no. */
   readonly extendOnProgress?: boolean
   /**
-   * How long to wait at the very most, whatever the progress (TMO-06). Default: the session's, where progress extends the
-   * deadline.
+   * The time that the request waits in total, even if progress restarts `timeout` (TMO-06). Default: with
+   * `extendOnProgress` `limits.requestTotalTimeout` of the session, 1 hour; otherwise no limit.
    */
   readonly totalTimeout?: Duration.Input
   /**
-   * Is given every step of progress, one at a time, in order and before the result, in a fiber that ends with the call. With
-   * it the request asks its receiver for progress.
+   * Receives the steps of progress, one at a time, in order and before the result, in a fiber that ends with the call.
+   * A slow consumer loses the oldest (`limits.maxProgressSteps`). With this option, the request has a progress token.
    */
   readonly onProgress?: (step: Progress.Progress) => Effect.Effect<void, never, R>
-  /** Goes into the request's `_meta`. */
+  /** The `_meta` of the request, in addition to the progress token. */
   readonly meta?: Meta.Meta
 }

@@ -1,18 +1,18 @@
 /**
- * Events of a session, for logs, tests and debugging. Nothing depends on them.
+ * Events of a session, for logs, tests and debugging. The library itself does not use them.
  */
-import type { CloseReason, JsonRpc, RequestId } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc, Meta, RequestId } from "@effect-mcp/protocol"
 import type * as Cause from "effect/Cause"
 import type { FrameError, TransportEvent } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
- * Why progress was not delivered.
+ * The reasons why a step of progress was not delivered.
  *
- * - `UnknownToken`: no request in flight asked for it, or it has ended.
- * - `Overflow`: the consumer lags; the oldest undelivered step made room.
- * - `NotIncreasing`: the value did not grow (PRG-03).
- * - `TooSoon`: a handler reported more often than the session's limit allows (PRG-06).
+ * - `UnknownToken`: the progress token belongs to no request in flight of the receiver.
+ * - `Overflow`: the consumer is slow (`limits.maxProgressSteps`). The oldest waiting step was dropped.
+ * - `NotIncreasing`: the value is not greater than the value of the step before (PRG-03).
+ * - `TooSoon`: a handler reported more often than `limits.progressInterval` allows (PRG-06).
  * - `ExchangeEnded`: a handler reported after its request had ended (PRG-05).
  *
  * @category models
@@ -20,36 +20,55 @@ import type { TransportError } from "./TransportError.ts"
 export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" | "TooSoon" | "ExchangeEnded"
 
 /**
- * Something that happened in a session.
+ * An event of a session.
  *
- * - `StateChanged`: the handshake machine moved.
- * - `BadFrame`: bytes that are no frame; a client skips them, a server answers −32700.
- * - `Malformed`: JSON that is no message. If it answers a request of this side, that request fails with
- *   `MalformedResponse`.
- * - `Tolerated`: the peer broke a rule, and what it meant was read all the same; `method` is that of the request it
- *   answered, where that is known.
- * - `UnmatchedResponse`: no exchange waits for it. `Late` ones come after a cancellation or a deadline, `Duplicate`
- *   ones after a first response, `Unknown` ones were never asked for, and `NoId` ones say that the peer could not read
- *   one of our requests.
- * - `Rejected`: a request was answered with an error before any handler saw it.
- * - `NotificationIgnored`: a notification had no effect; `problem` says why.
- * - `CancelIgnored`: a cancellation named no request in flight. `Cancelled`: one did, and its handler was interrupted.
- * - `Abandoned`: the stream of a request has no reader left; its handler was interrupted.
- * - `CancelSent`: a request of this side was given up, and the peer was told.
- * - `ProgressDropped`: a step of progress went nowhere.
- * - `HandlerFailed`: a handler died; the peer was told no more than "Internal error".
- * - `SendFailed`: one message could not be sent.
- * - `ProfileTrimmed`: the peer's info takes more memory than the session keeps (`Limits.maxProfileBytes`). Its icons,
- *   and members that this library does not know, were dropped.
- * - `OutputSchemaDropped`: there are more, or larger, output schemas than a client remembers; the results of this tool
- *   are not checked until it is listed again.
- * - `SessionStoreFailed`: the host's `SessionStore` failed, threw or did not answer in time. After a failed `save` the
- *   session goes on, but cannot be restored. After a failed `touch` it may count as unused for longer than it is. After
- *   a failed `remove`, which comes after `Closed`, this host does not restore the session and tries to remove it again,
- *   but another host may restore it.
- * - `Closed`: the session has ended; `unfinished` counts, by method, the handlers that could not be stopped in time.
+ * The state and the end:
  *
- * What a transport reports is among them.
+ * - `StateChanged`: the handshake machine took a step.
+ * - `ProfileTrimmed`: the peer's info takes more memory than `limits.maxProfileBytes`. Its icons, and members that this
+ *   library does not know, were dropped.
+ * - `Closed`: the session has ended for this `reason`. `unfinished` counts by method the handlers that did not end in
+ *   time after their interruption.
+ *
+ * Frames:
+ *
+ * - `BadFrame`: the bytes are no frame. A client skips them. A server replies −32700.
+ * - `Malformed`: the JSON is no JSON-RPC message; `problem` states why. If it has the id of a request of this side,
+ *   that request fails with `MalformedResponse`.
+ * - `Tolerated`: the message breaks a rule but has one possible meaning, and was processed. `method` is the method of
+ *   the request that it completes, if that is known.
+ * - `SendFailed`: the transport could not send one message.
+ *
+ * Requests of this side:
+ *
+ * - `CancelSent`: the request timed out or its caller was interrupted, and a cancellation was sent to the peer.
+ * - `UnmatchedResponse`: no request waits for the response. `Late`: the request was cancelled or timed out.
+ *   `Duplicate`: the request has had its response. `Unknown`: this side sent no request with this id. `NoId`: the peer
+ *   could not read a message of this side.
+ * - `OutputSchemaDropped`: there are more, or larger, output schemas than the client keeps (`limits.maxOutputSchemas`).
+ *   Results of this tool are not checked until it is listed again.
+ *
+ * Requests of the peer:
+ *
+ * - `Rejected`: the request got an error with this `code` before it reached a handler.
+ * - `Cancelled`: the peer cancelled the request, and its handler was interrupted.
+ * - `CancelIgnored`: the peer sent a cancellation of no request in flight.
+ * - `Abandoned`: the stream of the request has no reader left, and its handler was interrupted.
+ * - `HandlerFailed`: the handler died with this `cause`. The peer got −32603 "Internal error" without the cause.
+ *
+ * Notifications:
+ *
+ * - `NotificationIgnored`: the notification had no effect; `problem` states why.
+ * - `ProgressDropped`: a step of progress was not delivered. `method` is the method of its request, if that is known.
+ *
+ * The store of a host:
+ *
+ * - `SessionStoreFailed`: an operation of the `SessionStore` failed, threw or timed out. After a failed `save` the
+ *   session continues but cannot be restored. After a failed `touch` its stored last use is too old. After a failed
+ *   `remove`, which follows `Closed`, this host does not restore the session and tries to remove it again, but another
+ *   host can restore it.
+ *
+ * The events of the transport, see `TransportEvent`, are also events of the session.
  *
  * @category models
  */
@@ -75,7 +94,12 @@ export type SessionEvent =
   }
   | { readonly _tag: "Abandoned"; readonly method: string; readonly id: RequestId.RequestId }
   | { readonly _tag: "CancelSent"; readonly method: string; readonly id: RequestId.RequestId; readonly reason: string }
-  | { readonly _tag: "ProgressDropped"; readonly reason: ProgressDropReason }
+  | {
+    readonly _tag: "ProgressDropped"
+    readonly method: string | undefined
+    readonly progressToken: Meta.ProgressToken
+    readonly reason: ProgressDropReason
+  }
   | { readonly _tag: "HandlerFailed"; readonly method: string; readonly cause: Cause.Cause<unknown> }
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
   | { readonly _tag: "ProfileTrimmed"; readonly limitBytes: number }

@@ -1,6 +1,6 @@
 /**
- * Spans for the requests of a session, by OpenTelemetry's semantic conventions for MCP, and traces that go on at the peer: the
- * span a request is sent from stands in its `_meta`, and a span of the peer that stands there is the parent of what serves it.
+ * Spans of requests, by OpenTelemetry's semantic conventions for MCP. A trace continues at the peer: a request carries
+ * the span that it is sent from in its `_meta`, and that span is the parent of the span that serves the request.
  */
 import { type Meta, TraceContext } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -11,18 +11,19 @@ import * as OtelAttributes from "./internal/telemetry/OtelAttributes.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /**
- * What may be said about tracing.
+ * Options for tracing.
  *
  * @category models
  */
 export interface Options {
-  /** What every span of the session says besides, for example `{ "network.transport": "pipe" }`. */
+  /** Further attributes of every span of the session, for example `{ "network.transport": "pipe" }`. Default: none. */
   readonly attributes?: { readonly [name: string]: unknown }
 }
 
 /**
- * What travels with the current trace: taken from the request being served, and given to every request sent meanwhile
- * (MSG-31), by the middleware that {@link make} makes. Provide it to send something of your own. Default: nothing.
+ * The baggage of the current trace: its `tracestate` and `baggage`. The middleware of {@link make} reads it from
+ * the `_meta` of the request that a handler serves, and adds it to every request that the handler sends (MSG-31). A
+ * program provides it to send baggage of its own. Default: none.
  *
  * @example
  * ```ts
@@ -43,14 +44,17 @@ export const Baggage: Context.Reference<TraceContext.Baggage> = Context.Referenc
 const metaOf = (params: object): Meta.Meta | undefined =>
   "_meta" in params && typeof params._meta === "object" && params._meta !== null ? { ...params._meta } : undefined
 
-/** Backends keep the names of spans for ever, so the name of a tool, which a peer may invent, is an attribute. */
+/**
+ * Returns the name of a span. Backends keep every name of a span, and a peer can invent names, so that the name of a
+ * tool is an attribute.
+ */
 const nameOf = (method: string): string => OtelAttributes.isMethod(method) ? method : OtelAttributes.other
 
 const annotate = (span: Tracer.Span, attributes: OtelAttributes.Attributes): void => {
   for (const [name, value] of Object.entries(attributes)) span.attribute(name, value)
 }
 
-/** Runs within a span, which says in the end how its request ended. */
+/** Runs an effect within a span, and adds the outcome to its attributes. */
 const within = <A, E, R>(span: Tracer.Span, direction: OtelAttributes.Direction, effect: Effect.Effect<A, E, R>) =>
   Effect.withParentSpan(
     Effect.onExit(effect, (exit) => Effect.sync(() => annotate(span, OtelAttributes.outcomeOf(direction, exit)))),
@@ -58,11 +62,11 @@ const within = <A, E, R>(span: Tracer.Span, direction: OtelAttributes.Direction,
   )
 
 /**
- * Makes the middleware. A request that is served gets a span of kind `server`, whose parent is the span in its `_meta`, and a new
- * trace where there is none; the span that the session was made in is linked. A request that is sent gets a span of kind
- * `client`, and its receiver is told (MSG-31).
+ * Creates middleware that gives each request a span. The span of a served request is of kind `server`. Its parent is
+ * the span in the `_meta` of the request; without one it starts a new trace. It links to the span in which the session
+ * was created. The span of a sent request is of kind `client`, and is added to the `_meta` of the request (MSG-31).
  *
- * A span is named after its method, and `_OTHER` if the method is not in the method table, because backends keep every
+ * The name of a span is its method, or `_OTHER` if the method is not in the method table, because backends keep every
  * name. The method, tool or prompt (up to 256 characters) and the URI (up to 2,048) are attributes.
  *
  * @example
@@ -85,7 +89,7 @@ export const make = (options: Options = {}): Middleware => {
   })
   return {
     inbound: (request, next) =>
-      Effect.flatMap(Effect.option(Effect.currentParentSpan), (ambient) => {
+      Effect.flatMap(Effect.option(Effect.currentParentSpan), (sessionSpan) => {
         const { id, method, params, profile } = request
         const meta = metaOf(params)
         const remote = TraceContext.fromMeta(meta)
@@ -98,7 +102,7 @@ export const make = (options: Options = {}): Middleware => {
               "jsonrpc.request.id": OtelAttributes.idOf(id)
             },
             ...(remote === undefined ? { root: true } : { parent: Tracer.externalSpan(remote) }),
-            links: Option.isSome(ambient) ? [{ span: ambient.value, attributes: {} }] : []
+            links: Option.isSome(sessionSpan) ? [{ span: sessionSpan.value, attributes: {} }] : []
           },
           (span) => within(span, "inbound", Effect.provideService(next(request), Baggage, TraceContext.baggageOf(meta)))
         )

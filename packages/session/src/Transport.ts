@@ -1,7 +1,7 @@
 /**
- * The port between a session and its transport. One interface serves memory, stdio and WebSocket, which have one stream
- * for everything, and Streamable HTTP, which has a stream per request and at most one standalone stream. A transport
- * knows nothing of schemas, states or matching.
+ * The port between a session and its transport. One interface serves transports with one stream for all messages
+ * (memory, stdio, Unix sockets, WebSocket), and transports with a stream for each request and at most one standalone
+ * stream (Streamable HTTP). A transport does not depend on schemas, states or the matching of responses.
  */
 import type { CloseReason, JsonRpc, Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -12,7 +12,7 @@ import type { Principal } from "./Principal.ts"
 import type { TransportError } from "./TransportError.ts"
 
 /**
- * The inbound frame, or stream, that a message belongs to. A transport makes it with any content, and recognizes it by
+ * The inbound frame or stream that a message belongs to. A transport creates it, with any content, and recognizes it by
  * identity. The session passes it on and never reads it.
  *
  * @category models
@@ -22,9 +22,10 @@ export type StreamOrigin = object
 /**
  * Bytes that did not become a frame. The frames before and after them are not affected (law 7).
  *
- * - `NotJson`: the bytes are no JSON, or no UTF-8. `text` is their beginning, at most 200 characters.
- * - `TooLarge`: the frame has more than `limitBytes`. It is skipped to its end.
- * - `TooComplex`: the frame has `nodes` arrays, objects and members, more than `limitNodes`. It is not parsed.
+ * - `NotJson`: the bytes are no JSON or no UTF-8. `text` is their beginning, at most 200 characters.
+ * - `TooLarge`: the frame has more than `limitBytes` bytes. The transport skips it.
+ * - `TooComplex`: the frame has `nodes` arrays, objects and members, more than `limitNodes`. The transport does not
+ *   parse it.
  *
  * @category models
  */
@@ -39,27 +40,28 @@ export type FrameError =
  * @category models
  */
 export interface Inbound {
+  /** The parsed JSON of the frame, or the reason why there is none. */
   readonly frame: Result.Result<unknown, FrameError>
   /** The stream of the frame. Absent if the transport has one stream for everything. */
   readonly origin?: StreamOrigin
   /**
-   * The number of bytes of the frame on the wire, if it came in bytes. With it, the memory of the frame is counted and
-   * bounded.
+   * The number of bytes of the frame, if the transport received bytes. With it, the session counts and bounds the
+   * memory of the frame.
    */
   readonly bytes?: number
-  /** The authenticated sender. */
+  /** The authenticated sender. Absent if the sender is anonymous. */
   readonly principal?: Principal | undefined
 }
 
 /**
  * Events that only a transport can know.
  *
- * - `StreamLost`: a stream from the server broke off. `method` is that of its request, or `undefined` for the
- *   standalone stream. The transport resumes it after `retryAfterMillis`, and not at all if that is `undefined`.
- * - `StreamResumed`: the stream goes on after the last event that arrived. If the server refused to resume the
- *   standalone stream there, it goes on from now.
- * - `SessionRenewed`: the server no longer knew the session, so the transport did a new handshake. The server has lost
- *   the state of the old session, such as subscriptions and the log level.
+ * - `StreamLost`: a stream of the server ended early. `method` is the method of its request, or `undefined` for the
+ *   standalone stream. The transport resumes the stream after `retryAfterMillis`; if that is `undefined`, it does not.
+ * - `StreamResumed`: the stream continues after the last event that arrived. If the server rejected the last event id
+ *   of the standalone stream, the stream continues with new messages.
+ * - `SessionRenewed`: the server no longer knew the session, so the transport repeated the handshake. The server has
+ *   lost the state of the old session, such as subscriptions and the log level.
  * - `RevisionMismatch`: the header of a request declared another supported revision than the negotiated one. The
  *   session keeps the negotiated revision.
  *
@@ -77,17 +79,17 @@ export type TransportEvent =
   | { readonly _tag: "RevisionMismatch"; readonly negotiated: Revision.Revision; readonly received: Revision.Revision }
 
 /**
- * The calls of a transport to its session beside frames. Neither suspends or throws.
+ * Functions of the session that its transport calls. They neither suspend nor throw.
  *
  * @category models
  */
 export interface Hooks {
   /**
-   * Ends an origin whose stream has no reader left: the handlers of its requests are interrupted, as if the requests
-   * had been cancelled, and its exchange ends.
+   * Ends the exchange of an origin whose stream has no reader left. The handlers of its requests are interrupted, as if
+   * the requests were cancelled.
    */
   readonly abandon: (origin: StreamOrigin) => void
-  /** Reports an event to the observers of the session. */
+  /** Reports an event of the transport to the observers of the session. */
   readonly report: (event: TransportEvent) => void
 }
 
@@ -97,15 +99,16 @@ export interface Hooks {
  * @category models
  */
 export interface Outbound {
+  /** The frame to send. */
   readonly message: JsonRpc.Frame
-  /** The inbound frame that the message belongs to. Without one it takes the standalone stream. */
+  /** The origin that the message belongs to. Without one, the message takes the standalone stream. */
   readonly replyTo: StreamOrigin | undefined
-  /** The message is the reply to the request of `replyTo`, after which no other message belongs to it. */
+  /** Whether the message is the reply to the request of `replyTo`, which no other message of this origin follows. */
   readonly last: boolean
 }
 
 /**
- * The orderly end of the peer's side of a connection.
+ * The regular end of the peer's side of a connection.
  *
  * @category models
  */
@@ -113,64 +116,65 @@ export interface End {
   /** The exit of the peer, if it is a child process of this one. */
   readonly exit: CloseReason.ProcessExit | undefined
   /**
-   * Only the peer's sending has ended, and it still reads: a half-close. Handlers then finish and their replies are
-   * sent. Otherwise no reader is left, and handlers are interrupted.
+   * Whether the peer still reads: a half-close. Handlers then finish, and their replies are sent. Otherwise handlers
+   * are interrupted.
    */
   readonly writable: boolean
 }
 
 /**
- * A connection in use by one session. It lives in the scope that it was connected in. When that scope closes, the
- * transport closes in its own steps and leaves nothing open.
+ * The connection of one session. It lives in the scope in which it was opened. When that scope closes, the transport
+ * releases all its resources.
  *
  * @category models
  */
 export interface Connection {
   /**
-   * Reads until the peer's side ends. Calls `deliver` once per frame, in order within an origin; `deliver` never
-   * suspends and never throws. The session runs it exactly once. Frames that arrive earlier are kept for it.
+   * Reads until the peer's side ends. Calls `deliver` once per frame, in order within an origin; `deliver` neither
+   * suspends nor throws. The session runs this exactly once. The transport keeps frames that arrive earlier.
    */
   readonly run: (deliver: (inbound: Inbound) => void, hooks?: Hooks) => Effect.Effect<End, TransportError>
   /**
-   * Sends one message. It succeeds once the transport has taken the message, and suspends while the buffer of the
-   * transport is full. It fails at once with `NoRoute` if no stream may carry the message. The session sends one
-   * message at a time, so that order is kept. A connection with `endExchange` has many streams, and there it is one
-   * message at a time for each origin. The session runs each effect once, right after it was made. An effect that is an
-   * `Exit` costs no fiber. `PeerEnded` and `WriteFailed` end the session; other failures concern this message only.
+   * Sends one message. Succeeds when the transport has accepted the message, and suspends while its buffer is full
+   * (back-pressure). Fails at once with `NoRoute` if no stream can carry the message. `PeerEnded` and `WriteFailed` end
+   * the session; other failures affect only this message.
+   *
+   * The session sends one message at a time, so that order is kept; with `endExchange`, one message at a time for each
+   * origin. It runs each effect once, directly after the call. An effect that is an `Exit` needs no fiber.
    */
   readonly send: (outbound: Outbound) => Effect.Effect<void, TransportError>
   /**
-   * Breaks off the stream of this origin, or the standalone stream: it took no bytes for the write timeout, and its
-   * message is interrupted next. Otherwise the rest of the stream would follow a message that is missing. Called only
-   * if there is a stream for each origin; with one stream for everything the session ends.
+   * Closes the stream of this origin, or the standalone stream, because it took no bytes for `limits.writeTimeout`.
+   * Next the session interrupts the sending of its message. An open stream would continue after a missing message.
+   * Called only if the connection has `endExchange`; with one stream for everything, the session ends instead.
    */
   readonly stalled?: (origin: StreamOrigin | undefined) => void
   /**
-   * Closes the stream of this origin, because its exchange ended without a reply. `rejected`: its frame was rejected,
-   * and the session has sent all errors that it may in this second (`maxMalformedRepliesPerSecond`). A transport that
-   * answers each frame answers it itself. Absent if there is one stream.
+   * Closes the stream of this origin, because its exchange ended without a reply. `rejected` means that its frame was
+   * rejected, and that the session has sent all the errors that it can in this second (`maxMalformedRepliesPerSecond`).
+   * A transport that replies to each frame then replies itself. Absent if the connection has one stream for everything.
    */
   readonly endExchange?: (origin: StreamOrigin, rejected?: boolean) => void
   /**
-   * Closes the HTTP response, or its like, of this origin and keeps the exchange running; the peer reconnects for later
-   * messages. Returns `false` if that is impossible, and then nothing has changed. Absent if no stream can be resumed.
+   * Closes the HTTP response of this origin, and keeps the exchange running; the peer reconnects for later messages.
+   * Returns `false`, and changes nothing, if that is not possible. Absent if no stream can be resumed.
    */
   readonly detachStream?: (origin: StreamOrigin) => Effect.Effect<boolean>
   /**
-   * Sends one request in a stream of its own, for transports that open a stream per request. It runs until that stream
-   * has ended, and interrupting it closes the stream. Its failure ends this one exchange only. The messages of the
-   * stream come through `deliver` of `run`. If it is absent, requests go through `send`.
+   * Sends one request in a stream of its own. Runs until that stream has ended; interrupting it closes the stream. Its
+   * failure ends only this exchange. The messages of the stream are delivered by `run`. Absent if the connection has
+   * one stream for everything; then `send` sends requests.
    */
   readonly request?: (message: JsonRpc.Request) => Effect.Effect<void, TransportError>
-  /** Called when the handshake is done. From now on the transport may use the profile, for example in its headers. */
+  /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
-  /** Called when the session ends for this reason. Next it closes the scope of the connection. */
+  /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */
   readonly onSessionEnd?: (reason: CloseReason.CloseReason) => void
 }
 
 /**
- * The source of a session's connection. A program moves from memory to a child process to a socket by `Layer.provide`
- * with another transport, and nothing else changes.
+ * The transport of a session. A program changes its transport by providing another Layer: memory, a child process or a
+ * socket. `TransportSuite` of `@effect-mcp/testing/vitest` tests an implementation.
  *
  * @example
  * ```ts
@@ -194,7 +198,8 @@ export interface Connection {
  */
 export class Transport extends Context.Service<Transport, {
   /**
-   * Opens the connection in the scope of the caller. A transport for one session fails with `InUse` the second time.
+   * Opens the connection in the scope of the caller. A transport that carries one session fails with `InUse` when it is
+   * connected again.
    */
   readonly connect: Effect.Effect<Connection, TransportError, Scope.Scope>
 }>()("@effect-mcp/session/Transport") {}

@@ -63,7 +63,8 @@ const describe = (reason: TransportErrorReason): string => {
     case "NoRoute":
       return `no open stream can carry ${reason.method ?? "this response"}`
     case "StreamStalled":
-      return `the stream took no bytes for ${reason.afterMillis} ms and was closed; set limits.writeTimeout to allow more`
+      return `the stream took no bytes for ${reason.afterMillis} ms and was closed; ` +
+        "set limits.writeTimeout to allow more"
     case "ExchangeEnded":
       return reason.cause === undefined
         ? "the peer ended the stream of the request without a response"

@@ -1,5 +1,5 @@
 /**
- * One Model Context Protocol conversation: the sessions of both sides, and the port below them.
+ * Sessions of the Model Context Protocol for clients and servers, and the ports below them.
  */
 export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"

@@ -85,7 +85,7 @@ describe("a rule for durations", () => {
     for (const input of [Number.NaN, -1, "-1 second", "soon", "", null, { seconds: Number.NaN }, Duration.millis(-1)]) {
       assert.throws(() => check(input, NumericOption.duration), NumericOption.InvalidOption)
     }
-    assert.throws(() => check(0, NumericOption.interval), "within takes a duration above 0, not 0")
+    assert.throws(() => check(0, NumericOption.interval), "within must be a duration above 0, not 0")
   })
 })
 

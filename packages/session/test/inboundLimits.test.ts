@@ -207,7 +207,7 @@ describe("memory for a slow consumer, on a transport with bytes", () => {
       yield* TestClock.adjust(10)
       yield* Fiber.join(calling)
       assert.deepStrictEqual([seen, record.of("ProgressDropped")], [[1, 3, 4], [
-        { _tag: "ProgressDropped", reason: "Overflow" }
+        { _tag: "ProgressDropped", method: "tools/call", progressToken: 1, reason: "Overflow" }
       ]])
     }))
 

@@ -164,7 +164,7 @@ describe.each(constructors)("%s", (_, make, options) => {
           assert(Exit.isFailure(exit), `${name}: ${String(value)} was accepted`)
           const defect = Cause.squash(exit.cause)
           assert(defect instanceof NumericOption.InvalidOption, String(defect))
-          assert.match(defect.message, new RegExp(String.raw`^(?:reconnect\.)?${name} takes a?.*, not `))
+          assert.match(defect.message, new RegExp(String.raw`^(?:reconnect\.)?${name} must be .*, not `))
         }
       })
   )

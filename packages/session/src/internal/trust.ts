@@ -1,6 +1,9 @@
 /**
- * The one place of this package where a value is taken for a type that the compiler cannot derive. Every use stands
- * behind a check made at run time, or looks up in a table whose cells are typed by the very keys it is asked with; the
- * use says which.
+ * The only type assertion of this package.
+ *
+ * A use follows a check at run time, or reads a table whose cells are typed by its keys. It has a type argument, and a
+ * comment that states the reason.
  */
+
+/** Asserts the type of a value that the compiler cannot derive. */
 export const trust = <A>(value: unknown): A => value as A

@@ -1,4 +1,6 @@
-/** A table with a bounded number of entries and a bounded weight. The least recently used entry makes room. */
+/** A table that evicts its least recently used entries. */
+
+/** A table with a bounded number of entries and a bounded total weight. */
 export interface LeastRecentlyUsed<A> {
   /** Returns the value of this name, and marks it as used. */
   readonly get: (name: string) => A | undefined

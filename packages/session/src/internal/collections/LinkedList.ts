@@ -1,3 +1,5 @@
+/** A doubly linked list with links that can be moved and removed in constant time. */
+
 /** A link, which is in at most one list. */
 export class Link<A> {
   previous: Link<A> | undefined = undefined
@@ -10,7 +12,7 @@ export class Link<A> {
 }
 
 /**
- * A doubly linked list. A link is moved or removed in constant time. A `Set` keeps an order as well, but has to step
+ * A doubly linked list. It moves or removes a link in constant time. A `Set` has an order too, but its iteration steps
  * over the entries that were removed at its front.
  */
 export class LinkedList<A> {

@@ -6,18 +6,18 @@ import * as Exit from "effect/Exit"
 import type { End, Inbound } from "../../Transport.ts"
 
 /**
- * One direction of a transport within this process. Frames arrive in the order of `put`, each before `put` returns. If
- * the receiver is busy with an earlier frame, it takes the next one after that. So a program that answers within
- * `deliver` never nests two deliveries of one direction.
+ * One direction of a transport within this process. The receiver gets the frames in the order of `put`, each before
+ * `put` returns. If it is still processing an earlier frame, it gets the next one after that. So a program that replies
+ * within `deliver` never nests two deliveries of one direction.
  */
 export interface Pipe {
   readonly put: (inbound: Inbound) => void
-  /** Runs an action once all frames so far are taken. */
+  /** Runs an action after the receiver has got all frames so far. */
   readonly afterwards: (action: () => void) => void
-  /** Ends the pipe: no more frames come. */
+  /** Ends the pipe. It accepts no more frames. */
   readonly end: () => void
   readonly ended: () => boolean
-  /** Takes all frames until the end of the pipe. */
+  /** Delivers all frames until the end of the pipe. */
   readonly run: (deliver: (inbound: Inbound) => void) => Effect.Effect<End>
 }
 

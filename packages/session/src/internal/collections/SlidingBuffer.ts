@@ -3,19 +3,20 @@
 import type { MemoryBudget } from "../../MemoryBudget.ts"
 
 /**
- * A buffer for a slow consumer, bounded by number and by bytes. The oldest entry makes room, because the reader that
- * fills the buffer cannot wait. An entry that is too large for the whole buffer is kept alone, unless the process has
- * no memory for it. The whole buffer makes room for smaller holders of the memory of the process; the next `offer`
- * reports that entries were lost.
+ * A buffer for a slow consumer, bounded by number and by bytes. It drops its oldest entries, because the read loop that
+ * fills it cannot wait. An entry that is larger than the bound is kept alone, unless the memory budget is exhausted. To
+ * make room for smaller holders of the budget, the buffer drops all entries. The next `offer` reports the loss.
  */
 export interface SlidingBuffer<A> {
-  /** Adds an entry. Returns `false` if entries were lost: older ones, or this one. */
+  /** Adds an entry. Returns `false` if entries were dropped: older ones, or this one. */
   readonly offer: (item: A, bytes: number) => boolean
-  /** Takes the oldest entry. It stays charged to the budget until it is released. */
+  /** Takes the oldest entry. It is charged to the budget until it is released. */
   readonly shift: () => Waiting<A> | undefined
   /** Releases an entry that the consumer has handled. */
   readonly release: (taken: Waiting<A>) => void
+  /** Returns the number of waiting entries. */
   readonly size: () => number
+  /** Drops all waiting entries. */
   readonly clear: () => void
 }
 
@@ -35,7 +36,7 @@ export interface Waiting<A> {
 
 export const make = <A>({ budget, bytes: limitBytes, capacity }: Bounds): SlidingBuffer<A> => {
   const waiting: Array<Waiting<A>> = []
-  /** Entries were dropped to make room for other holders. */
+  /** Whether entries were dropped to make room for other holders of the budget. */
   let hasYielded = false
   let held = 0
   const shift = () => {

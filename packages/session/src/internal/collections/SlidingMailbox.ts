@@ -1,4 +1,4 @@
-/** A sliding buffer that a consumer can wait for. */
+/** A sliding buffer whose consumer waits for entries. */
 
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -6,16 +6,17 @@ import * as Latch from "effect/Latch"
 import * as Stream from "effect/Stream"
 import * as SlidingBuffer from "./SlidingBuffer.ts"
 
-/** A sliding buffer with a consumer that waits for entries, and that learns of the end. */
+/** A sliding buffer with an end, and one consumer that waits for entries. */
 export interface SlidingMailbox<A> {
   /** Adds an entry. Returns `false` if older entries were dropped. */
   readonly offer: (item: A, bytes: number) => boolean
-  /** Ends the mailbox: no more entries come. */
+  /** Ends the mailbox. It accepts no more entries; the consumer takes the waiting ones. */
   readonly end: () => void
-  /** Closes the mailbox: the consumer takes no more entries, and the waiting ones are dropped. */
+  /** Ends the mailbox and drops the waiting entries. */
   readonly close: () => void
-  /** Takes the oldest entry. Waits until there is one, and fails after the end. For one consumer. */
+  /** Takes the oldest entry. Waits until there is one, and fails after the end. */
   readonly take: Effect.Effect<A, Cause.Done>
+  /** Streams the entries until the end. */
   readonly stream: Stream.Stream<A>
 }
 

@@ -4,8 +4,8 @@ import * as Effectable from "effect/Effectable"
 import * as Exit from "effect/Exit"
 
 /**
- * An effect that needs no fiber. A caller that knows it can run it synchronously; for every other program it is an
- * effect like any other.
+ * An effect that needs no fiber. Internal code calls `run` to run it synchronously. For other code it is an ordinary
+ * effect.
  */
 export class SyncEffect<A, E> extends Effectable.Class<A, E> {
   readonly #thunk: () => Exit.Exit<A, E>

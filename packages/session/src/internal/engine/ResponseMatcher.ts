@@ -3,7 +3,7 @@
 import { type Handshake, type JsonRpc, type Progress, type RequestId } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { SessionEvent } from "../../SessionEvent.ts"
+import type { ProgressDropReason, SessionEvent } from "../../SessionEvent.ts"
 import * as PendingRequests from "./PendingRequests.ts"
 import type { RateLimit } from "./RateLimit.ts"
 
@@ -70,13 +70,16 @@ export const matchProgress = (
   params: Progress.ProgressParams,
   bytes: number | undefined
 ): void => {
-  const exchange = runtime.exchanges.find(params.progressToken)
+  const { progressToken } = params
+  const exchange = runtime.exchanges.find(progressToken)
+  const dropped = (reason: ProgressDropReason) =>
+    runtime.emit({ _tag: "ProgressDropped", method: exchange?.method, progressToken, reason })
   if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
-    return runtime.emit({ _tag: "ProgressDropped", reason: "UnknownToken" })
+    return dropped("UnknownToken")
   }
   const taken = exchange.progress.offer(params, bytes)
   if (exchange.extendsTo !== undefined && taken !== "NotIncreasing") {
     exchange.deadline = Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)
   }
-  if (taken !== "Taken") runtime.emit({ _tag: "ProgressDropped", reason: taken })
+  if (taken !== "Taken") dropped(taken)
 }

@@ -1,8 +1,11 @@
+/** Comparison of JSON values by canonical texts, for `enum`, `const` and `uniqueItems`. */
+
 import type { Steps } from "./Steps.ts"
 
 const isStructure = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
+/** Returns the canonical text of a value: members in order, without white space. */
 const textOf = (value: unknown, steps: Steps): string => {
   if (typeof value === "string") {
     steps.spend(8 + (value.length >> 1))
@@ -10,7 +13,7 @@ const textOf = (value: unknown, steps: Steps): string => {
   }
   if (!isStructure(value)) {
     steps.spend(8)
-    // The text of -0 is that of 0, which is the same number in JSON.
+    // `String` writes -0 as 0, which is the same number in JSON.
     return String(value)
   }
   steps.spend(32)
@@ -21,7 +24,7 @@ const textOf = (value: unknown, steps: Steps): string => {
   }
   const names = Object.keys(value)
   if (names.length > 1) {
-    // Sorting compares each name about as often as the number of names has binary digits.
+    // A sort compares each of n names about log2(n) times.
     steps.spend(8 * names.length * (32 - Math.clz32(names.length)))
     names.sort()
   }
@@ -29,31 +32,30 @@ const textOf = (value: unknown, steps: Steps): string => {
   return `{${text}}`
 }
 
-const plainOf = (value: unknown, steps: Steps): unknown => {
+const primitiveOf = (value: unknown, steps: Steps): unknown => {
   steps.spend(typeof value === "string" ? 8 + (value.length >> 3) : 8)
   return value
 }
 
 /**
- * Values of JSON without duplicates: two are the same if they are equal as JSON Schema means it, in whatever order
- * their members are. Looking for a value takes time in proportion to its own size, however many values there are;
- * `steps` pays for it.
+ * A set of JSON values. Two values are equal as JSON Schema defines it, whatever the order of their members. A lookup
+ * takes time proportional to the size of the value, whatever the size of the set, and spends its steps from `steps`.
  */
 export class DistinctValues {
-  readonly #plain = new Set<unknown>()
+  readonly #primitives = new Set<unknown>()
   readonly #texts = new Set<string>()
 
   add(value: unknown, steps: Steps): void {
     if (isStructure(value)) this.#texts.add(textOf(value, steps))
-    else this.#plain.add(plainOf(value, steps))
+    else this.#primitives.add(primitiveOf(value, steps))
   }
 
   has(value: unknown, steps: Steps): boolean {
-    if (!isStructure(value)) return this.#plain.has(plainOf(value, steps))
+    if (!isStructure(value)) return this.#primitives.has(primitiveOf(value, steps))
     return this.#texts.size > 0 && this.#texts.has(textOf(value, steps))
   }
 
   get size(): number {
-    return this.#plain.size + this.#texts.size
+    return this.#primitives.size + this.#texts.size
   }
 }

@@ -1,20 +1,23 @@
-/** A set of characters: of Unicode code points, or of UTF-16 code units where a pattern has no flag `u`. */
+/** Sets of characters, for patterns of schemas. */
+
+/** A set of Unicode code points, or of UTF-16 code units if the pattern has no flag `u`. */
 export interface CharacterSet {
+  /** Returns whether a character is in the set. */
   readonly has: (code: number) => boolean
-  /** The steps that one look into this set takes; a Unicode property is asked of JavaScript, which costs more. */
+  /** The number of steps of one lookup. A Unicode property costs more, because JavaScript tests it. */
   readonly steps: number
 }
 
-/** The characters from the first to the last, both included. */
+/** The characters from the first to the last, including both. */
 export type Range = readonly [first: number, last: number]
 
-/** The parts of a set: ranges, and Unicode properties as expressions that one character matches. */
+/** The parts of a set: ranges, and Unicode properties as expressions that match one character. */
 export interface Parts {
   readonly ranges: ReadonlyArray<Range>
   readonly properties: ReadonlyArray<RegExp>
 }
 
-const last = 0x10ffff
+const lastCodePoint = 0x10ffff
 const ascii = 128
 
 export const digits: ReadonlyArray<Range> = [[0x30, 0x39]]
@@ -23,7 +26,7 @@ export const wordCharacters: ReadonlyArray<Range> = [[0x30, 0x39], [0x41, 0x5a],
 
 export const lineTerminators: ReadonlyArray<Range> = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]]
 
-/** White space and line terminators, as ECMA-262 has them. */
+/** The white space and line terminators of ECMA-262. */
 export const whiteSpace: ReadonlyArray<Range> = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -37,7 +40,7 @@ export const whiteSpace: ReadonlyArray<Range> = [
   [0xfeff, 0xfeff]
 ]
 
-/** The ranges in order, those that touch made one. */
+/** Returns the ranges in order. Adjacent and overlapping ranges become one. */
 const merged = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
   const result: Array<Range> = []
   for (const range of ranges.toSorted(([one], [other]) => one - other)) {
@@ -51,7 +54,7 @@ const merged = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
   return result
 }
 
-/** The characters that are in none of these ranges. */
+/** Returns the ranges of the characters that are in none of these ranges. */
 export const complement = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
   const result: Array<Range> = []
   let next = 0
@@ -59,7 +62,7 @@ export const complement = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> =
     if (first > next) result.push([next, first - 1])
     next = end + 1
   }
-  return next > last ? result : [...result, [next, last]]
+  return next > lastCodePoint ? result : [...result, [next, lastCodePoint]]
 }
 
 const includes = (ranges: ReadonlyArray<Range>, code: number): boolean => {
@@ -76,6 +79,7 @@ const includes = (ranges: ReadonlyArray<Range>, code: number): boolean => {
   return false
 }
 
+/** Creates the set of the characters in these parts, or its complement. */
 export const make = (parts: Parts, negated = false): CharacterSet => {
   const ranges = merged(parts.ranges)
   const { properties } = parts
@@ -85,7 +89,7 @@ export const make = (parts: Parts, negated = false): CharacterSet => {
     const character = String.fromCodePoint(code)
     return properties.some((property) => property.test(character)) !== negated
   }
-  // Most text is ASCII; one look into a table replaces the search.
+  // Most text is ASCII. For it, a table replaces the search.
   const table = Uint8Array.from({ length: ascii }, (_, code) => holds(code) ? 1 : 0)
   return {
     has: (code) => code < ascii ? table[code] === 1 : holds(code),
@@ -93,9 +97,10 @@ export const make = (parts: Parts, negated = false): CharacterSet => {
   }
 }
 
-/** The set of one character. */
+/** Returns the set of one character. */
 export const only = (character: number): CharacterSet => ({ has: (code) => code === character, steps: 1 })
 
 const word = make({ ranges: wordCharacters, properties: [] })
 
+/** Returns whether a character is a word character, as `\w` without flags. */
 export const isWord = (code: number | undefined): boolean => code !== undefined && word.has(code)

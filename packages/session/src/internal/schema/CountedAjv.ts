@@ -1,3 +1,5 @@
+/** Checks of schemas by Ajv that count the steps of compiling and of checking. */
+
 import { Ajv } from "ajv"
 import { Ajv2019 } from "ajv/dist/2019.js"
 import { _, Ajv2020, type KeywordCxt, MissingRefError, Name } from "ajv/dist/2020.js"
@@ -15,7 +17,7 @@ interface Pattern {
   readonly test: (text: string) => boolean
 }
 
-/** A draft of JSON Schema, by the name that `$schema` has for it. */
+/** A draft of JSON Schema, with its URI in `$schema`. */
 interface Dialect {
   readonly uri: string
   readonly Engine: typeof Ajv | typeof Ajv2019 | typeof Ajv2020
@@ -29,10 +31,10 @@ const dialects: ReadonlyArray<Dialect> = [
   { uri: "http://json-schema.org/draft-07/schema", Engine: Ajv }
 ]
 
-/** The keywords that call the check of a schema elsewhere. */
+/** The keywords that call the check of another schema. */
 const referring: ReadonlySet<string> = new Set(["$ref", "$dynamicRef", "$recursiveRef"])
 
-/** The keywords whose value is a table with a schema, or a list of names, for each name. */
+/** The keywords whose value has a schema, or a list of names, for each name. */
 const tables: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -41,13 +43,13 @@ const tables: ReadonlySet<string> = new Set([
   "dependentRequired"
 ])
 
-/** The keywords that apply schemas to the value itself. Each merges what these have evaluated into what it has. */
+/** The keywords that apply schemas to the value itself. Each merges the evaluated names and items of these schemas. */
 const inPlace: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", ...referring])
 
-/** The loops that Ajv goes on with after a failure, which therefore have to forget errors themselves. */
+/** The keywords whose loops Ajv continues after a failure. The code for these has to drop errors. */
 const persistent: ReadonlySet<string> = new Set(["contains", "patternProperties"])
 
-/** The steps that a keyword takes for each item, name or eight characters of the value, as measured. */
+/** The measured steps of a keyword for each item, name, or eight characters of the value. */
 const perElement: Readonly<Record<string, number>> = {
   items: 4,
   additionalItems: 4,
@@ -63,20 +65,20 @@ const perElement: Readonly<Record<string, number>> = {
   unevaluatedProperties: 12
 }
 
-/** The steps that a keyword takes for each of the schemas or names in its own value, as measured. */
+/** Returns the measured steps of a keyword for each schema or name in the schema's value of it. */
 const perChild = (keyword: string): number => keyword === "anyOf" || keyword === "oneOf" ? 16 : 4
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The number of schemas or names that a keyword has in its value. */
+/** Returns the number of schemas or names in the value of a keyword. */
 const childrenOf = (keyword: string, value: unknown): number => {
   if (Array.isArray(value)) return value.length
   if (!tables.has(keyword) || !isRecord(value)) return 0
   return Object.values(value).reduce((sum: number, entry) => sum + 1 + (Array.isArray(entry) ? entry.length : 0), 0)
 }
 
-/** The number of items, of names and their text, or of eights of characters. */
+/** Returns the number of items, of names and their text, or of groups of eight characters. */
 const sizeOf = (value: unknown): number => {
   if (typeof value === "string") return value.length >> 3
   if (Array.isArray(value)) return value.length
@@ -87,17 +89,17 @@ const sizeOf = (value: unknown): number => {
     names++
     text += name.length >> 6
   }
-  // A table of many names is scattered over the heap, and takes several times as long for each of them.
+  // An object of many names is scattered over the heap. Each name takes several times as long.
   return text + (names > 1024 ? 4 * names : names)
 }
 
-/** What generated code calls. */
+/** The functions that generated code calls to spend steps. */
 interface Meter {
-  /** Takes a fixed number of steps. */
+  /** Spends a fixed number of steps. */
   readonly spend: (steps: number) => void
-  /** Takes a fixed number of steps, and so many for each element of the value. */
+  /** Spends a fixed number of steps, and a number for each element of the value. */
   readonly measure: (steps: number, each: number, value: unknown) => void
-  /** Takes the steps of writing a path to a value that has these names in it. */
+  /** Spends the steps of writing a path with these names. */
   readonly path: (...names: ReadonlyArray<unknown>) => void
 }
 
@@ -107,14 +109,14 @@ const meterOf = (steps: Steps.Steps): Meter => ({
   path: (...names) => steps.spend(names.reduce<number>((sum, name) => sum + (sizeOf(name) >> 1), 0))
 })
 
-/** The number of names that a context has found to be evaluated so far. */
+/** Returns the number of names that are evaluated so far at this place of the schema. */
 const evaluatedIn = ({ props }: KeywordCxt["it"]): number =>
   isRecord(props) && !(props instanceof Name) ? Object.keys(props).length : 0
 
 const errors = new Name("errors")
 const errorList = new Name("vErrors")
 
-/** Emits what a keyword spends before it does anything. */
+/** Generates the code that spends the steps of a keyword, before the code of the keyword. */
 const charge = (context: KeywordCxt, meter: Meter, unevaluated: boolean): void => {
   const { data, gen, it, keyword } = context
   const schema: unknown = context.schema
@@ -122,9 +124,9 @@ const charge = (context: KeywordCxt, meter: Meter, unevaluated: boolean): void =
   const children = childrenOf(keyword, schema)
   const fixed = 8 + perChild(keyword) * children
   if (referring.has(keyword)) {
-    // What was found wrong so far is copied when the check that is called fails.
+    // When the called check fails, Ajv copies the errors so far.
     gen.code(_`${counter}.spend(${fixed + 24} + (${errors} >> 2))`)
-    // The path to the value is written for it, names of any length included.
+    // The path to the value is written for the call, with names of any length.
     const names = it.dataPathArr.filter((step) => typeof step !== "number" && Object.keys(step.names).length > 0)
     if (names.length > 0) gen.code(_`${counter}.path(...${names.reduce((list, name) => _`${list}, ${name}`, _`[`)}])`)
   }
@@ -135,10 +137,10 @@ const charge = (context: KeywordCxt, meter: Meter, unevaluated: boolean): void =
 }
 
 /**
- * Keeps errors few. Errors below a keyword that reports only itself are made without content. A loop that goes on after
- * failures keeps the first error; without this, a million items that are not contained were a million errors.
+ * Bounds the number of errors. Errors below a keyword that reports only itself have no content. A loop that continues
+ * after failures keeps the first error; without this, `contains` made a million errors for a million items.
  */
-const forgetErrors = (context: KeywordCxt): void => {
+const dropErrors = (context: KeywordCxt): void => {
   const { gen, keyword } = context
   const subschema = context.subschema.bind(context)
   const most = persistent.has(keyword) ? gen.const("most", _`${errors} + 1`) : undefined
@@ -158,8 +160,8 @@ const forgetErrors = (context: KeywordCxt): void => {
 }
 
 /**
- * The most names in a list that Ajv joins to one condition, which takes time in proportion to the square of their
- * number.
+ * Returns the greatest number of names that Ajv joins to one condition at this place of the schema. That takes time
+ * proportional to the square of the number.
  */
 const joinedIn = ({ it, keyword, parentSchema, schema }: KeywordCxt): number => {
   switch (keyword) {
@@ -177,13 +179,13 @@ const joinedIn = ({ it, keyword, parentSchema, schema }: KeywordCxt): number => 
   }
 }
 
-/** Emits nothing; spends what it takes to compile a keyword, about a step for a character of code. */
+/** Spends the steps of compiling a keyword, about one for each character of code. Generates no code. */
 const chargeCompilation = (context: KeywordCxt, compiling: Steps.Steps): void => {
   const { it, keyword } = context
   const schema: unknown = context.schema
   const joined = joinedIn(context)
   compiling.spend((1 + childrenOf(keyword, schema)) * (64 + it.errSchemaPath.length) + 16 * joined * joined)
-  // Each anchor becomes a function of its own, everything in it included.
+  // Each anchor becomes a function with the code of its whole schema.
   if (keyword === "$dynamicAnchor" || keyword === "$recursiveAnchor") compiling.spend(10_000)
   const merge = context.mergeEvaluated.bind(context)
   context.mergeEvaluated = (evaluated, toName) => {
@@ -194,8 +196,8 @@ const chargeCompilation = (context: KeywordCxt, compiling: Steps.Steps): void =>
   }
 }
 
-/** Lets every keyword of this instance spend, when it is compiled and whenever it is evaluated. */
-const count = (ajv: Ajv, meter: Meter, compiling: Steps.Steps, unevaluated: boolean): void => {
+/** Makes every keyword of an instance spend steps, when it is compiled and when it is evaluated. */
+const countSteps = (ajv: Ajv, meter: Meter, compiling: Steps.Steps, unevaluated: boolean): void => {
   for (const rule of Object.values(ajv.RULES.all)) {
     if (typeof rule !== "object" || !("code" in rule.definition)) continue
     const { definition } = rule
@@ -205,7 +207,7 @@ const count = (ajv: Ajv, meter: Meter, compiling: Steps.Steps, unevaluated: bool
       code: (context, type) => {
         chargeCompilation(context, compiling)
         charge(context, meter, unevaluated)
-        forgetErrors(context)
+        dropErrors(context)
         code(context, type)
       }
     }
@@ -213,9 +215,9 @@ const count = (ajv: Ajv, meter: Meter, compiling: Steps.Steps, unevaluated: bool
 }
 
 /**
- * Replaces the keywords for which Ajv compares values with each other. Every item with every other takes a server's
- * four megabytes of small objects the better part of an hour, and the names of a large object were listed once for each
- * value of an `enum`.
+ * Replaces the keywords for which Ajv compares values with each other. `uniqueItems` would compare all pairs of items,
+ * which takes most of an hour for 4 MB of small objects. `enum` would list the names of a large object once for each of
+ * its values.
  */
 const compareByText = (ajv: Ajv, steps: Steps.Steps, compiling: Steps.Steps): void => {
   const replace = (
@@ -256,7 +258,7 @@ const compareByText = (ajv: Ajv, steps: Steps.Steps, compiling: Steps.Steps): vo
   )
 }
 
-/** Ajv tells patterns apart by what they are as strings, which an engine need not know. */
+/** Returns an engine for Ajv. Ajv distinguishes compiled patterns by `toString`, which an engine may not implement. */
 const engineOf = (regExp: (pattern: string) => Pattern) =>
   Object.assign((pattern: string) => {
     const compiled = regExp(pattern)
@@ -267,70 +269,72 @@ const withoutScheme = (uri: string): string => uri.replace(/^https?:/, "").repla
 
 const dialectOf = ({ $schema }: JsonSchema): Result.Result<Dialect, UnsupportedSchemaReason> => {
   if ($schema === undefined) return Result.succeed(newest)
-  if (typeof $schema !== "string") return Result.fail({ _tag: "Rejected", problem: "$schema is no string" })
+  if (typeof $schema !== "string") return Result.fail({ _tag: "Rejected", problem: "$schema must be a string" })
   const found = dialects.find(({ uri }) => withoutScheme(uri) === withoutScheme($schema))
   return found === undefined
     ? Result.fail({ _tag: "UnknownDialect", dialect: $schema, supported: dialects.map(({ uri }) => uri) })
     : Result.succeed(found)
 }
 
-/** The most characters of a problem, and of the path to it, that are shown. */
-const shown = 300
+/** The number of characters at which a problem, and the path to it, are cut. */
+const maxCharacters = 300
 
-const cut = (text: string): string => text.length > shown ? `${text.slice(0, shown)}…` : text
+const cut = (text: string): string => text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text
 
 const oneLine = (text: string): string => cut(text).replaceAll(/\s+/g, " ")
 
-/** Says in one line why something was thrown. */
+/** Returns the message of a thrown value as one line. */
 export const problemOf = (thrown: unknown): string => {
-  if (thrown instanceof RangeError) return "the stack does not reach so deep"
+  if (thrown instanceof RangeError) return "it is nested deeper than the stack allows"
   return oneLine(thrown instanceof Error ? thrown.message : String(thrown))
 }
 
-/** The steps to what an error is about, the property that should not be there included. */
+/** Returns the path to the place of an error, including the name of an unwanted property. */
 const pathOf = ({ instancePath, params, propertyName }: ErrorObject): ReadonlyArray<string> => {
   const steps = instancePath.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
   const unwanted: unknown = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? propertyName
   return typeof unwanted === "string" ? [...steps, unwanted] : steps
 }
 
-/** The error that the others led to; that a branch of `if` failed says less than how it did. */
+/**
+ * Returns the last error in words. The error of an `if` is skipped, because the error of its branch is more precise.
+ */
 const describe = (found: ReadonlyArray<ErrorObject> | null | undefined): string => {
   const error = found?.findLast(({ keyword }) => keyword !== "if")
-  if (error === undefined) return "it does not fit"
+  if (error === undefined) return "does not match"
   const path = pathOf(error).map((step) => `[${/^\d+$/.test(step) ? step : JSON.stringify(cut(step))}]`).join("")
   const message = oneLine(error.message ?? error.keyword)
   return path === "" ? message : `${message} at ${oneLine(path)}`
 }
 
-/** What a compiler of schemas is made with. */
+/** Settings of a compiler of schemas. */
 export interface Settings {
-  /** How many steps a check may take. */
+  /** The greatest number of steps of one check. */
   readonly maxSteps: number
-  /** How many steps compiling a schema may take. */
+  /** The greatest number of steps of compiling one schema. */
   readonly maxCompilationSteps: number
-  /** Compiles the patterns instead of `LinearPattern`. */
+  /** The engine of patterns. Without one, `LinearPattern` compiles them. */
   readonly regExp: ((pattern: string) => Pattern) | undefined
 }
 
-/** Makes checks of schemas, each in an instance of Ajv of its own. */
+/** Creates a compiler of schemas. It compiles each schema in an instance of Ajv of its own. */
 export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
-  /** One instance for each dialect, which knows what a schema has to look like. Nothing is ever added to it. */
-  const judges = new Map<Dialect, Ajv>()
-  const judgeOf = (dialect: Dialect): Ajv => {
-    const known = judges.get(dialect)
+  /** One instance for each dialect, which checks schemas against its metaschema. No schema is added to it. */
+  const metaschemaValidators = new Map<Dialect, Ajv>()
+  const metaschemaValidatorOf = (dialect: Dialect): Ajv => {
+    const known = metaschemaValidators.get(dialect)
     if (known !== undefined) return known
     const made = new dialect.Engine({ logger: false, strict: false, validateFormats: false })
-    judges.set(dialect, made)
+    metaschemaValidators.set(dialect, made)
     return made
   }
 
-  /** Ajv compiles a pattern once for each place that uses it. */
+  /** Returns a cache of compiled patterns: Ajv compiles a pattern once for each place that uses it. */
   const patternsOf = (steps: Steps.Steps, compiling: Steps.Steps) => {
     const known = new Map<string, Pattern>()
     return (pattern: string): Pattern => {
       const made = known.get(pattern) ??
-        (regExp === undefined ? LinearPattern.compile(pattern, steps, compiling) : paidFor(regExp(pattern), steps))
+        (regExp === undefined ? LinearPattern.compile(pattern, steps, compiling) : metered(regExp(pattern), steps))
       known.set(pattern, made)
       return made
     }
@@ -345,17 +349,17 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
       validateFormats: false,
       validateSchema: false,
       ownProperties: true,
-      // A schema that is referred to twice would be copied twice, and so on at every level.
+      // Inlined, the target of two references would be copied twice, at each level of references.
       inlineRefs: false,
-      // Shorter code is not worth three to ten times the time of making it.
+      // Optimizing takes three to ten times the time of generating, for code that is a little shorter.
       code: { optimize: false, regExp: engineOf(patternsOf(steps, compiling)) },
       logger: false
     })
     const unevaluated = text.includes("\"unevaluated")
-    // Without this, every applicator collects what it has evaluated, and no keyword ever asks.
+    // Without this, every applicator collects evaluated names although no keyword reads them.
     if (!unevaluated) ajv.opts.unevaluated = false
     compareByText(ajv, steps, compiling)
-    count(ajv, meterOf(steps), compiling, unevaluated)
+    countSteps(ajv, meterOf(steps), compiling, unevaluated)
     const validate = ajv.compile(schema)
     if ("$async" in validate) throw new Error("$async is not supported")
     return (value) => {
@@ -364,10 +368,10 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
         return validate(value) ? undefined : describe(validate.errors)
       } catch (thrown) {
         return thrown instanceof Steps.StepsExhausted
-          ? `the check was given up after ${maxSteps} steps`
+          ? `the check needs more than ${maxSteps} steps; set maxSteps to allow more`
           : `the check failed: ${problemOf(thrown)}`
       } finally {
-        // The value that was checked is not kept until the next one comes.
+        // Without this, the errors keep the checked value until the next check.
         validate.errors = null
       }
     }
@@ -379,7 +383,7 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
       return { _tag: "UnsupportedPattern", pattern: thrown.pattern, problem: thrown.problem }
     }
     if (thrown instanceof Steps.StepsExhausted) {
-      return { _tag: "Rejected", problem: `compiling it takes more than ${maxCompilationSteps} steps` }
+      return { _tag: "Rejected", problem: `compiling it needs more than ${maxCompilationSteps} steps` }
     }
     return { _tag: "Rejected", problem: problemOf(thrown) }
   }
@@ -389,9 +393,9 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
     const dialect = dialectOf(schema)
     if (Result.isFailure(dialect)) return Result.fail(dialect.failure)
     try {
-      const judge = judgeOf(dialect.success)
-      if (!judge.validate(dialect.success.uri, schema)) {
-        return Result.fail({ _tag: "Rejected", problem: `it is no schema: ${describe(judge.errors)}` })
+      const metaschema = metaschemaValidatorOf(dialect.success)
+      if (!metaschema.validate(dialect.success.uri, schema)) {
+        return Result.fail({ _tag: "Rejected", problem: `it is no valid schema: ${describe(metaschema.errors)}` })
       }
       return Result.succeed(compileBy(dialect.success, schema, text))
     } catch (thrown) {
@@ -400,7 +404,8 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
   }
 }
 
-const paidFor = (pattern: Pattern, steps: Steps.Steps): Pattern => ({
+/** Spends the steps of matching by an engine that does not count them. */
+const metered = (pattern: Pattern, steps: Steps.Steps): Pattern => ({
   test: (text) => {
     steps.spend(8 + text.length)
     return pattern.test(text)

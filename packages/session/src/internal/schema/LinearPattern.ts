@@ -1,48 +1,51 @@
+/** Regular expressions that match in linear time, for patterns of foreign schemas. */
+
 import * as CharacterSet from "./CharacterSet.ts"
 import { type Expression, parse, UnsupportedPattern } from "./PatternSyntax.ts"
 import type { Steps } from "./Steps.ts"
 
 /**
- * A regular expression of ECMA-262 that is matched in time proportional to its size and to that of the text, by
- * following all ways through it at once (Thompson). Every state that is looked at is a step, so that the caller bounds
- * the time.
+ * A regular expression of ECMA-262 that matches in time proportional to its size times the length of the text. It
+ * follows all paths through its automaton at the same time (Thompson). Each visited state is a step, so that the caller
+ * bounds the time.
  */
 export interface LinearPattern {
   readonly test: (text: string) => boolean
 }
 
-/** A state of the machine that a pattern becomes. `mark` is the visit at which it was reached last. */
+/** A state of an automaton. `mark` is the last visit that reached it. */
 interface State {
-  readonly kind: "Character" | "Split" | "Edge" | "Look" | "Match"
+  readonly kind: "Character" | "Split" | "Assertion" | "Lookaround" | "Match"
   readonly set: CharacterSet.CharacterSet
-  readonly edge: "Start" | "End" | "Word" | "NoWord"
-  readonly look: Look | undefined
+  readonly assertion: "Start" | "End" | "WordBoundary" | "NoWordBoundary"
+  readonly lookaround: Lookaround | undefined
   next: State | undefined
   other: State | undefined
   mark: number
 }
 
-/** A machine, and the way in which it goes through a text. */
-interface Machine {
+/** A nondeterministic automaton, and its direction through the text. */
+interface Automaton {
   readonly start: State
   readonly forwards: boolean
 }
 
-/** What has to hold, or not to hold, around a position. */
-interface Look {
-  readonly machine: Machine
+/** A lookahead or a lookbehind. */
+interface Lookaround {
+  readonly automaton: Automaton
   readonly negated: boolean
-  /** Whether the machine ends at this position, for each position of the text that is being tested. */
+  /** For each position of the current text, 1 if the automaton ends there. */
   ends: Uint8Array
 }
 
 const none = CharacterSet.make({ ranges: [], properties: [] })
 
 /**
- * Turns an expression into machines. Each visit to a part of it is paid for, so that `((a{99}){99}){99}` is given up.
+ * Compiles an expression to automata. Each visit to a part of the expression is a step, so that `((a{99}){99}){99}`
+ * fails early.
  */
-class Assembler {
-  readonly looks: Array<Look> = []
+class AutomatonBuilder {
+  readonly lookarounds: Array<Lookaround> = []
   readonly spend: () => void
 
   constructor(spend: () => void) {
@@ -50,58 +53,67 @@ class Assembler {
   }
 
   state(kind: State["kind"], fields: Partial<State>): State {
-    return { kind, set: none, edge: "Start", look: undefined, next: undefined, other: undefined, mark: 0, ...fields }
+    return {
+      kind,
+      set: none,
+      assertion: "Start",
+      lookaround: undefined,
+      next: undefined,
+      other: undefined,
+      mark: 0,
+      ...fields
+    }
   }
 
-  machine(expression: Expression, forwards: boolean): Machine {
+  automaton(expression: Expression, forwards: boolean): Automaton {
     return { start: this.before(expression, this.state("Match", {}), forwards), forwards }
   }
 
-  /** The state at which to begin so as to pass this expression and come to the next state. */
+  /** Returns the first state of this expression, which leads to the next state. */
   before(expression: Expression, next: State, forwards: boolean): State {
     this.spend()
     switch (expression._tag) {
       case "Character":
         return this.state("Character", { set: expression.set, next })
-      case "Edge":
-        return this.state("Edge", { edge: expression.edge, next })
+      case "Assertion":
+        return this.state("Assertion", { assertion: expression.assertion, next })
       case "Sequence": {
         const parts = forwards ? expression.parts.toReversed() : expression.parts
         return parts.reduce((entry, part) => this.before(part, entry, forwards), next)
       }
-      case "Choice":
-        return expression.options.map((option) => this.before(option, next, forwards)).reduceRight((other, entry) =>
-          this.state("Split", { next: entry, other })
-        )
-      case "Look": {
-        // Read against the direction, it ends where what it looks for begins, or the other way round.
-        const machine = this.machine(expression.body, !expression.ahead)
-        const look: Look = { machine, negated: expression.negated, ends: new Uint8Array() }
-        this.looks.push(look)
-        return this.state("Look", { look, next })
+      case "Disjunction": {
+        const entries = expression.alternatives.map((alternative) => this.before(alternative, next, forwards))
+        return entries.reduceRight((other, entry) => this.state("Split", { next: entry, other }))
+      }
+      case "Lookaround": {
+        // A lookahead runs backwards: it ends at the positions where its body begins. A lookbehind runs forwards.
+        const automaton = this.automaton(expression.body, !expression.ahead)
+        const lookaround: Lookaround = { automaton, negated: expression.negated, ends: new Uint8Array() }
+        this.lookarounds.push(lookaround)
+        return this.state("Lookaround", { lookaround, next })
       }
       case "Repeat":
         return this.repeated(expression, next, forwards)
     }
   }
 
-  repeated({ body, least, most }: Extract<Expression, { _tag: "Repeat" }>, next: State, forwards: boolean): State {
+  repeated({ body, min, max }: Extract<Expression, { _tag: "Repeat" }>, next: State, forwards: boolean): State {
     let entry = next
-    if (most === Number.POSITIVE_INFINITY) {
+    if (max === Number.POSITIVE_INFINITY) {
       const loop = this.state("Split", { other: next })
       loop.next = this.before(body, loop, forwards)
       entry = loop
     } else {
-      for (let count = least; count < most; count++) {
+      for (let count = min; count < max; count++) {
         entry = this.state("Split", { next: this.before(body, entry, forwards), other: next })
       }
     }
-    for (let count = 0; count < least; count++) entry = this.before(body, entry, forwards)
+    for (let count = 0; count < min; count++) entry = this.before(body, entry, forwards)
     return entry
   }
 }
 
-/** The text as code points, if the pattern goes by code points and some of them have two code units. */
+/** Returns the text as code points, if the pattern matches code points and some of them have two code units. */
 const pointsOf = (text: string, unicode: boolean): Uint32Array | undefined => {
   if (!unicode || !/[\uD800-\uDBFF]/.test(text)) return undefined
   const points = new Uint32Array(text.length)
@@ -114,30 +126,31 @@ const pointsOf = (text: string, unicode: boolean): Uint32Array | undefined => {
   return points.subarray(0, length)
 }
 
-/** Whether an expression can match at the beginning only, however late it is tried. */
+/** Returns whether an expression can match only at the beginning of the text. */
 const isAnchored = (expression: Expression): boolean => {
   switch (expression._tag) {
-    case "Edge":
-      return expression.edge === "Start"
+    case "Assertion":
+      return expression.assertion === "Start"
     case "Sequence":
       return expression.parts[0] !== undefined && isAnchored(expression.parts[0])
-    case "Choice":
-      return expression.options.every(isAnchored)
+    case "Disjunction":
+      return expression.alternatives.every(isAnchored)
     default:
       return false
   }
 }
 
-/** One walk of a machine through a text. */
-class Walk {
+/** The match of one text. */
+class Match {
   readonly text: string
   readonly points: Uint32Array | undefined
   readonly length: number
   readonly steps: Steps
-  /** The states that are still to be followed, and the steps that were taken since the last ones were paid for. */
+  /** The states still to visit. */
   readonly stack: Array<State> = []
+  /** The steps since the last ones were spent. */
   count = 0
-  /** Marks states; it grows from walk to walk, so that no state has to be reset. */
+  /** The number of the visit, which marks states. It grows from match to match, so that no mark has to be reset. */
   visit: number
 
   constructor(text: string, unicode: boolean, steps: Steps, visit: number) {
@@ -153,21 +166,21 @@ class Walk {
     return this.points === undefined ? this.text.charCodeAt(position) : this.points[position]
   }
 
-  holds({ edge }: State, position: number): boolean {
-    switch (edge) {
+  holds({ assertion }: State, position: number): boolean {
+    switch (assertion) {
       case "Start":
         return position === 0
       case "End":
         return position === this.length
       default: {
         const isEdge = CharacterSet.isWord(this.at(position - 1)) !== CharacterSet.isWord(this.at(position))
-        return isEdge === (edge === "Word")
+        return isEdge === (assertion === "WordBoundary")
       }
     }
   }
 
-  /** Adds the states at which a character is waited for to `waiting`. Returns whether the machine ends here. */
-  reach(from: State | undefined, position: number, waiting: Array<State>): boolean {
+  /** Adds the states that wait for a character to `waiting`. Returns whether the automaton ends at this position. */
+  follow(from: State | undefined, position: number, waiting: Array<State>): boolean {
     const { stack, visit } = this
     let ended = false
     let state = from
@@ -188,11 +201,11 @@ class Walk {
             if (state.other !== undefined) stack.push(state.other)
             state = state.next
             break
-          case "Edge":
+          case "Assertion":
             state = this.holds(state, position) ? state.next : undefined
             break
-          case "Look":
-            state = (state.look?.ends[position] === 1) === state.look?.negated ? undefined : state.next
+          case "Lookaround":
+            state = (state.lookaround?.ends[position] === 1) === state.lookaround?.negated ? undefined : state.next
             break
         }
       }
@@ -201,8 +214,8 @@ class Walk {
     }
   }
 
-  /** Goes through the text, and calls `ended` with each position at which the machine ends until it returns true. */
-  go({ forwards, start }: Machine, anchored: boolean, ended: (position: number) => boolean): void {
+  /** Runs an automaton through the text. Calls `ended` with each position at which it ends, until that returns true. */
+  run({ forwards, start }: Automaton, anchored: boolean, ended: (position: number) => boolean): void {
     const direction = forwards ? 1 : -1
     const end = forwards ? this.length : 0
     const reached: Array<State> = []
@@ -212,8 +225,8 @@ class Walk {
       this.count = 2
       waiting.length = 0
       let ends = false
-      for (const state of reached) ends = this.reach(state, position, waiting) || ends
-      if (!anchored || position === 0) ends = this.reach(start, position, waiting) || ends
+      for (const state of reached) ends = this.follow(state, position, waiting) || ends
+      if (!anchored || position === 0) ends = this.follow(start, position, waiting) || ends
       if (ends && ended(position)) return
       if (position === end || (anchored && waiting.length === 0)) return
       reached.length = 0
@@ -227,48 +240,48 @@ class Walk {
   }
 }
 
-/** How many states a pattern may have, that what it counts be written out. */
-const maximumStates = 10_000
+/** The greatest number of states of a pattern. A counted repetition has states for each of its rounds. */
+const maxStates = 10_000
 
 /**
- * Makes a machine of a pattern. Throws a `SyntaxError` if it is no pattern, and `UnsupportedPattern` if it has a
- * backreference, a group with flags, or repetitions that take more than 10,000 states. Matching spends from `steps`,
- * and throws what that does.
+ * Compiles a pattern. Throws a `SyntaxError` if it is no pattern, and `UnsupportedPattern` if it has a backreference, a
+ * group with flags, or repetitions that take more than 10,000 states. Matching spends from `steps`, and throws
+ * `StepsExhausted` if they are exhausted.
  */
 export const compile = (pattern: string, steps: Steps, compiling: Steps): LinearPattern => {
   const { expression, unicode } = parse(pattern)
   let states = 0
-  const assembler = new Assembler(() => {
+  const builder = new AutomatonBuilder(() => {
     compiling.spend(1)
-    if (++states > maximumStates) throw new UnsupportedPattern(pattern, `more than ${maximumStates} states`)
+    if (++states > maxStates) throw new UnsupportedPattern(pattern, `more than ${maxStates} states`)
   })
-  const machine = assembler.machine(expression, true)
+  const automaton = builder.automaton(expression, true)
   const anchored = isAnchored(expression)
-  const { looks } = assembler
+  const { lookarounds } = builder
   let visit = 0
   return {
     test: (text) => {
-      // Each look is told where it ends before what surrounds it asks; those inside of it come first.
-      steps.spend(1 + (text.length >> 3) + looks.length * (text.length + 1))
-      const walk = new Walk(text, unicode, steps, visit)
+      // Lookarounds run before the expressions around them, which read their `ends`. Inner ones run first.
+      steps.spend(1 + (text.length >> 3) + lookarounds.length * (text.length + 1))
+      const match = new Match(text, unicode, steps, visit)
       try {
-        for (const look of looks) {
-          const ends = new Uint8Array(walk.length + 1)
-          walk.go(look.machine, false, (position) => {
+        for (const lookaround of lookarounds) {
+          const ends = new Uint8Array(match.length + 1)
+          match.run(lookaround.automaton, false, (position) => {
             ends[position] = 1
             return false
           })
-          look.ends = ends
+          lookaround.ends = ends
         }
         let found = false
-        walk.go(machine, anchored, () => {
+        match.run(automaton, anchored, () => {
           found = true
           return true
         })
         return found
       } finally {
-        visit = walk.visit
-        for (const look of looks) look.ends = new Uint8Array()
+        visit = match.visit
+        for (const lookaround of lookarounds) lookaround.ends = new Uint8Array()
       }
     }
   }

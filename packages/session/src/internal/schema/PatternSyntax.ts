@@ -1,16 +1,18 @@
+/** A parser of the regular expressions of ECMA-262. */
+
 import * as Result from "effect/Result"
 import * as CharacterSet from "./CharacterSet.ts"
 
-/** A regular expression of ECMA-262 without what makes matching exponential: backreferences. */
+/** A regular expression of ECMA-262 without backreferences, which make matching exponential. */
 export type Expression =
   | { readonly _tag: "Character"; readonly set: CharacterSet.CharacterSet }
   | { readonly _tag: "Sequence"; readonly parts: ReadonlyArray<Expression> }
-  | { readonly _tag: "Choice"; readonly options: ReadonlyArray<Expression> }
-  | { readonly _tag: "Repeat"; readonly body: Expression; readonly least: number; readonly most: number }
-  | { readonly _tag: "Edge"; readonly edge: "Start" | "End" | "Word" | "NoWord" }
-  | { readonly _tag: "Look"; readonly ahead: boolean; readonly negated: boolean; readonly body: Expression }
+  | { readonly _tag: "Disjunction"; readonly alternatives: ReadonlyArray<Expression> }
+  | { readonly _tag: "Repeat"; readonly body: Expression; readonly min: number; readonly max: number }
+  | { readonly _tag: "Assertion"; readonly assertion: "Start" | "End" | "WordBoundary" | "NoWordBoundary" }
+  | { readonly _tag: "Lookaround"; readonly ahead: boolean; readonly negated: boolean; readonly body: Expression }
 
-/** A pattern is an expression of ECMA-262, and has something that is not understood here; `problem` names it. */
+/** The error of a valid pattern with a construct that this parser does not support. `problem` names it. */
 export class UnsupportedPattern extends Error {
   readonly pattern: string
   readonly problem: string
@@ -35,7 +37,7 @@ const noProperties: ReadonlyArray<RegExp> = []
 
 const dot = CharacterSet.make({ ranges: CharacterSet.lineTerminators, properties: [] }, true)
 
-/** What an escape or a character of a class stands for: one character, or a set. */
+/** The meaning of an escape or of a member of a class: one character, or a set. */
 type Member = { readonly _tag: "One"; readonly code: number } | {
   readonly _tag: "Many"
   readonly parts: CharacterSet.Parts
@@ -63,8 +65,8 @@ const partsOf = (member: Member): CharacterSet.Parts =>
 const setOf = (member: Member): CharacterSet.CharacterSet =>
   member._tag === "Many" ? CharacterSet.make(member.parts) : CharacterSet.only(member.code)
 
-/** Reads a pattern that JavaScript has already found to be well formed, so that nothing here asks whether it is. */
-class Reader {
+/** A parser of one pattern. JavaScript has already checked its syntax, so that the parser does not. */
+class PatternParser {
   readonly pattern: string
   readonly unicode: boolean
   at = 0
@@ -74,7 +76,7 @@ class Reader {
     this.unicode = unicode
   }
 
-  refuse(problem: string): never {
+  reject(problem: string): never {
     throw new UnsupportedPattern(this.pattern, problem)
   }
 
@@ -88,7 +90,7 @@ class Reader {
     return true
   }
 
-  /** Takes what an expression with the flag `y` matches here. */
+  /** Takes the text that an expression with the flag `y` matches at this position. */
   match(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.at
     const found = expression.exec(this.pattern)
@@ -100,16 +102,16 @@ class Reader {
   /** Takes one character: a code point with the flag `u`, otherwise a code unit. */
   character(): number {
     const code = this.unicode ? this.pattern.codePointAt(this.at) : this.pattern.charCodeAt(this.at)
-    if (code === undefined || Number.isNaN(code)) return this.refuse("the end")
+    if (code === undefined || Number.isNaN(code)) return this.reject("the end")
     this.at += code > 0xffff ? 2 : 1
     return code
   }
 
-  choice(): Expression {
-    const options = [this.sequence()]
-    while (this.take("|")) options.push(this.sequence())
-    const [first] = options
-    return first !== undefined && options.length === 1 ? first : { _tag: "Choice", options }
+  disjunction(): Expression {
+    const alternatives = [this.sequence()]
+    while (this.take("|")) alternatives.push(this.sequence())
+    const [first] = alternatives
+    return first !== undefined && alternatives.length === 1 ? first : { _tag: "Disjunction", alternatives }
   }
 
   sequence(): Expression {
@@ -122,32 +124,32 @@ class Reader {
   repeated(body: Expression): Expression {
     const bounds = this.bounds()
     if (bounds === undefined) return body
-    // A lazy quantifier finds other places, never another answer to whether there is one.
+    // A lazy quantifier changes the place of a match, never whether there is one.
     this.take("?")
     return { _tag: "Repeat", body, ...bounds }
   }
 
-  bounds(): { readonly least: number; readonly most: number } | undefined {
-    if (this.take("*")) return { least: 0, most: Number.POSITIVE_INFINITY }
-    if (this.take("+")) return { least: 1, most: Number.POSITIVE_INFINITY }
-    if (this.take("?")) return { least: 0, most: 1 }
+  bounds(): { readonly min: number; readonly max: number } | undefined {
+    if (this.take("*")) return { min: 0, max: Number.POSITIVE_INFINITY }
+    if (this.take("+")) return { min: 1, max: Number.POSITIVE_INFINITY }
+    if (this.take("?")) return { min: 0, max: 1 }
     const found = this.match(/\{(\d+)(,?)(\d*)\}/y)
     if (found === undefined) return undefined
-    const least = Number(found[1])
-    if (found[2] === "") return { least, most: least }
-    return { least, most: found[3] === "" ? Number.POSITIVE_INFINITY : Number(found[3]) }
+    const min = Number(found[1])
+    if (found[2] === "") return { min, max: min }
+    return { min, max: found[3] === "" ? Number.POSITIVE_INFINITY : Number(found[3]) }
   }
 
   term(): Expression {
-    if (this.take("^")) return { _tag: "Edge", edge: "Start" }
-    if (this.take("$")) return { _tag: "Edge", edge: "End" }
-    if (this.take("\\b")) return { _tag: "Edge", edge: "Word" }
-    if (this.take("\\B")) return { _tag: "Edge", edge: "NoWord" }
+    if (this.take("^")) return { _tag: "Assertion", assertion: "Start" }
+    if (this.take("$")) return { _tag: "Assertion", assertion: "End" }
+    if (this.take("\\b")) return { _tag: "Assertion", assertion: "WordBoundary" }
+    if (this.take("\\B")) return { _tag: "Assertion", assertion: "NoWordBoundary" }
     if (this.take(".")) return { _tag: "Character", set: dot }
     if (this.ahead("(")) return this.group()
     if (this.take("[")) return { _tag: "Character", set: this.characterClass() }
     if (this.take("\\")) {
-      if (this.match(/[1-9]|k</y) !== undefined) return this.refuse("a backreference")
+      if (this.match(/[1-9]|k</y) !== undefined) return this.reject("a backreference")
       return { _tag: "Character", set: setOf(this.escape()) }
     }
     return { _tag: "Character", set: CharacterSet.only(this.character()) }
@@ -156,12 +158,12 @@ class Reader {
   group(): Expression {
     const kind = groups.find(([opening]) => this.take(opening))
     if (kind === undefined) {
-      if (this.match(/\(\?(?!<)/y) !== undefined) return this.refuse("a group with flags")
+      if (this.match(/\(\?(?!<)/y) !== undefined) return this.reject("a group with flags")
       this.match(/\((?:\?<[^>]*>)?/y)
     }
-    const body = this.choice()
+    const body = this.disjunction()
     this.take(")")
-    return kind?.[1] === undefined ? body : { _tag: "Look", ...kind[1], body }
+    return kind?.[1] === undefined ? body : { _tag: "Lookaround", ...kind[1], body }
   }
 
   /** Reads the rest of a class, after its `[`. */
@@ -185,7 +187,7 @@ class Reader {
       if (first._tag === "One" && second._tag === "One") {
         ranges.push([first.code, second.code])
       } else {
-        // Without the flag `u` the hyphen of `[\w-.]` is one.
+        // Without the flag `u`, the hyphen of `[\w-.]` is a character of the class.
         for (const member of [first, one(0x2d), second]) add(member)
       }
     }
@@ -217,34 +219,34 @@ class Reader {
     }
     const octal = this.match(/[0-3][0-7]{0,2}|[4-7][0-7]?/y)
     if (octal !== undefined) return one(Number.parseInt(octal[0], 8))
-    if (!this.unicode && this.ahead("c")) return this.refuse("\\c without a letter")
+    if (!this.unicode && this.ahead("c")) return this.reject("\\c without a letter")
     const letter = this.pattern[this.at] ?? ""
     const known = Object.hasOwn(named, letter) ? named[letter] : undefined
     const code = this.character()
     return known ?? one(Object.hasOwn(controls, letter) ? controls[letter] ?? code : code)
   }
 
-  /** The code point of two escaped surrogates, where the second one follows. */
+  /** Returns the code point of two escaped surrogates, if a second one follows the first. */
   pair(high: number): number {
     const low = this.match(/\\u([dD][c-fC-F][0-9a-fA-F]{2})/y)
     return low?.[1] === undefined ? high : (high - 0xd800) * 0x400 + Number.parseInt(low[1], 16) - 0xdc00 + 0x10000
   }
 }
 
-/** A pattern that was read, and whether it goes by code points, as with the flag `u`, or by code units. */
+/** A parsed pattern. With `unicode` it matches code points, as with the flag `u`, and otherwise code units. */
 export interface Parsed {
   readonly expression: Expression
   readonly unicode: boolean
 }
 
 /**
- * Reads a pattern. Throws a `SyntaxError` if it is none, and `UnsupportedPattern` if it has what is not understood
- * here.
+ * Parses a pattern. Throws a `SyntaxError` if it is no pattern, and `UnsupportedPattern` if it has a construct that
+ * this parser does not support.
  */
 export const parse = (pattern: string): Parsed => {
-  // JavaScript only parses it, in linear time; what is not matched is not compiled.
+  // JavaScript parses the expression in linear time. It compiles an expression only when it is first matched.
   const unicode = Result.isSuccess(Result.try(() => new RegExp(pattern, "u")))
-  // The flag forbids `[\\w-.]` and the like, which come from servers in other languages.
+  // With the flag, `[\\w-.]` and similar classes are errors, but servers in other languages send them.
   if (!unicode) Result.getOrThrow(Result.try(() => new RegExp(pattern)))
-  return { expression: new Reader(pattern, unicode).choice(), unicode }
+  return { expression: new PatternParser(pattern, unicode).disjunction(), unicode }
 }

@@ -1,14 +1,16 @@
-/** A budget has been spent. */
+/** Budgets of steps, which bound the time of work on foreign input. */
+
+/** The error of an operation that needs more steps than its budget has left. */
 export class StepsExhausted extends Error {}
 
 /**
- * The steps that something may still take. A step is about ten nanoseconds of work, so that a number of steps bounds
- * the time for which foreign input holds the event loop, however fast the machine is.
+ * A budget of steps. A step is about ten nanoseconds of work, so that a number of steps bounds the time for which
+ * foreign input blocks the event loop. Unlike a time, it does not depend on the speed of the machine.
  */
 export interface Steps {
-  /** Takes so many steps, or throws `StepsExhausted` if there are not as many left. */
+  /** Spends steps. Throws `StepsExhausted` if fewer are left. */
   readonly spend: (count: number) => void
-  /** Makes it so many steps again. */
+  /** Sets the number of steps that are left. */
   readonly refill: (count: number) => void
 }
 

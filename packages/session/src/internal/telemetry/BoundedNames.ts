@@ -1,6 +1,8 @@
+/** A bounded set of names, for labels of metrics. */
+
 /**
- * The first names that a bounded set was given. A peer can invent any number of names, and what counts by names keeps
- * each of them for the life of the process.
+ * A set of the first names that it got. A peer can invent any number of names, and a registry of metrics keeps each
+ * label for the lifetime of the process.
  */
 export class BoundedNames {
   readonly #names = new Set<string>()
@@ -12,7 +14,7 @@ export class BoundedNames {
     this.#longest = bounds.longest
   }
 
-  /** Returns whether the set has this name, after it was added if there was room for it. */
+  /** Adds a name if there is room. Returns whether the set has it. */
   add(name: string): boolean {
     if (this.#names.has(name)) return true
     if (this.#names.size >= this.#size || name.length > this.#longest) return false

@@ -1,51 +1,51 @@
+/** Attributes of spans and metrics, with the names of OpenTelemetry's semantic conventions for MCP. */
+
 import { ErrorCode, McpError, MethodTable, type RequestId } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import { RequestError } from "../../RequestError.ts"
 
-/**
- * What observability says of one request: the names of OpenTelemetry's semantic conventions for MCP.
- */
+/** Attributes of one request. */
 export interface Attributes {
   readonly [name: string]: string
 }
 
-/** The members of params that say what a request is about. */
-interface Subject {
+/** The members of params that name the target of a request. */
+interface Target {
   readonly name?: unknown
   readonly uri?: unknown
 }
 
-/** Stands for every value that is outside of a bounded set, as OpenTelemetry has it. */
+/** The value for everything outside of a bounded set, as in other conventions of OpenTelemetry. */
 export const other = "_OTHER"
 
 const tool = "tools/call"
 const prompt = "prompts/get"
-const aboutResources: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe", "resources/unsubscribe"])
+const resourceMethods: ReadonlySet<string> = new Set(["resources/read", "resources/subscribe", "resources/unsubscribe"])
 
 const methods: ReadonlySet<string> = new Set([
   ...Object.keys(MethodTable.requests),
   ...Object.keys(MethodTable.notifications)
 ])
 
-/** Whether a method is one of the method table, so that its name cannot be a peer's invention. */
+/** Returns whether a method is in the method table, so that no peer can have invented its name. */
 export const isMethod = (name: string): boolean => methods.has(name)
 
-/** The longest name, and the longest URI, that a span carries; what is longer is cut. */
-const longestName = 256
-const longestUri = 2048
+/** The numbers of characters at which a span cuts a name and a URI. */
+const maxName = 256
+const maxUri = 2048
 
-const cut = (value: string, longest: number): string => value.length > longest ? `${value.slice(0, longest)}…` : value
+const cut = (value: string, max: number): string => value.length > max ? `${value.slice(0, max)}…` : value
 
-const text = (key: string, value: unknown, longest = longestName): Attributes =>
-  typeof value === "string" ? { [key]: cut(value, longest) } : {}
+const text = (key: string, value: unknown, max = maxName): Attributes =>
+  typeof value === "string" ? { [key]: cut(value, max) } : {}
 
-/** The tool or prompt that a request is about. */
-export const targetOf = (method: string, params: Subject): string | undefined =>
+/** Returns the name of the tool or prompt of a request. */
+export const targetOf = (method: string, params: Target): string | undefined =>
   (method === tool || method === prompt) && typeof params.name === "string" ? params.name : undefined
 
-/** The kind of a request, and the tool or prompt that it is about, if it is shown. */
+/** Returns the attributes of the method, the revision, and the tool or prompt if `target` names it. */
 export const attributesOf = (method: string, target: string | undefined, revision: string | undefined): Attributes => ({
   ...text("mcp.method.name", method),
   ...text("mcp.protocol.version", revision),
@@ -53,15 +53,15 @@ export const attributesOf = (method: string, target: string | undefined, revisio
   ...(method === prompt ? text("gen_ai.prompt.name", target) : {})
 })
 
-/** The resource that a request is about. There may be any number of them, so it is no label of a metric. */
-export const resourceOf = (method: string, params: Subject): Attributes =>
-  aboutResources.has(method) ? text("mcp.resource.uri", params.uri, longestUri) : {}
+/** Returns the attribute of the resource of a request. It is no label of a metric, because URIs are not bounded. */
+export const resourceOf = (method: string, params: Target): Attributes =>
+  resourceMethods.has(method) ? text("mcp.resource.uri", params.uri, maxUri) : {}
 
-/** The id of a request as an attribute shows it. */
-export const idOf = (id: RequestId.RequestId): string => cut(String(id), longestName)
+/** Returns the id of a request as the value of an attribute. */
+export const idOf = (id: RequestId.RequestId): string => cut(String(id), maxName)
 
-/** A request that the receiver could not serve, and that is not its failure. */
-const faultsOfTheCaller: ReadonlySet<number> = new Set([
+/** The error codes that are faults of the caller. They are no errors of the server that replies with them. */
+const callerFaults: ReadonlySet<number> = new Set([
   ErrorCode.ParseError,
   ErrorCode.InvalidRequest,
   ErrorCode.MethodNotFound,
@@ -78,7 +78,7 @@ const failureOf = (direction: Direction, cause: Cause.Cause<unknown>): Attribute
   const error = Result.isSuccess(found) ? found.success : undefined
   if (error instanceof McpError.McpError || !(error instanceof RequestError)) {
     const code = error instanceof McpError.McpError ? error.code : ErrorCode.InternalError
-    return codeOf(code, direction === "outbound" || !faultsOfTheCaller.has(code))
+    return codeOf(code, direction === "outbound" || !callerFaults.has(code))
   }
   const { reason } = error
   return reason._tag === "ErrorResponse" ? codeOf(reason.error.code, true) : { "error.type": reason._tag }
@@ -89,10 +89,10 @@ const codeOf = (code: number, isError: boolean): Attributes => ({
   ...(isError ? { "error.type": String(code) } : {})
 })
 
-/** Whether a request is the peer's or this side's. */
+/** The direction of a request: from the peer, or to the peer. */
 export type Direction = "inbound" | "outbound"
 
-/** How a request ended. */
+/** Returns the attributes of the outcome of a request, for a span. */
 export const outcomeOf = (direction: Direction, exit: Exit.Exit<unknown, unknown>): Attributes =>
   Exit.isFailure(exit)
     ? failureOf(direction, exit.cause)
@@ -102,7 +102,9 @@ export const outcomeOf = (direction: Direction, exit: Exit.Exit<unknown, unknown
 
 const codes: ReadonlySet<string> = new Set(Object.values(ErrorCode).map(String))
 
-/** How a request ended, for a label of a metric: error codes that this library does not know are one. */
+/**
+ * Returns the attributes of the outcome of a request, for a metric. All error codes not in `ErrorCode` are `_OTHER`.
+ */
 export const boundedOutcomeOf = (direction: Direction, exit: Exit.Exit<unknown, unknown>): Attributes => {
   const outcome = outcomeOf(direction, exit)
   const code = outcome["rpc.response.status_code"]

@@ -36,7 +36,7 @@ const detailsOf = (event: SessionEvent.SessionEvent): string => {
     case "UnmatchedResponse":
       return `UnmatchedResponse (${JSON.stringify(event.response.id)}): ${event.kind}`
     case "ProgressDropped":
-      return `ProgressDropped: ${event.reason}`
+      return `ProgressDropped (${JSON.stringify(event.progressToken)}): ${event.reason}`
     case "SendFailed":
       return `SendFailed: ${event.error.reason._tag}`
     case "Closed":
