@@ -52,13 +52,13 @@ const cases: ReadonlyArray<
 ]
 
 describe("a rule for numbers", () => {
-  it.each(cases)("%s takes what makes sense, and never NaN or a text", (_, rule, taken, refused) => {
+  it.each(cases)("%s accepts sensible values, and rejects NaN and texts", (_, rule, taken, refused) => {
     for (const value of [...taken, undefined]) NumericOption.check<Options>({ size: value }, { ...rules, size: rule })
     for (const value of [...refused, Number.NaN]) {
       assert.throws(
         () => NumericOption.check<Options>({ size: value }, { ...rules, size: rule }, "options."),
         NumericOption.InvalidOption,
-        `options.size takes ${rule.allowed}, not ${value}`
+        `options.size must be ${rule.allowed}, not ${value}`
       )
     }
     const given: object = { size: "5" }
@@ -142,10 +142,10 @@ it.effect.each(constructors)(
     })
 )
 
-it("no limit takes NaN or a negative number", () => {
+it("each limit rejects NaN and negative numbers", () => {
   for (const name of Object.keys(Limits.make())) {
     for (const value of [Number.NaN, -1]) {
-      assert.throws(() => Limits.make({ [name]: value }), NumericOption.InvalidOption, `limits.${name} takes `)
+      assert.throws(() => Limits.make({ [name]: value }), NumericOption.InvalidOption, `limits.${name} must be `)
     }
   }
 })

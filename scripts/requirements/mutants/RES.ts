@@ -4,8 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "RES-01",
     file: "packages/session/src/Handlers.ts",
-    original: "{ [part]: flags.has(path) ? true : {}, ...said }",
-    broken: "{ ...said }",
+    original: "{ [part]: flags.has(path) ? true : {}, ...known }",
+    broken: "{ ...known }",
     test: "packages/session/test/Handlers.test.ts",
     name: "subscriptions are declared beside whatever else is said of resources"
   },

@@ -54,11 +54,11 @@ export class HandlerContext<
   get progress(): (step: Progress.Progress) => Effect.Effect<void> {
     const { dependencies: { runtime, sender }, incoming } = this
     const { method, origin, progressToken } = incoming
-    if (progressToken === undefined) return () => Effect.void
-    const dropped = (reason: ProgressDropReason) =>
-      Effect.sync(() => runtime.emit({ _tag: "ProgressDropped", method, progressToken, reason }))
     return (step) =>
       Effect.suspend(() => {
+        if (progressToken === undefined) return Effect.void
+        const dropped = (reason: ProgressDropReason) =>
+          Effect.sync(() => runtime.emit({ _tag: "ProgressDropped", method, progressToken, reason }))
         if (incoming.ended) return dropped("ExchangeEnded")
         if (!Number.isFinite(step.progress) || step.progress <= incoming.highest) return dropped("NotIncreasing")
         incoming.highest = step.progress
