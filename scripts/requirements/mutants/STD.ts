@@ -64,7 +64,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "STD-09",
     file: "packages/transport/src/StdioClient.ts",
     original: "Effect.andThen(output.begin, atMost(ended,",
-    broken: "Effect.andThen(Effect.andThen(output.begin, Effect.forkDetach(handle.kill(), { startImmediately: true })), atMost(ended,",
+    broken:
+      "Effect.andThen(Effect.andThen(output.begin, Effect.forkDetach(handle.kill(), { startImmediately: true })), atMost(ended,",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "ends the child's input, and sends no signal to a child that exits then"
   },
