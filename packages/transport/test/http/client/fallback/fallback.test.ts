@@ -140,7 +140,7 @@ describe.concurrent("a client that falls back", () => {
         )
         const transport = yield* transportTo(peer)
         const error = yield* Effect.flip(open(transport))
-        const expected = status === 401 ? "who asks" : String(status)
+        const expected = status === 401 ? "requires authentication" : String(status)
         assert.include(error.message, expected)
         assert.deepStrictEqual(requestsOf(peer), ["initialize /mcp"])
         isRejecting = false
