@@ -275,8 +275,8 @@ export class ClientHandshake {
     if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
     this.#owner.inbound.ignoreNotification(
       message.method,
-      `more than ${keptBounds.capacity} log messages, or ${keptBounds.bytes} bytes, before the response to initialize; ` +
-        "the oldest was dropped"
+      `more than ${keptBounds.capacity} log messages, or ${keptBounds.bytes} bytes, ` +
+        "before the response to initialize; the oldest was dropped"
     )
   }
 
