@@ -39,7 +39,7 @@ export interface RawPeer {
  * import { LawServer } from "@effect-mcp/testing/laws"
  * import * as Effect from "effect/Effect"
  *
- * // No handshake, so the request is refused.
+ * // No handshake, so the server rejects the request.
  * export const code = Effect.gen(function*() {
  *   const peer = yield* RawPeer.make
  *   yield* peer.send(JsonRpc.request(1, "tools/list", {}))

@@ -18,16 +18,16 @@ const note = (index: number) => JsonRpc.notification("n", { index })
 
 /** Returns a pair without sessions, whose ends are read until they are closed. */
 const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTransport.Options> = {}) => {
-  const world = VirtualRuntime.make({ seed: 1 })
+  const runtime = VirtualRuntime.make({ seed: 1 })
   const pair = Effect.runSync(Effect.provideService(
     SimulatedTransport.make({ seed: 1, ...options, faults: { ...Faults.none, ...faults } }),
     Clock.Clock,
-    world.clock
+    runtime.clock
   ))
   let client: Transport.Connection | undefined
   let server: Transport.Connection | undefined
   const keep = (end: Transport.Transport["Service"], take: (connection: Transport.Connection) => void) =>
-    world.start(
+    runtime.start(
       Effect.scoped(Effect.andThen(Effect.tap(end.connect, (it) => Effect.sync(() => take(it))), Effect.never))
     )
   const closing = {
@@ -37,24 +37,24 @@ const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTra
   const read = (connection: Transport.Connection): Read => {
     const frames: Array<unknown> = []
     const at: Array<number> = []
-    const end = world.start(connection.run(({ frame }) => {
+    const end = runtime.start(connection.run(({ frame }) => {
       frames.push(Result.isSuccess(frame) ? frame.success : frame.failure._tag)
-      at.push(world.now())
+      at.push(runtime.now())
     }))
     return { frames, at, end }
   }
   if (client === undefined || server === undefined) throw new Error("a simulated connection opens at once")
   const send = (connection: Transport.Connection, message: JsonRpc.Message) =>
-    world.start(connection.send({ message, replyTo: undefined, last: false }))
+    runtime.start(connection.send({ message, replyTo: undefined, last: false }))
   return {
-    world,
+    runtime,
     pair,
     client,
     server,
     send,
     toServer: read(server),
     toClient: read(client),
-    close: (side: "client" | "server") => world.act(() => closing[side].interruptUnsafe())
+    close: (side: "client" | "server") => runtime.act(() => closing[side].interruptUnsafe())
   }
 }
 
@@ -68,18 +68,18 @@ describe("a simulated connection", () => {
   })
 
   it("delays messages, and keeps their order", () => {
-    const { client, send, toServer, world } = held({ delay: 40 })
+    const { client, send, toServer, runtime } = held({ delay: 40 })
     for (const index of upTo(20)) send(client, note(index))
-    world.advance(1000)
+    runtime.advance(1000)
     assert.deepStrictEqual(toServer.frames, upTo(20).map(note))
     assert.isAbove(Math.max(...toServer.at), 0)
     assert.isAtMost(Math.max(...toServer.at), 40)
   })
 
   it("splits and merges messages without loss", () => {
-    const { client, send, toServer, world } = held({ split: true, merge: true, delay: 40 })
+    const { client, send, toServer, runtime } = held({ split: true, merge: true, delay: 40 })
     for (const index of upTo(50)) send(client, JsonRpc.notification("n", { index, text: "ähm — 🎈" }))
-    world.advance(5000)
+    runtime.advance(5000)
     assert.deepStrictEqual(
       toServer.frames,
       upTo(50).map((index) => JsonRpc.notification("n", { index, text: "ähm — 🎈" }))
@@ -88,9 +88,9 @@ describe("a simulated connection", () => {
   })
 
   const lossy = (faults: Partial<Faults.Faults>) => {
-    const { client, send, toServer, world } = held(faults)
+    const { client, send, toServer, runtime } = held(faults)
     for (const index of upTo(200)) send(client, note(index))
-    world.advance(5000)
+    runtime.advance(5000)
     return toServer.frames
   }
 
@@ -117,11 +117,11 @@ describe("a simulated connection", () => {
   })
 
   it("reorders streams, and keeps the order within one", () => {
-    const { client, toServer, world } = held({ reorder: true, delay: 40 }, { form: "StreamPerRequest" })
+    const { client, toServer, runtime } = held({ reorder: true, delay: 40 }, { form: "StreamPerRequest" })
     for (const id of upTo(20)) {
-      world.start(client.request?.(JsonRpc.request(id, "r", undefined)) ?? Effect.die("no streams"))
+      runtime.start(client.request?.(JsonRpc.request(id, "r", undefined)) ?? Effect.die("no streams"))
     }
-    world.advance(1000)
+    runtime.advance(1000)
     const ids = toServer.frames.map((frame) =>
       typeof frame === "object" && frame !== null && "id" in frame ? frame.id : frame
     )
@@ -130,13 +130,13 @@ describe("a simulated connection", () => {
   })
 
   it("stalls one direction until it recovers", () => {
-    const { client, pair, send, server, toClient, toServer, world } = held()
-    world.act(pair.toServer.stall)
+    const { client, pair, send, server, toClient, toServer, runtime } = held()
+    runtime.act(pair.toServer.stall)
     const waiting = send(client, note(1))
     send(server, note(2))
     assert.deepStrictEqual([toServer.frames, toClient.frames], [[], [note(2)]])
     assert.isUndefined(waiting.pollUnsafe())
-    world.act(pair.toServer.recover)
+    runtime.act(pair.toServer.recover)
     assert.deepStrictEqual(toServer.frames, [note(1)])
     assert.strictEqual(waiting.pollUnsafe()?._tag, "Success")
   })
@@ -150,50 +150,50 @@ describe("a simulated connection", () => {
 
   it("fails a write, ends one direction, and breaks", () => {
     const failing = held()
-    failing.world.act(failing.pair.toServer.failNext)
+    failing.runtime.act(failing.pair.toServer.failNext)
     assert.strictEqual(failureOf(failing.send(failing.client, note(1))), "WriteFailed")
 
     const half = held({ delay: 40 })
     half.send(half.client, note(1))
-    half.world.act(half.pair.toServer.end)
-    half.world.advance(100)
+    half.runtime.act(half.pair.toServer.end)
+    half.runtime.advance(100)
     assert.deepStrictEqual(half.toServer.frames, [note(1)])
     const ended = half.toServer.end.pollUnsafe()
     assert.deepStrictEqual(ended?._tag === "Success" && ended.value, { exit: undefined, writable: true })
     half.send(half.server, note(2))
-    half.world.advance(100)
+    half.runtime.advance(100)
     assert.deepStrictEqual(half.toClient.frames, [note(2)])
 
     const cut = held({ delay: 40 })
     cut.send(cut.client, note(1))
-    cut.world.act(cut.pair.cut)
-    cut.world.advance(100)
+    cut.runtime.act(cut.pair.cut)
+    cut.runtime.advance(100)
     assert.deepStrictEqual(cut.toServer.frames, [])
     assert.deepStrictEqual([failureOf(cut.toServer.end), failureOf(cut.toClient.end)], ["ReadFailed", "ReadFailed"])
     assert.strictEqual(failureOf(cut.send(cut.client, note(2))), "WriteFailed")
   })
 
   it("ends for the other side after the messages in transit", () => {
-    const { client, close, send, toServer, world } = held({ delay: 40 })
+    const { client, close, send, toServer, runtime } = held({ delay: 40 })
     send(client, note(1))
     close("client")
-    world.advance(100)
+    runtime.advance(100)
     assert.deepStrictEqual(toServer.frames, [note(1)])
     const ended = toServer.end.pollUnsafe()
     assert.deepStrictEqual(ended?._tag === "Success" && ended.value, { exit: undefined, writable: false })
   })
 
   it("delivers injected bytes among those of a session", () => {
-    const { client, pair, send, toServer, world } = held()
+    const { client, pair, send, toServer, runtime } = held()
     send(client, note(1))
-    world.act(() => pair.toServer.inject("no JSON\n"))
-    world.act(() => pair.toServer.inject(Uint8Array.of(0xff, 0x0a)))
+    runtime.act(() => pair.toServer.inject("no JSON\n"))
+    runtime.act(() => pair.toServer.inject(Uint8Array.of(0xff, 0x0a)))
     send(client, note(2))
     assert.deepStrictEqual(toServer.frames, [note(1), "NotJson", "NotJson", note(2)])
   })
 
   it("carries one session", () => {
-    const { pair, world } = held()
-    assert.strictEqual(failureOf(world.start(Effect.scoped(pair.client.connect))), "InUse")
+    const { pair, runtime } = held()
+    assert.strictEqual(failureOf(runtime.start(Effect.scoped(pair.client.connect))), "InUse")
   })
 })

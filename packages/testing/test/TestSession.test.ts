@@ -144,19 +144,19 @@ describe("TestSession", () => {
     // With a stream for each request, that stream ends with the wire. With one stream, the session ends.
     for (const [form, end] of [["OneStream", "Closed"], ["StreamPerRequest", "OutcomeUnknown"]] as const) {
       it(`[TMO-03] ${form}: stalls, recovers and breaks in virtual time, and leaves nothing`, () => {
-        const world = VirtualRuntime.make({ seed: 1 })
+        const runtime = VirtualRuntime.make({ seed: 1 })
         const faults = { ...Faults.none, delay: 40, split: true } as const
-        const fiber = world.start(Effect.scoped(Effect.gen(function*() {
+        const fiber = runtime.start(Effect.scoped(Effect.gen(function*() {
           const wire = yield* SimulatedTransport.make({ seed: 1, faults, form })
           const { client, sent } = yield* TestSession.make({
             "tools/call": ({ name }) => Effect.as(Effect.sleep("10 seconds"), { content: [Content.text(name)] })
           }, { transports: wire })
-          const opened = world.now()
+          const opened = runtime.now()
 
           wire.toClient.stall()
           const late = yield* Effect.flip(client.callTool("one", {}, { timeout: "20 seconds" }))
           assert.deepStrictEqual(late.reason, { _tag: "Timeout", afterMillis: 20_000 })
-          assert.strictEqual(world.now() - opened, 20_000)
+          assert.strictEqual(runtime.now() - opened, 20_000)
           wire.toClient.recover()
           assert.deepStrictEqual(yield* client.callTool("two"), { content: [Content.text("two")] })
 
@@ -174,37 +174,37 @@ describe("TestSession", () => {
             "tools/call"
           ])
         })))
-        world.advance(3_600_000)
+        runtime.advance(3_600_000)
         const exit = fiber.pollUnsafe()
         assert.isTrue(exit !== undefined && Exit.isSuccess(exit), String(exit))
-        assert.strictEqual(world.living(), 0)
+        assert.strictEqual(runtime.living(), 0)
       })
     }
 
     it("the first request shows a server that the client is ready", () => {
-      const world = VirtualRuntime.make({ seed: 1 })
-      const fiber = world.start(Effect.scoped(Effect.gen(function*() {
+      const runtime = VirtualRuntime.make({ seed: 1 })
+      const fiber = runtime.start(Effect.scoped(Effect.gen(function*() {
         const wire = yield* SimulatedTransport.make({ seed: 1, faults: { ...Faults.none, delay: 40 } })
         const { client, server } = yield* TestSession.make({}, { transports: wire })
         const before = (yield* server.state)._tag
         yield* client.ping()
         return [before, (yield* server.state)._tag]
       })))
-      world.advance(60_000)
+      runtime.advance(60_000)
       assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(["Negotiated", "Operating"]))
     })
 
     it("ends, whatever is lost", () => {
       const outcomes = new Set<string>()
       for (let seed = 1; seed <= 50; seed++) {
-        const world = VirtualRuntime.make({ seed })
-        const fiber = world.start(Effect.scoped(Effect.gen(function*() {
+        const runtime = VirtualRuntime.make({ seed })
+        const fiber = runtime.start(Effect.scoped(Effect.gen(function*() {
           const wire = yield* SimulatedTransport.make({ seed, faults: { ...Faults.none, drop: true, delay: 40 } })
           const { client } = yield* TestSession.make({}, { transports: wire })
           yield* client.ping()
         })))
-        world.advance(3_600_000)
-        assert.strictEqual(world.living(), 0)
+        runtime.advance(3_600_000)
+        assert.strictEqual(runtime.living(), 0)
         outcomes.add(fiber.pollUnsafe()?._tag ?? "none")
       }
       assert.deepStrictEqual([...outcomes].toSorted(), ["Failure", "Success"])
@@ -230,14 +230,14 @@ describe("TestSession", () => {
 
   it.effect("leaves nothing, whatever is in flight", () =>
     Effect.gen(function*() {
-      const census = FiberCount.make()
-      yield* census.count(Effect.scoped(Effect.gen(function*() {
+      const fibers = FiberCount.make()
+      yield* fibers.count(Effect.scoped(Effect.gen(function*() {
         const { client } = yield* TestSession.make({ "tools/call": () => Effect.never })
         yield* Effect.forkChild(Effect.ignore(client.callTool("x")), { startImmediately: true })
         yield* Effect.yieldNow
       })))
-      assert.isAbove(census.started(), 0)
-      assert.strictEqual(census.living(), 0)
+      assert.isAbove(fibers.started(), 0)
+      assert.strictEqual(fibers.living(), 0)
     }))
 
   it.effect("the Layer provides both sessions, and each build creates its own", () =>

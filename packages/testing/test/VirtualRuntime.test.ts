@@ -6,44 +6,44 @@ import * as TestClock from "effect/testing/TestClock"
 
 describe("a virtual runtime", () => {
   it("advances only as far as requested, and runs due fibers in order", () => {
-    const world = VirtualRuntime.make({ seed: 1 })
+    const runtime = VirtualRuntime.make({ seed: 1 })
     const seen: Array<readonly [string, number]> = []
     const at = (name: string, millis: number) =>
-      Effect.andThen(Effect.sleep(millis), Effect.sync(() => seen.push([name, world.now()])))
+      Effect.andThen(Effect.sleep(millis), Effect.sync(() => seen.push([name, runtime.now()])))
     for (const [name, millis] of [["c", 30], ["a", 10], ["b", 20], ["b, later", 20]] as const) {
-      world.start(at(name, millis))
+      runtime.start(at(name, millis))
     }
-    world.advance(20)
+    runtime.advance(20)
     assert.deepStrictEqual(seen, [["a", 10], ["b", 20], ["b, later", 20]])
-    assert.strictEqual(world.living(), 1)
-    world.advance(1000)
+    assert.strictEqual(runtime.living(), 1)
+    runtime.advance(1000)
     assert.deepStrictEqual(seen.at(-1), ["c", 30])
-    assert.deepStrictEqual([world.now(), world.living()], [1020, 0])
+    assert.deepStrictEqual([runtime.now(), runtime.living()], [1020, 0])
   })
 
   it("a fiber can wake and sleep again within one advance", () => {
-    const world = VirtualRuntime.make({ seed: 1 })
+    const runtime = VirtualRuntime.make({ seed: 1 })
     const seen: Array<number> = []
-    world.start(
-      Effect.forever(Effect.andThen(Effect.sleep("1 hour"), Effect.sync(() => seen.push(world.now() / 3_600_000))))
+    runtime.start(
+      Effect.forever(Effect.andThen(Effect.sleep("1 hour"), Effect.sync(() => seen.push(runtime.now() / 3_600_000))))
     )
-    world.advance(5 * 3_600_000)
+    runtime.advance(5 * 3_600_000)
     assert.deepStrictEqual(seen, [1, 2, 3, 4, 5])
   })
 
   it("an interrupted fiber does not wake", () => {
-    const world = VirtualRuntime.make({ seed: 1 })
+    const runtime = VirtualRuntime.make({ seed: 1 })
     let woken = false
-    const fiber = world.start(Effect.andThen(Effect.sleep(10), Effect.sync(() => (woken = true))))
-    world.act(() => fiber.interruptUnsafe())
-    assert.strictEqual(world.living(), 0)
-    world.advance(100)
+    const fiber = runtime.start(Effect.andThen(Effect.sleep(10), Effect.sync(() => (woken = true))))
+    runtime.act(() => fiber.interruptUnsafe())
+    assert.strictEqual(runtime.living(), 0)
+    runtime.advance(100)
     assert.isFalse(woken)
   })
 
   it("provides a test clock to its programs", () => {
-    const world = VirtualRuntime.make({ seed: 1 })
-    const fiber = world.start(Effect.gen(function*() {
+    const runtime = VirtualRuntime.make({ seed: 1 })
+    const fiber = runtime.start(Effect.gen(function*() {
       const sleeper = yield* Effect.forkChild(Effect.as(Effect.sleep("1 minute"), "awake"), { startImmediately: true })
       yield* TestClock.adjust("1 minute")
       return [sleeper.pollUnsafe()?._tag, yield* Clock.currentTimeMillis]
@@ -53,16 +53,16 @@ describe("a virtual runtime", () => {
   })
 
   it("stops a program that runs on without time passing", () => {
-    const world = VirtualRuntime.make({ seed: 1 })
-    assert.throws(() => world.start(Effect.forever(Effect.yieldNow)), VirtualRuntime.NotSettled)
+    const runtime = VirtualRuntime.make({ seed: 1 })
+    assert.throws(() => runtime.start(Effect.forever(Effect.yieldNow)), VirtualRuntime.NotSettled)
   })
 
   /** Returns the order in which two fibers that yield to each other continue. */
   const order = (options: VirtualRuntime.Options): string => {
-    const world = VirtualRuntime.make(options)
+    const runtime = VirtualRuntime.make(options)
     const seen: Array<string> = []
     const step = (name: string) => Effect.andThen(Effect.yieldNow, Effect.sync(() => seen.push(name)))
-    world.start(Effect.forEach(["a", "b", "c", "d"], (name) => Effect.andThen(step(name), step(name)), {
+    runtime.start(Effect.forEach(["a", "b", "c", "d"], (name) => Effect.andThen(step(name), step(name)), {
       concurrency: "unbounded"
     }))
     return seen.join("")

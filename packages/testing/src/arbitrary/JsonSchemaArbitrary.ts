@@ -82,7 +82,7 @@ const annotations: ReadonlySet<string> = new Set([
 ])
 
 /** Keywords of the drafts that are not supported. Names outside of the drafts do not restrict which values fit. */
-const refused: ReadonlySet<string> = new Set([
+const unsupportedKeywords: ReadonlySet<string> = new Set([
   "$id",
   "$anchor",
   "$dynamicAnchor",
@@ -115,7 +115,9 @@ const unsupported = (path: Path, problem: string): UnsupportedKeyword =>
   new UnsupportedKeyword({ keyword: path.at(-1), path, problem })
 
 const isKeyword = (word: string): boolean =>
-  [withSchema, withNamedSchemas, withSchemas, withNone, annotations, refused].some((words) => words.has(word))
+  [withSchema, withNamedSchemas, withSchemas, withNone, annotations, unsupportedKeywords].some((words) =>
+    words.has(word)
+  )
 
 const isPrimitive = (value: unknown): boolean => typeof value !== "object" || value === null
 
@@ -125,7 +127,7 @@ const firstOf = (found: ReadonlyArray<UnsupportedKeyword | undefined>): Unsuppor
 
 /** Checks the value of a keyword. */
 const inKeyword = (keyword: string, value: unknown, path: Path): UnsupportedKeyword | undefined => {
-  if (refused.has(keyword)) return unsupported(path, "the keyword is not supported")
+  if (unsupportedKeywords.has(keyword)) return unsupported(path, "the keyword is not supported")
   if (withSchema.has(keyword)) return inSchema(value, path)
   if (withNamedSchemas.has(keyword) && isMembers(value)) {
     return firstOf(Object.entries(value).map(([name, schema]) => inSchema(schema, [...path, name])))

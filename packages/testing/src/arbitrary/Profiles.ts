@@ -27,7 +27,7 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
  *
- * // Elicitation came later.
+ * // A later revision added elicitation.
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(Profiles.clientCapabilities("2025-03-26"), ({ elicitation }) => elicitation === undefined),
  *   (result) => result._tag

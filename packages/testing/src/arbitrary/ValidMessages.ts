@@ -74,7 +74,7 @@ export const params: {
  * import * as Arbitrary from "effect/Arbitrary"
  * import * as Effect from "effect/Effect"
  *
- * // Structured content came with 2025-06-18.
+ * // Structured content exists since 2025-06-18.
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(
  *     ValidMessages.result("tools/call", "2025-03-26"),
@@ -223,7 +223,7 @@ export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonR
  * ```ts
  * import { ValidMessages } from "@effect-mcp/testing/arbitrary"
  *
- * export const asked = ValidMessages.requestNames("server", "2025-03-26")
+ * export const methods = ValidMessages.requestNames("server", "2025-03-26")
  * // => ["ping", "sampling/createMessage", "roots/list"]
  * ```
  *

@@ -146,7 +146,7 @@ const agree = (store: Store, model: EventModel, session: string, id: string) =>
       events: replay.events.map(({ data, id }) => ({ id, data })),
       ended: replay.ended
     }
-    assert.deepStrictEqual(found, model.behind(session, id), `after ${JSON.stringify(id)} of ${session}`)
+    assert.deepStrictEqual(found, model.replayAfter(session, id), `after ${JSON.stringify(id)} of ${session}`)
   })
 
 /** Presents every assigned id to every session. */

@@ -263,7 +263,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
   const compiled = (schema: JsonSchemaValidator.JsonSchema): JsonSchemaValidator.Check =>
     Result.getOrThrow(make().compile(schema))
 
-  const refused = (schema: JsonSchemaValidator.JsonSchema): UnsupportedSchema.UnsupportedSchemaReason =>
+  const rejectionOf = (schema: JsonSchemaValidator.JsonSchema): UnsupportedSchema.UnsupportedSchemaReason =>
     Result.getOrThrow(Result.flip(make().compile(schema))).reason
 
   describe(`laws of validators: ${name}`, () => {
@@ -279,19 +279,19 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
 
     it("[MSG-33] an unsupported dialect is named", () => {
       const dialect = "https://example.com/dialect"
-      const reason = refused({ $schema: dialect, type: "object" })
+      const reason = rejectionOf({ $schema: dialect, type: "object" })
       assert.strictEqual(reason._tag === "UnknownDialect" ? reason.dialect : reason._tag, dialect)
     })
 
     for (const [what, schema] of Object.entries(broken)) {
       it(`[MSG-33] a broken schema is rejected: ${what}`, () => {
-        assert.strictEqual(refused(schema)._tag, "Rejected")
+        assert.strictEqual(rejectionOf(schema)._tag, "Rejected")
       })
     }
 
     for (const $ref of ["https://example.com/schema", "other.json", "#/$defs/none", "file:///etc/hostname"]) {
       it(`[MSG-35] a reference to the outside is rejected: ${$ref}`, () => {
-        assert.strictEqual(refused({ properties: { a: { $ref } } })._tag, "UnresolvedReference")
+        assert.strictEqual(rejectionOf({ properties: { a: { $ref } } })._tag, "UnresolvedReference")
       })
     }
 
@@ -360,7 +360,7 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
     it("a schema that contains itself is rejected", () => {
       const schema: Record<string, unknown> = {}
       schema["not"] = schema
-      assert.strictEqual(refused(schema)._tag, "Rejected")
+      assert.strictEqual(rejectionOf(schema)._tag, "Rejected")
     })
 
     it.prop("it never throws", [level, level, Arbitrary.schema(words), values], ([

@@ -126,8 +126,8 @@ const laws: ReadonlyArray<Law> = [
           ? ["SendFailed"]
           : []
         // A request of a handler may exceed the limit of the other side.
-        const refused = what.startsWith("elicit") && crowded ? ["-32600"] : []
-        const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute, ...refused]
+        const rejected = what.startsWith("elicit") && crowded ? ["-32600"] : []
+        const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute, ...rejected]
         const how = kind === "ErrorResponse" ? `${code}` : kind
         if (!expected.includes(how)) {
           yield {
@@ -257,7 +257,7 @@ const laws: ReadonlyArray<Law> = [
         const { method, params } = event.message
         if (method !== "notifications/progress") continue
         const token = params?.["progressToken"]
-        const served = inbound.filter(({ id, place: came }) => id === token && came < place)
+        const served = inbound.filter(({ id, place: receivedAt }) => id === token && receivedAt < place)
         // Messages from before the cancellation may have had to wait.
         const late = (cancelled: number | undefined) => !stalled && (cancelled ?? place) < place
         if (!served.some(({ cancelled, replied }) => (replied ?? place) >= place && !late(cancelled))) {
@@ -278,12 +278,14 @@ const laws: ReadonlyArray<Law> = [
       const unwritable = new Set(
         entries.flatMap(({ event }) => event._tag === "Unwritable" ? [event.id] : [])
       )
-      for (const { cancelled, duplicate, id, method, place: came, replied } of inbound) {
+      for (const { cancelled, duplicate, id, method, place: receivedAt, replied } of inbound) {
         // After the end of its stream, a reply that could not be written cannot be replaced.
         if (conversation.form === "StreamPerRequest" && unwritable.has(id)) continue
-        if (came > place || replied !== undefined || cancelled !== undefined) continue
+        if (receivedAt > place || replied !== undefined || cancelled !== undefined) continue
         const running = handlers.some((handler) => handler.id === id && (handler.ended?.place ?? place) >= place)
-        if (!running || duplicate) yield { place: came, problem: `${method} (id ${JSON.stringify(id)}) has no reply` }
+        if (!running || duplicate) {
+          yield { place: receivedAt, problem: `${method} (id ${JSON.stringify(id)}) has no reply` }
+        }
       }
     }
   },
@@ -334,15 +336,15 @@ const laws: ReadonlyArray<Law> = [
       const unreadable = entries.filter(({ event }) =>
         event._tag === "SessionEvent" && (event.detail._tag === "BadFrame" || event.detail._tag === "Malformed")
       )
-      const complaints = entries.filter(({ event }) =>
+      const errorReplies = entries.filter(({ event }) =>
         event._tag === "Sent" && !("method" in event.message) && (event.message.id ?? null) === null
       )
-      for (const [index, { at, place }] of complaints.entries()) {
+      for (const [index, { at, place }] of errorReplies.entries()) {
         if (side === "client") yield { place, problem: "the client replied to an unreadable message" }
         if (unreadable.filter((bad) => bad.place < place).length <= index) {
           yield { place, problem: "an error reply without an unreadable message before it" }
         }
-        if (at - (complaints[index - 20]?.at ?? Number.NEGATIVE_INFINITY) < 1000) {
+        if (at - (errorReplies[index - 20]?.at ?? Number.NEGATIVE_INFINITY) < 1000) {
           yield { place, problem: "more than 20 error replies to unreadable messages within a second" }
         }
       }
@@ -382,11 +384,11 @@ const laws: ReadonlyArray<Law> = [
       )
       // Another event may end the session earlier.
       if (others.length > 1 || over) return
-      const came = entries.some(({ event }) =>
+      const wasReceived = entries.some(({ event }) =>
         event._tag === "Received" && JsonRpc.isRequest(event.message) &&
         event.message.id === lastId
       )
-      if (!came) yield { place: ended, problem: "the last line was not received" }
+      if (!wasReceived) yield { place: ended, problem: "the last line was not received" }
     }
   },
   {
@@ -431,10 +433,10 @@ const laws: ReadonlyArray<Law> = [
     *findings({ closing, entries, logs, opened, quiet, side }) {
       if (side !== "client") return
       for (const [index, { data, place }] of logs.handled.entries()) {
-        const came = logs.received[index]
+        const log = logs.received[index]
         if (opened === undefined || place < opened) yield { place, problem: "a log message is handled too early" }
-        if (came === undefined || JSON.stringify(came.data) !== JSON.stringify(data)) {
-          yield { place, problem: `${JSON.stringify(data)} is handled, and ${JSON.stringify(came?.data)} was received` }
+        if (log === undefined || JSON.stringify(log.data) !== JSON.stringify(data)) {
+          yield { place, problem: `${JSON.stringify(data)} is handled, and ${JSON.stringify(log?.data)} was received` }
           return
         }
       }
@@ -472,10 +474,10 @@ const laws: ReadonlyArray<Law> = [
             ? [JSON.stringify(event.message)]
             : []
         )
-      const came = messages(side, "Received")
+      const receivedMessages = messages(side, "Received")
       let at = 0
       for (const message of messages(side === "client" ? "server" : "client", "Sent")) {
-        const found = came.indexOf(message, at)
+        const found = receivedMessages.indexOf(message, at)
         // A message that cannot be written was never on the wire.
         if (found === -1) {
           yield { place: entries.at(-1)?.place ?? 0, problem: `not received: ${message}` }
@@ -598,10 +600,10 @@ const laws: ReadonlyArray<Law> = [
         const unanswered = inbound.filter((one) => one.place < place && one.id !== id && (one.taken ?? place) >= place)
         // A cancelled request counts while its handler continues, and so does one whose reply has not been handed over
         // yet.
-        const counted = unanswered.filter(({ cancelled, id, place: came }) =>
+        const counted = unanswered.filter(({ cancelled, id, place: receivedAt }) =>
           (cancelled ?? place) >= place ||
           handlers.some((handler) =>
-            handler.id === id && handler.place > came && handler.place < place &&
+            handler.id === id && handler.place > receivedAt && handler.place < place &&
             (handler.ended?.place ?? place) >= place
           )
         )

@@ -117,12 +117,12 @@ export const sequenceDiagram = ({ entries }: History, session: number): string =
     if (event._tag !== "Sent") return []
     const text = JSON.stringify(event.message)
     const other = side === "client" ? "server" : "client"
-    const came = ours.slice(index).find((entry) =>
+    const receipt = ours.slice(index).find((entry) =>
       entry.side === other && entry.event._tag === "Received" && !taken.has(entry) &&
       JSON.stringify(entry.event.message) === text
     )
-    if (came !== undefined) taken.add(came)
-    return [`  ${side}${came === undefined ? "-x" : "->>"}${other}: ${escaped(nameOf(event.message))}`]
+    if (receipt !== undefined) taken.add(receipt)
+    return [`  ${side}${receipt === undefined ? "-x" : "->>"}${other}: ${escaped(nameOf(event.message))}`]
   })
   return ["sequenceDiagram", ...lines].join("\n")
 }

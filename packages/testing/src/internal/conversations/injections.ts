@@ -25,7 +25,7 @@ const frameOf = (
     case "RepeatedResponse":
       return last.response ?? JsonRpc.success(unassignedId, {})
     case "StrayProgress":
-      return JsonRpc.notification("notifications/progress", { progressToken: "unassigned", progress: 1 })
+      return JsonRpc.notification("notifications/progress", { progressToken: "no-token", progress: 1 })
     case "Log":
       return JsonRpc.notification("notifications/message", { level: "info", data: number })
     case "StrayCancel":

@@ -10,7 +10,7 @@ const isOf = ({ session, stream }: EventStore.StreamKey) => (other: EventStore.S
 
 /** The expected content of an event store. */
 export class EventModel {
-  #held: ReadonlyArray<Appended> = []
+  #events: ReadonlyArray<Appended> = []
   #ended: ReadonlyArray<EventStore.StreamKey> = []
   /** Every assigned id, those of dropped sessions included. */
   readonly ids: Array<Pick<Appended, "session" | "id">> = []
@@ -20,15 +20,15 @@ export class EventModel {
     const twice = this.ids.some((other) => other.session === session && other.id === id)
     assert.ok(!twice, `the id ${JSON.stringify(id)} was given out twice`)
     this.ids.push({ session, id })
-    this.#held = [...this.#held, { session, stream, id, data }]
+    this.#events = [...this.#events, { session, stream, id, data }]
   }
 
   ended(key: EventStore.StreamKey): void {
-    if (this.#held.some(isOf(key))) this.#ended = [...this.#ended, key]
+    if (this.#events.some(isOf(key))) this.#ended = [...this.#ended, key]
   }
 
   dropped(session: string): void {
-    this.#held = this.#held.filter((event) => event.session !== session)
+    this.#events = this.#events.filter((event) => event.session !== session)
     this.#ended = this.#ended.filter((key) => key.session !== session)
   }
 
@@ -36,10 +36,10 @@ export class EventModel {
     return this.#ended.some(isOf(key))
   }
 
-  behind(session: string, after: string): EventStore.Replay | undefined {
-    const event = this.#held.find((event) => event.session === session && event.id === after)
+  replayAfter(session: string, after: string): EventStore.Replay | undefined {
+    const event = this.#events.find((event) => event.session === session && event.id === after)
     if (event === undefined) return undefined
-    const stream = this.#held.filter(isOf(event))
+    const stream = this.#events.filter(isOf(event))
     return {
       stream: event.stream,
       events: stream.slice(stream.indexOf(event) + 1).map(({ data, id }) => ({ id, data })),

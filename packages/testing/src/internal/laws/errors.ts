@@ -61,7 +61,7 @@ export const errors = <Served extends ClientEnd>(
         yield* peer.send(call(1, "echo", { value: 1 }))
         yield* peer.send({ jsonrpc: "2.0", id: 1.5, method: "ping" })
         yield* peer.send(JsonRpc.notification("no/such/notification"))
-        yield* peer.send(JsonRpc.success("never asked", {}))
+        yield* peer.send(JsonRpc.success("never sent", {}))
         yield* peer.send(call(2, "echo", { value: 2 }))
         const answers: Array<JsonRpc.Response> = []
         while (answers.length < 3) answers.push(yield* peer.response)

@@ -19,9 +19,9 @@ const beforeSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
       yield* peer.send(JsonRpc.request("early", "ping", undefined))
       assert.deepStrictEqual(yield* peer.response, { jsonrpc: "2.0", id: "early", result: {} })
       yield* peer.send(call(1, "echo"))
-      const refused = yield* peer.response
-      assert.strictEqual(refused.id, 1)
-      assert.strictEqual(errorCode(refused), -32600)
+      const rejected = yield* peer.response
+      assert.strictEqual(rejected.id, 1)
+      assert.strictEqual(errorCode(rejected), -32600)
       yield* peer.send(initialize)
       assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)
     })
@@ -52,8 +52,8 @@ const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
       const peer = yield* openRaw
       for (const early of [JsonRpc.request("early", "ping", undefined), call(1, "echo")]) {
         yield* peer.send(early)
-        const refused = yield* peer.response
-        assert.deepStrictEqual([refused.id, errorCode(refused)], [early.id, -32600])
+        const rejected = yield* peer.response
+        assert.deepStrictEqual([rejected.id, errorCode(rejected)], [early.id, -32600])
       }
       yield* peer.send(initialize)
       assert.strictEqual(JsonRpc.isFailure(yield* peer.response), false)

@@ -76,7 +76,7 @@ export const lossyConnections = <Served extends ClientEnd>(
           assert.ok(legal.has(ended), `${value} ended as ${ended}`)
           if (ended === "Success") assert.strictEqual(returned, value)
         }
-        assert.ok(outcomes.some(({ ended }) => ended === "Success"), "no call came back")
+        assert.ok(outcomes.some(({ ended }) => ended === "Success"), "no call succeeded")
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       })
     ),
@@ -120,9 +120,9 @@ export const lossyConnections = <Served extends ClientEnd>(
       "law 10: two sessions do not affect each other",
       Effect.gen(function*() {
         const [one, two] = [yield* opened, yield* opened]
-        const asked = Array.from({ length: 50 }, (_, index) => index)
+        const indexes = Array.from({ length: 50 }, (_, index) => index)
         const all = (session: ClientSession.ClientSessionShape, name: string) =>
-          Effect.forEach(asked, (index) => outcomeOf(session, "echo", { value: `${name} ${index}` }), {
+          Effect.forEach(indexes, (index) => outcomeOf(session, "echo", { value: `${name} ${index}` }), {
             concurrency: "unbounded"
           })
         const [ofOne, ofTwo] = yield* Effect.all([all(one, "one"), all(two, "two")], { concurrency: 2 })
@@ -130,7 +130,7 @@ export const lossyConnections = <Served extends ClientEnd>(
           outcomes.forEach(({ ended, returned }, index) =>
             ended === "Success" && assert.strictEqual(returned, `${name} ${index}`)
           )
-          assert.ok(outcomes.some(({ ended }) => ended === "Success"), `no call of ${name} came back`)
+          assert.ok(outcomes.some(({ ended }) => ended === "Success"), `no call of ${name} succeeded`)
         }
         yield* one.close
         assert.strictEqual((yield* two.state)._tag, "Operating")

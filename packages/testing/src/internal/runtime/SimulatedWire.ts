@@ -69,8 +69,8 @@ export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Cloc
 
   const put = (channel: Channel, bytes: Uint8Array | undefined, action?: () => void) => {
     const item: Item = { due: dueOn(channel), channel, bytes, action }
-    const behind = items.findLastIndex(({ due }) => due <= item.due)
-    items.splice(behind + 1, 0, item)
+    const previous = items.findLastIndex(({ due }) => due <= item.due)
+    items.splice(previous + 1, 0, item)
     Latch.openUnsafe(arrived)
   }
 
