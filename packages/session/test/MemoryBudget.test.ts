@@ -14,9 +14,9 @@ import {
   call,
   codeOf,
   info,
-  introduce,
   logMessage,
   names,
+  performHandshake,
   type ServerHandlers,
   type ServerOptions,
   settled,
@@ -150,7 +150,7 @@ describe("sessions that share a budget", () => {
   const withClient = (budget: MemoryBudget.MemoryBudget, handlers: ServerHandlers, server: ServerOptions = {}) =>
     Effect.tap(
       Effect.provideService(withRawClient({ handlers, server }), MemoryBudget.MemoryBudget, budget),
-      ({ raw }) => introduce(raw)
+      ({ raw }) => performHandshake(raw)
     )
 
   it.effect("law 12: the largest request makes room for a smaller one as Overloaded; a larger one is rejected", () =>
@@ -274,7 +274,7 @@ describe("sessions that share a budget", () => {
         yield* settled
         assert.isFalse(MemoryBudget.isScarce(budget))
         assert.strictEqual((yield* honest.session.state)._tag, "Operating")
-        honest.link.recover()
+        honest.link.resume()
         yield* settled
         assert.deepStrictEqual(names(yield* honest.raw.pending), ["a", "b", "c"].map((part) => `${part}${id}`))
         honest.link.stall()
@@ -295,7 +295,7 @@ describe("sessions that share a budget", () => {
       one.link.deliver(JsonRpc.request(2, "ping", undefined))
       assert.deepInclude(yield* one.session.closed, { _tag: "RepliesOverflow", limit: "MemoryBudget" })
       for (const { session } of [other, third]) assert.strictEqual((yield* session.state)._tag, "Operating")
-      for (const { link } of [other, third]) link.recover()
+      for (const { link } of [other, third]) link.resume()
       yield* settled
       assert.strictEqual(budget.usedBytes(), 0)
     }))
@@ -310,7 +310,7 @@ describe("sessions that share a budget", () => {
       const waiting = yield* start(session.log({ level: "info", data: "has none" }))
       yield* settled
       assert.isUndefined(waiting.pollUnsafe())
-      link.recover()
+      link.resume()
       yield* settled
       assert.isDefined(waiting.pollUnsafe())
       assert.strictEqual(budget.usedBytes(), 50_000)
@@ -338,7 +338,7 @@ describe("sessions that share a budget", () => {
         replies !== undefined && JsonRpc.messages(replies).map(codeOf),
         [ErrorCode.Overloaded, ErrorCode.Overloaded, ErrorCode.Overloaded, undefined]
       )
-      honest.link.recover()
+      honest.link.resume()
       yield* settled
       assert.strictEqual(budget.usedBytes(), 0)
     }))
@@ -374,7 +374,7 @@ describe("sessions that share a budget", () => {
         },
         server: { capabilities: { logging: {} } }
       }))
-      yield* introduce(served.raw)
+      yield* performHandshake(served.raw)
       yield* within(Effect.forkScoped(Stream.runForEach(served.session.messages, () => Effect.never)))
       yield* within(Effect.forkScoped(Stream.runForEach(served.session.events, () => Effect.never)))
       yield* settled

@@ -50,7 +50,7 @@ describe("a recording", () => {
       )
       yield* Effect.gen(function*() {
         yield* client(yield* Transport.Transport)
-        link.deliverBad({ _tag: "NotJson", text: "{" })
+        link.deliverUnreadable({ _tag: "NotJson", text: "{" })
       }).pipe(Effect.provideContext(context))
       assert.deepStrictEqual(lines.map((line) => JSON.parse(line)._tag), ["Sent", "Received", "Sent", "Unreadable"])
     }).pipe(Effect.scoped))

@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import { endOf, makeHost, openOperating, openSession } from "./support/hosts.ts"
-import { call, info, introduce, recorder, settled, start, text, tools, traced } from "./support/sessions.ts"
+import { call, info, performHandshake, recorder, settled, start, text, tools, traced } from "./support/sessions.ts"
 
 const ada = { id: "ada" }
 const grace = { id: "grace" }
@@ -224,7 +224,7 @@ describe("a host", () => {
         held: 0
       }
       assert.deepStrictEqual(yield* host.sessions, [row])
-      yield* introduce(raw, "2025-06-18")
+      yield* performHandshake(raw, "2025-06-18")
       yield* raw.send(call(1, "wait"))
       yield* settled
       yield* TestClock.adjust(1000)
@@ -269,7 +269,7 @@ describe("a host", () => {
       const transport: Transport.Transport["Service"] = { connect: Effect.tap(pair.server.connect, () => look) }
       yield* Effect.provideService(host.open(transport, { kind: "memory" }), Caller, "a request")
       const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* raw.response
       assert.deepStrictEqual(seen, [false, false])

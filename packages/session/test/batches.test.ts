@@ -13,7 +13,7 @@ import {
   codeOf,
   initialize,
   initialized,
-  introduce,
+  performHandshake,
   server,
   settled,
   start,
@@ -54,7 +54,7 @@ const serverWith = Effect.fnUntraced(function*(
     },
     pair: Effect.map(MemoryTransport.make(), (pair) => recordFrames(pair, frames))
   })
-  yield* introduce(parts.raw, options.revision ?? batched)
+  yield* performHandshake(parts.raw, options.revision ?? batched)
   frames.length = 0
   return { ...parts, frames }
 })
@@ -270,7 +270,7 @@ describe("a batch that a server receives", () => {
       const { frames, link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),
         server: { limits: { maxOutgoingReplies: 100 }, sessionless: { revision: batched } }
-      }).pipe(Effect.map((parts) => ({ ...parts, frames: parts.link.handed })))
+      }).pipe(Effect.map((parts) => ({ ...parts, frames: parts.link.sent })))
       yield* settled
       for (let count = 0; count < 10; count++) {
         link.deliver([call("a", "never"), ...upTo(90).map(ping)])
@@ -305,12 +305,12 @@ describe("a batch that a server receives", () => {
         link.deliver(ping(0))
         link.deliver(upTo(10_000).map((id) => id % 2 === 0 ? ping(id) : call(id, "wait")))
         yield* TestClock.adjust("1 second")
-        link.recover()
+        link.resume()
         yield* settled
       }
       assert.strictEqual((yield* session.state)._tag, "Sessionless")
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-      const codes = link.handed.slice(-10_000).map(codeOf)
+      const codes = link.sent.slice(-10_000).map(codeOf)
       // Each of the 5,000 calls gets a reply; those beyond 256 in flight are rejected.
       assert.deepStrictEqual([codes.length, codes.filter((code) => code === -32010).length], [10_000, 5000 - 256])
     }))
@@ -328,9 +328,9 @@ describe("a batch that a server receives", () => {
       link.deliver([call(3, "never"), large(4)], 1600)
       assert.strictEqual((yield* session.inFlight).served, 3)
       yield* settled
-      assert.deepStrictEqual(link.handed, [])
+      assert.deepStrictEqual(link.sent, [])
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 3 }))
-      assert.deepStrictEqual(link.handed.map((reply) => "id" in reply ? [reply.id, codeOf(reply)] : reply), [[
+      assert.deepStrictEqual(link.sent.map((reply) => "id" in reply ? [reply.id, codeOf(reply)] : reply), [[
         4,
         -32010
       ]])
@@ -397,7 +397,7 @@ describe("a batch that a server receives", () => {
       link.deliver([initialize(batched)])
       assert.strictEqual(codeOf(yield* raw.response), -32600)
       assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
-      yield* introduce(raw, batched)
+      yield* performHandshake(raw, batched)
       link.deliver([initialize("2025-06-18")])
       assert.strictEqual(codeOf(yield* raw.response), -32600)
       assert.strictEqual((yield* session.profile).revision, batched)
@@ -426,7 +426,7 @@ describe("a batch that a client receives", () => {
       const { raw, session } = yield* withRawServer(connected)
       const one = yield* start(session.ping())
       const two = yield* start(session.callTool("x"))
-      yield* raw.say([JsonRpc.success(2, text("x")), JsonRpc.success(1, {})])
+      yield* raw.send([JsonRpc.success(2, text("x")), JsonRpc.success(1, {})])
       yield* Fiber.join(one)
       assert.deepStrictEqual(yield* Fiber.join(two), text("x"))
     }))
@@ -438,7 +438,7 @@ describe("a batch that a client receives", () => {
       const calling = yield* start(session.callTool("x", {}, {
         onProgress: ({ progress }) => Effect.sync(() => steps.push(progress))
       }))
-      yield* raw.say([
+      yield* raw.send([
         JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
         JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 2 }),
         JsonRpc.success(1, text("x"))
@@ -450,24 +450,24 @@ describe("a batch that a client receives", () => {
   it.effect("[MSG-15] gets the replies to its pings in one frame", () =>
     Effect.gen(function*() {
       const { link, raw } = yield* withRawServer(connected)
-      const before = link.handed.length
-      yield* raw.say([ping(1), ping(2)])
+      const before = link.sent.length
+      yield* raw.send([ping(1), ping(2)])
       yield* settled
-      assert.deepStrictEqual(link.handed.slice(before), [JsonRpc.success(1, {}), JsonRpc.success(2, {})])
+      assert.deepStrictEqual(link.sent.slice(before), [JsonRpc.success(1, {}), JsonRpc.success(2, {})])
     }))
 
   it.effect("law 12: more than 100 messages are rejected, and none is handled", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer(connected)
       const calling = yield* start(session.ping())
-      yield* raw.say([...upTo(100).map((id) => JsonRpc.success(`unknown ${id}`, {})), JsonRpc.success(1, {})])
+      yield* raw.send([...upTo(100).map((id) => JsonRpc.success(`unknown ${id}`, {})), JsonRpc.success(1, {})])
       yield* settled
       assert.isUndefined(calling.pollUnsafe())
       assert.deepStrictEqual(record.of("Malformed"), [
         { _tag: "Malformed", problem: "the batch has 101 messages; the limit is 100" }
       ])
       assert.deepStrictEqual(record.of("UnmatchedResponse"), [])
-      yield* raw.say([JsonRpc.success(1, {})])
+      yield* raw.send([JsonRpc.success(1, {})])
       yield* Fiber.join(calling)
     }))
 
@@ -475,11 +475,11 @@ describe("a batch that a client receives", () => {
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const calling = yield* start(session.ping())
-      yield* raw.say([JsonRpc.success(1, {}), JsonRpc.success(1, {})])
+      yield* raw.send([JsonRpc.success(1, {}), JsonRpc.success(1, {})])
       yield* settled
       assert.isUndefined(calling.pollUnsafe())
       assert.strictEqual(record.of("Malformed").length, 1)
-      yield* raw.say(JsonRpc.success(1, {}))
+      yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(calling)
     }))
 
@@ -492,9 +492,9 @@ describe("a batch that a client receives", () => {
         const pinging = yield* start(session.ping())
         const calling = yield* start(Effect.flip(session.callTool("x")))
         const broken = yield* start(Effect.flip(session.callTool("x")))
-        yield* raw.say([JsonRpc.success(1, {})])
-        yield* raw.say([{ jsonrpc: "2.0", id: 2, error: { code: "-32602", message: "no" } }])
-        yield* raw.say([{ jsonrpc: "2.0", id: 3 }])
+        yield* raw.send([JsonRpc.success(1, {})])
+        yield* raw.send([{ jsonrpc: "2.0", id: 2, error: { code: "-32602", message: "no" } }])
+        yield* raw.send([{ jsonrpc: "2.0", id: 3 }])
         yield* Fiber.join(pinging)
         const { reason } = yield* Fiber.join(calling)
         assert.isTrue(reason._tag === "ErrorResponse" && reason.error.code === -32602)
@@ -508,7 +508,7 @@ describe("a batch that a client receives", () => {
       const { raw, record } = yield* withRawServer()
       const before = raw.received.length
       for (const message of [ping(1), JsonRpc.notification("notifications/tools/list_changed"), [ping(2)], {}, null]) {
-        yield* raw.say([message])
+        yield* raw.send([message])
       }
       yield* settled
       assert.strictEqual(raw.received.length, before)

@@ -10,8 +10,8 @@ import {
   call,
   codeOf,
   connected,
-  introduce,
   names,
+  performHandshake,
   reasonOf,
   settled,
   start,
@@ -36,7 +36,7 @@ describe("races with cancellations", () => {
         })
       })
       cancel = () => link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "x"))
       yield* settled
       assert.notInclude(seen, "finished")
@@ -48,7 +48,7 @@ describe("races with cancellations", () => {
   it.effect("[CAN-05] [CAN-07] a cancellation after the reply is ignored", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "x"))
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* settled
@@ -61,7 +61,7 @@ describe("races with cancellations", () => {
       const { raw, record, session } = yield* withRawClient({
         handlers: tools({ x: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: "not needed" }))
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
@@ -82,7 +82,7 @@ describe("races with cancellations", () => {
           x: Effect.succeed(text("new"))
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* raw.send(call(1, "x"))
@@ -95,7 +95,7 @@ describe("races with cancellations", () => {
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.never)
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: effect }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "wait"))
       yield* raw.send(call(1, "wait"))
       assert.strictEqual(codeOf(yield* raw.response), -32600)
@@ -112,7 +112,7 @@ describe("races with cancellations", () => {
   it.effect("[PING-01] law 5: a ping with an id in flight, or with invalid params, is rejected", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "wait"))
       yield* raw.send(JsonRpc.request(1, "ping", undefined))
       assert.strictEqual(codeOf(yield* raw.response), -32600)
@@ -128,7 +128,7 @@ describe("races with cancellations", () => {
       const { effect, seen } = traced(Effect.never)
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ wait: effect }) })
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 0 }))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "wait"))
       for (
         const params of [undefined, {}, { requestId: null }, { requestId: [1] }, { requestId: 1.5 }, { requestId: 0 }]
@@ -163,7 +163,7 @@ describe("races with cancellations", () => {
       const { raw, session } = yield* withRawServer()
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
       yield* settled
-      yield* raw.say(
+      yield* raw.send(
         JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
         JsonRpc.success(1, text("x"))
       )
@@ -181,7 +181,7 @@ describe("races with cancellations", () => {
       yield* Fiber.interrupt(calling)
       yield* Fiber.interrupt(calling)
       yield* settled
-      assert.deepStrictEqual(names(links.client.handed).slice(2), ["tools/call", "notifications/cancelled"])
+      assert.deepStrictEqual(names(links.client.sent).slice(2), ["tools/call", "notifications/cancelled"])
       assert.deepStrictEqual(records.server.of("Cancelled").map(({ id, reason }) => [id, reason]), [[
         1,
         "the caller no longer waits"
@@ -194,10 +194,10 @@ describe("races with cancellations", () => {
 
   it.effect("law 9: a consumer of progress that dies fails only its call, which is cancelled", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.die("broken") }))
       yield* settled
-      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
       const exit = yield* Fiber.await(calling)
       assert.isTrue(Exit.hasDies(exit))
       yield* settled
@@ -208,7 +208,7 @@ describe("races with cancellations", () => {
 
   it.effect("law 9: a consumer of progress that throws fails only its call", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
       const calling = yield* start(
         session.callTool("x", {}, {
           onProgress: () => {
@@ -217,17 +217,17 @@ describe("races with cancellations", () => {
         })
       )
       yield* settled
-      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
       assert.isTrue(Exit.hasDies(yield* Fiber.await(calling)))
       yield* session.ping()
     }))
 
   it.effect("law 1: the end of the session ends a call whose consumer of progress never returns", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
       yield* settled
-      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
       yield* session.ping()
       yield* session.close
       yield* settled

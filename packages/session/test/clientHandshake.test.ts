@@ -43,7 +43,7 @@ describe("a client's handshake", () => {
         const { raw, session } = yield* withRawServer({
           pair,
           client: { capabilities: { roots: { listChanged: true } } },
-          script: RawServer.pongs
+          script: RawServer.answersPings
         })
         yield* session.ping()
         assert.deepStrictEqual(raw.received, [
@@ -232,9 +232,9 @@ describe("a client's handshake", () => {
       )
       yield* TestClock.adjust(1000)
       assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Timeout")
-      link.recover()
+      link.resume()
       yield* settled
-      assert.deepStrictEqual(names(link.handed), ["initialize"])
+      assert.deepStrictEqual(names(link.sent), ["initialize"])
       assert.deepStrictEqual(raw.received, [])
     }))
 
@@ -274,7 +274,7 @@ describe("a client's handshake", () => {
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const link = Link.over(pair.client)
-      link.failSends(Link.writeFailed)
+      link.failSending(Link.writeFailed)
       const error = yield* Effect.scoped(Effect.flip(client(link.transport)))
       assert.strictEqual(error.reason._tag, "Closed")
       assert.strictEqual(error.reason._tag === "Closed" && error.reason.reason._tag, "TransportFailed")
@@ -285,7 +285,7 @@ describe("a client's handshake", () => {
   it.effect("fails as ConnectFailed if the transport is in use", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
       const session = yield* client(pair.client)
       const error = yield* Effect.flip(client(pair.client))
       assert.strictEqual(error.reason._tag, "ConnectFailed")
@@ -374,7 +374,7 @@ describe("a client's handshake", () => {
         handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
       }))
       yield* raw.receive
-      yield* raw.say(
+      yield* raw.send(
         JsonRpc.request("early", "ping", undefined),
         logMessage("hello"),
         JsonRpc.request("too early", "sampling/createMessage", {}),
@@ -392,7 +392,7 @@ describe("a client's handshake", () => {
         "sampling/createMessage"
       ]])
       assert.deepStrictEqual(logged, [])
-      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
+      yield* raw.send(JsonRpc.success(0, RawServer.initializeResult()))
       const session = yield* Fiber.join(made)
       assert.strictEqual((yield* session.state)._tag, "Operating")
       assert.deepStrictEqual(names(raw.received), ["initialize", "early", "too early", "notifications/initialized"])
@@ -410,13 +410,13 @@ describe("a client's handshake", () => {
         }
       }))
       yield* raw.receive
-      yield* raw.say(
+      yield* raw.send(
         logMessage("first"),
         JsonRpc.notification("notifications/message", { level: "loud" }),
         logMessage("second")
       )
       assert.deepStrictEqual(logged, [])
-      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()), logMessage("third"))
+      yield* raw.send(JsonRpc.success(0, RawServer.initializeResult()), logMessage("third"))
       yield* Fiber.join(made)
       yield* settled
       assert.deepStrictEqual(logged, ["first", "second", "third"])
@@ -433,13 +433,13 @@ describe("a client's handshake", () => {
         handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
       }))
       yield* raw.receive
-      for (let n = 1; n <= 258; n++) yield* raw.say(logMessage(n))
+      for (let n = 1; n <= 258; n++) yield* raw.send(logMessage(n))
       yield* settled
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ problem }) => problem), [
         "more than 256 log messages, or 1048576 bytes, before the response to initialize; the oldest was dropped",
         "more than 256 log messages, or 1048576 bytes, before the response to initialize; the oldest was dropped"
       ])
-      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
+      yield* raw.send(JsonRpc.success(0, RawServer.initializeResult()))
       yield* Fiber.join(made)
       yield* settled
       assert.deepStrictEqual([logged.length, logged[0], logged.at(-1)], [256, 3, 258])
@@ -463,10 +463,10 @@ describe("a client's handshake", () => {
       }))
       yield* raw.receive
       const long = (digit: string) => digit.repeat(200_000)
-      yield* raw.say(logMessage(long("1")), logMessage(long("2")), logMessage(long("3")))
+      yield* raw.send(logMessage(long("1")), logMessage(long("2")), logMessage(long("3")))
       yield* settled
       assert.strictEqual(record.of("NotificationIgnored").length, 1)
-      yield* raw.say(JsonRpc.success(0, RawServer.initializeResult()))
+      yield* raw.send(JsonRpc.success(0, RawServer.initializeResult()))
       yield* Fiber.join(made)
       yield* settled
       assert.deepStrictEqual(logged.map((data) => String(data)[0]), ["2", "3"])
@@ -483,7 +483,7 @@ describe("a client's handshake", () => {
         handlers: { "notifications/message": ({ data }) => Effect.sync(() => logged.push(data)) }
       })))
       yield* raw.receive
-      yield* raw.say(logMessage("hello"), JsonRpc.failure(0, McpError.invalidRequest("no")))
+      yield* raw.send(logMessage("hello"), JsonRpc.failure(0, McpError.invalidRequest("no")))
       assert.strictEqual((yield* Fiber.join(made)).reason._tag, "Rejected")
       assert.deepStrictEqual(record.of("NotificationIgnored"), [{
         _tag: "NotificationIgnored",
@@ -519,7 +519,7 @@ describe("a client's handshake", () => {
   it.effect("[INIT-08] a second response to initialize changes nothing, and no second initialized is sent", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
-      yield* raw.say(
+      yield* raw.send(
         JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2024-11-05", capabilities: {} })),
         JsonRpc.failure(0, McpError.invalidRequest("second"))
       )
@@ -532,7 +532,7 @@ describe("a client's handshake", () => {
   it.effect("a server's request that only clients may send is answered with -32601", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawServer()
-      yield* raw.say(initialize())
+      yield* raw.send(initialize())
       yield* settled
       assert.deepStrictEqual(raw.received.map(codeOf).slice(2), [ErrorCode.MethodNotFound])
     }))

@@ -17,9 +17,9 @@ import {
   forms,
   initialize,
   initialized,
-  introduce,
   logMessage,
   names,
+  performHandshake,
   reasonOf,
   settled,
   start,
@@ -73,14 +73,14 @@ describe("a session that this side closes", () => {
       const { client, links, server } = yield* connected({ handlers: tools({}) })
       yield* client.close
       yield* server.closed
-      const handed = [links.client.handed.length, links.server.handed.length]
+      const handed = [links.client.sent.length, links.server.sent.length]
       for (const effect of [client.ping(), client.callTool("x"), client.listTools({}, { timeout: 0 })]) {
         assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(requested))
       }
       for (const effect of [server.ping(), server.log({ level: "info", data: 1 })]) {
         assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(peerEnded))
       }
-      assert.deepStrictEqual([links.client.handed.length, links.server.handed.length], handed)
+      assert.deepStrictEqual([links.client.sent.length, links.server.sent.length], handed)
       assert.strictEqual(client.profile.info.name, "test")
       assert.strictEqual((yield* server.profile).info?.name, "test")
     }))
@@ -120,7 +120,7 @@ describe("a session that this side closes", () => {
         handlers: tools({ slow: slow.effect, cancelled: cancelled.effect }),
         server: { limits: { gracefulCloseTimeout: 5000 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
       yield* raw.send(call(2, "cancelled"))
       yield* start(session.close)
@@ -201,7 +201,7 @@ describe("a session that this side closes", () => {
         },
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       }))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
       yield* raw.send(call(2, "slow"))
       yield* raw.send(JsonRpc.request(3, "tools/list", undefined))
@@ -228,7 +228,7 @@ describe("a session that this side closes", () => {
         handlers: tools({ slow: Effect.uninterruptible(Effect.never) }),
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
       link.stall()
       yield* start(session.ping())
@@ -244,7 +244,7 @@ describe("a session that this side closes", () => {
         handlers: tools({ x: Effect.succeed(text("x")) }),
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       for (const id of [1, 2]) yield* raw.send(call(id, "x"))
       const close = yield* start(session.close)
@@ -275,7 +275,7 @@ describe("a session that this side closes", () => {
         server: { limits: { gracefulCloseTimeout: 5000 } }
       })
       session = made.session
-      yield* introduce(made.raw)
+      yield* performHandshake(made.raw)
       yield* made.raw.send(call(1, "other"))
       yield* made.raw.send(call(2, "quit"))
       assert.strictEqual((yield* made.raw.response).id, 2)
@@ -297,7 +297,7 @@ describe("a session that this side closes", () => {
         server: { limits: { gracefulCloseTimeout: 5000 } }
       })
       session = made.session
-      yield* introduce(made.raw)
+      yield* performHandshake(made.raw)
       yield* made.raw.send(call(1, "quit"))
       yield* TestClock.adjust(6000)
       assert.deepStrictEqual(yield* session.closed, requested)
@@ -322,7 +322,7 @@ describe("a session that this side closes", () => {
           Effect.exit(session.callTool("x", {}, { onProgress: () => actor === "progress" ? close : Effect.void }))
         )
         yield* settled
-        yield* made.raw.say(
+        yield* made.raw.send(
           JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
           logMessage("x"),
           JsonRpc.success(99, {})
@@ -343,7 +343,7 @@ describe("a session that this side closes", () => {
       for (const fiber of [handed, waiting]) assert.deepStrictEqual(yield* reasonOf(fiber), closedFor(requested))
       yield* settled
       assert.isUndefined(close.pollUnsafe(), "a request that was handed over can still be sent")
-      link.recover()
+      link.resume()
       yield* settled
       assert.deepStrictEqual(yield* Fiber.join(close), requested)
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
@@ -363,7 +363,7 @@ describe("a session that this side closes", () => {
       yield* TestClock.adjust(5000)
       yield* settled
       assert.deepStrictEqual(close.pollUnsafe(), Exit.succeed(requested))
-      link.recover()
+      link.resume()
       yield* settled
       assert.deepStrictEqual(names(raw.received).slice(2), [])
       assert.isTrue(raw.ended())
@@ -374,7 +374,7 @@ describe("a session that this side closes", () => {
       const { link, raw, session } = yield* withRawClient({
         server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 1, gracefulCloseTimeout: 0 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       const log = (data: string) => session.log({ level: "info", data })
       yield* log("in the transport")
@@ -391,7 +391,7 @@ describe("a session that this side closes", () => {
       const { link, raw, session } = yield* withRawClient({
         server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 0, gracefulCloseTimeout: 0 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       const waiting = yield* start(session.log({ level: "info", data: "x" }))
       yield* settled
@@ -409,7 +409,7 @@ describe("the first close reason stays", () => {
     ["the peer's end", (link) => link.endReading(), "PeerEnded"],
     ["a failed read", (link) => link.breakReading(Link.readFailed), "TransportFailed"],
     ["a failed write", (link) => {
-      link.failSends(Link.writeFailed)
+      link.failSending(Link.writeFailed)
       link.deliver(JsonRpc.request("p", "ping", undefined))
     }, "TransportFailed"]
   ]

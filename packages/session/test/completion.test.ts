@@ -54,7 +54,7 @@ describe("completion", () => {
         result: RawServer.initializeResult({ capabilities: { completions: {} } })
       })
       const asking = yield* Effect.forkChild(Effect.flip(session.complete(travel("city"))), { startImmediately: true })
-      yield* raw.say(JsonRpc.success(1, { completion: { values: cities.slice(0, 101) } }))
+      yield* raw.send(JsonRpc.success(1, { completion: { values: cities.slice(0, 101) } }))
       assert.strictEqual((yield* Fiber.join(asking)).reason._tag, "InvalidResult")
     }))
 

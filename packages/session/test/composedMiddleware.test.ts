@@ -2,8 +2,8 @@ import { Revision } from "@effect-mcp/protocol"
 import { Middleware } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { recording } from "./support/recordingMiddleware.ts"
 import { call, connected, settled, text, tools, withRawClient } from "./support/sessions.ts"
-import { told } from "./support/tellingMiddleware.ts"
 
 describe("several pieces of middleware", () => {
   /** Marks what it hands on. */
@@ -28,7 +28,7 @@ describe("several pieces of middleware", () => {
   it.effect("a piece for one way leaves the other way to the others, wherever it stands", () =>
     Effect.gen(function*() {
       const said: Array<string> = []
-      const { inbound, outbound } = told("it", said)
+      const { inbound, outbound } = recording("it", said)
       const pieces = [{ inbound }, { outbound }]
       for (const middleware of [pieces, pieces.toReversed()]) {
         const { client, server } = yield* connected({
@@ -65,7 +65,7 @@ describe("several pieces of middleware", () => {
         },
         server: {
           sessionless: { revision: Revision.latest },
-          middleware: Middleware.all({ inbound: (request, next) => next(request) }, told("it", []))
+          middleware: Middleware.all({ inbound: (request, next) => next(request) }, recording("it", []))
         }
       })
       yield* settled

@@ -7,8 +7,8 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import {
   forms,
-  introduce,
   names,
+  performHandshake,
   reasonOf,
   settled,
   start,
@@ -93,7 +93,7 @@ describe("deadlines", () => {
       const two = yield* start(session.callTool("x"))
       yield* TestClock.adjust("1000 days")
       assert.deepStrictEqual([one.pollUnsafe(), two.pollUnsafe()], [undefined, undefined])
-      yield* raw.say(JsonRpc.success(1, text("1")), JsonRpc.success(2, text("2")))
+      yield* raw.send(JsonRpc.success(1, text("1")), JsonRpc.success(2, text("2")))
       assert.deepStrictEqual([yield* Fiber.join(one), yield* Fiber.join(two)], [text("1"), text("2")])
     }))
 
@@ -133,7 +133,7 @@ describe("deadlines", () => {
   it.effect("[TMO-02] a server's requests have deadlines, too", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { limits: { requestTimeout: 100 } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const ping = yield* start(session.ping())
       yield* TestClock.adjust(100)
       assert.deepStrictEqual(yield* reasonOf(ping), timeout(100))
@@ -248,7 +248,7 @@ describe("deadlines", () => {
       const early = yield* start(session.callTool("x", {}, { timeout: 100 }))
       const late = yield* start(session.callTool("x", {}, { timeout: 300 }))
       yield* settled
-      yield* raw.say(JsonRpc.success(1, text("in time")))
+      yield* raw.send(JsonRpc.success(1, text("in time")))
       yield* Fiber.join(early)
       yield* TestClock.adjust(299)
       assert.isUndefined(late.pollUnsafe())
@@ -267,7 +267,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* reasonOf(waiting), timeout(1000))
       yield* TestClock.adjust(1000)
       assert.deepStrictEqual(yield* reasonOf(stuck), timeout(2000))
-      link.recover()
+      link.resume()
       yield* settled
       const said = raw.received.slice(2).map((message) => "params" in message ? message.params : undefined)
       assert.deepStrictEqual(said, [
@@ -285,7 +285,7 @@ describe("deadlines", () => {
       yield* start(session.ping())
       const waiting = yield* start(session.callTool("waiting"))
       yield* Fiber.interrupt(waiting)
-      link.recover()
+      link.resume()
       yield* settled
       assert.deepStrictEqual(record.of("CancelSent"), [])
       assert.deepStrictEqual(names(raw.received).slice(2), ["ping"])
@@ -301,7 +301,7 @@ describe("deadlines", () => {
       const { raw, session } = yield* withRawServer()
       const call = yield* start(slowly(session, () => Effect.void))
       yield* TestClock.adjust(900)
-      yield* raw.say(step(1))
+      yield* raw.send(step(1))
       yield* TestClock.adjust(99)
       assert.isUndefined(call.pollUnsafe())
       yield* TestClock.adjust(1)
@@ -313,7 +313,7 @@ describe("deadlines", () => {
       const { raw, session } = yield* withRawServer()
       const call = yield* start(slowly(session, () => Effect.never))
       yield* settled
-      yield* raw.say(step(1))
+      yield* raw.send(step(1))
       yield* TestClock.adjust(1000)
       yield* settled
       assert.deepStrictEqual(cancelled(raw.received).map((params) => params?.["requestId"]), [1])
@@ -326,7 +326,7 @@ describe("deadlines", () => {
       const { raw, session } = yield* withRawServer()
       const call = yield* start(slowly(session, () => Effect.sleep(3000)))
       yield* settled
-      yield* raw.say(step(1), step(2), JsonRpc.success(1, text("in time")))
+      yield* raw.send(step(1), step(2), JsonRpc.success(1, text("in time")))
       yield* TestClock.adjust(6000)
       assert.deepStrictEqual(yield* Fiber.join(call), text("in time"))
       assert.deepStrictEqual(cancelled(raw.received), [])

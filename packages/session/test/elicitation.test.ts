@@ -68,7 +68,7 @@ describe("by which means a client can be asked", () => {
     it.effect(`[ELI-02] [ELI-03] a server asks one that declares ${what} by no other`, () =>
       Effect.gen(function*() {
         const { links, server } = yield* connected(client(accept, declared))
-        const before = links.server.handed.length
+        const before = links.server.sent.length
         const outcomes = [
           yield* Effect.result(server.elicitForm("Who?", form)),
           yield* Effect.result(server.elicitUrl("Sign in", page))
@@ -81,7 +81,7 @@ describe("by which means a client can be asked", () => {
           ),
           [byForm ? "Success" : "elicitation.form", byPage ? "Success" : "elicitation.url"]
         )
-        assert.strictEqual(links.server.handed.length - before, Number(byForm) + Number(byPage))
+        assert.strictEqual(links.server.sent.length - before, Number(byForm) + Number(byPage))
       }))
 
     it.effect(`[ELI-04] [ELI-05] nor does a client that declares ${what} answer otherwise`, () =>
@@ -93,7 +93,7 @@ describe("by which means a client can be asked", () => {
         }, declared))
         const said = raw.received.length
         const question = (id: string, params: object) => JsonRpc.request(id, "elicitation/create", { ...params })
-        yield* raw.say(
+        yield* raw.send(
           question("no mode", { message: "Who?", requestedSchema: form }),
           question("form", { mode: "form", message: "Who?", requestedSchema: form }),
           question("url", { mode: "url", message: "Sign in", ...page })
@@ -232,13 +232,13 @@ describe("pages to visit", () => {
     it.effect(`[ELI-10] ${JSON.stringify(url)} is no address, and nobody is sent there`, () =>
       Effect.gen(function*() {
         const { links, server } = yield* connected(byPage)
-        const before = links.server.handed.length
+        const before = links.server.sent.length
         const { reason } = yield* Effect.flip(server.elicitUrl("Sign in", { ...page, url }))
         assert.strictEqual(reason._tag, "InvalidParams")
-        assert.strictEqual(links.server.handed.length, before)
+        assert.strictEqual(links.server.sent.length, before)
         // Nor would the client take it from a server that sends it all the same.
         const { raw } = yield* withRawServer(byPage)
-        yield* raw.say(JsonRpc.request("x", "elicitation/create", { mode: "url", message: "Sign in", ...page, url }))
+        yield* raw.send(JsonRpc.request("x", "elicitation/create", { mode: "url", message: "Sign in", ...page, url }))
         yield* settled
         assert.deepStrictEqual(raw.received.slice(-1).map(codeOf), [ErrorCode.InvalidParams])
       }))
@@ -302,9 +302,9 @@ describe("pages to visit", () => {
       const { raw, record, session } = yield* withRawServer(byPage)
       const said = raw.received.length
       const complete = (params: JsonRpc.Params) => JsonRpc.notification("notifications/elicitation/complete", params)
-      yield* raw.say(JsonRpc.request("r", "elicitation/create", { mode: "url", message: "Sign in", ...page }))
+      yield* raw.send(JsonRpc.request("r", "elicitation/create", { mode: "url", message: "Sign in", ...page }))
       yield* settled
-      yield* raw.say(
+      yield* raw.send(
         complete({ elicitationId: "unknown" }),
         complete({ elicitationId: "1" }),
         complete({ elicitationId: "1" }),

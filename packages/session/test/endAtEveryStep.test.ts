@@ -22,7 +22,7 @@ import * as Metric from "effect/Metric"
 import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./support/Link.ts"
-import { call, forms, info, movingOn, start, text, withRawClient } from "./support/sessions.ts"
+import { advancingClockOnError, call, forms, info, start, text, withRawClient } from "./support/sessions.ts"
 
 /** The number of steps after which the last run ends; a call takes about 40. */
 const lastStep = 50
@@ -116,10 +116,10 @@ for (const { form, pair } of forms) {
               yield* steps(100)
               assert.isDefined(ending.pollUnsafe(), `step ${step}`)
               const exit = yield* Fiber.await(calling)
-              const sent = links.client.handed.flatMap((message) => "method" in message ? [message.method] : [])
+              const sent = links.client.sent.flatMap((message) => "method" in message ? [message.method] : [])
               const calls = sent.filter((name) => name === "tools/call").length
               const cancellations = sent.filter((name) => name === "notifications/cancelled").length
-              const replies = links.server.handed.filter((message) => !("method" in message) && message.id === 1).length
+              const replies = links.server.sent.filter((message) => !("method" in message) && message.id === 1).length
               assert.isAtMost(calls, 1, `step ${step}`)
               assert.isAtMost(cancellations, calls, `step ${step}`)
               assert.isAtMost(replies, calls, `step ${step}`)
@@ -134,7 +134,7 @@ for (const { form, pair } of forms) {
               )
             })
             yield* Effect.gen(function*() {
-              yield* census.count(Effect.scoped(movingOn(program)))
+              yield* census.count(Effect.scoped(advancingClockOnError(program)))
               yield* steps(30)
               assert.deepStrictEqual(yield* activeRequests, nothing, `step ${step}`)
             }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
@@ -161,14 +161,14 @@ for (const { form, pair } of forms) {
               yield* steps(step)
               link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
               yield* steps(300)
-              const replies = link.handed.flatMap((message) => "method" in message ? [] : [message.id])
+              const replies = link.sent.flatMap((message) => "method" in message ? [] : [message.id])
               const cancelled = record.of("Cancelled").length
               assert.strictEqual(cancelled + record.of("CancelIgnored").length, 1, `step ${step}`)
               assert.sameMembers(replies, [...(cancelled === 1 ? [] : [1]), ...(together ? [2] : [])], `step ${step}`)
               assert.deepStrictEqual(record.of("HandlerFailed"), [])
               assert.deepStrictEqual(yield* session.inFlight, nothing, `step ${step}`)
             }))
-            yield* census.count(Effect.scoped(movingOn(program)))
+            yield* census.count(Effect.scoped(advancingClockOnError(program)))
             yield* steps(30)
             assert.strictEqual(census.living(), 0, `step ${step}`)
           }

@@ -4,14 +4,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { leak } from "./support/leakedContext.ts"
-import { call, connected, info, introduce, start, text, tools, withRawClient } from "./support/sessions.ts"
+import { call, connected, info, performHandshake, start, text, tools, withRawClient } from "./support/sessions.ts"
 
 describe("what a handler knows", () => {
   it.effect("its request's id, method and metadata, and who asks", () =>
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw } = yield* withRawClient({ handlers: tools({ leak: effect }) })
-      yield* introduce(raw, "2025-06-18")
+      yield* performHandshake(raw, "2025-06-18")
       yield* raw.send(call("seven", "leak", { _meta: { progressToken: 0, "example.org/x": [1] } }))
       const context = yield* leaked
       assert.deepStrictEqual([context.id, context.method, context.meta, context.profile], [
@@ -26,7 +26,7 @@ describe("what a handler knows", () => {
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw } = yield* withRawClient({ handlers: tools({ leak: effect }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "leak"))
       assert.isUndefined((yield* leaked).meta)
     }))

@@ -17,8 +17,8 @@ import {
   codeOf,
   forms,
   info,
-  introduce,
   names,
+  performHandshake,
   settled,
   start,
   text,
@@ -83,7 +83,7 @@ describe("a reply behind progress", () => {
       Effect.gen(function*() {
         const { pair: watching, turns } = yield* watched(pair)
         const { raw } = yield* withRawClient({ pair: watching, handlers: progressed })
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         for (const name of ["x", "fails"]) {
           turns.length = 0
           yield* raw.send(call(name, name, token))
@@ -97,7 +97,7 @@ describe("a reply behind progress", () => {
     Effect.gen(function*() {
       const { pair, turns } = yield* watched(MemoryTransport.make())
       const { link, raw } = yield* withRawClient({ pair, handlers: progressed })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       turns.length = 0
       link.deliver(call(1, "x"))
       link.deliver(call(2, "quiet", token))
@@ -107,7 +107,7 @@ describe("a reply behind progress", () => {
   it.effect("[CAN-07] law 5: is claimed at once: neither a cancellation nor another request with its id changes it", () =>
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawClient({ handlers: progressed })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "x", token))
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       link.deliver(call(1, "quiet"))
@@ -126,7 +126,7 @@ describe("a reply behind progress", () => {
           handlers: progressed,
           server: { limits: { gracefulCloseTimeout } }
         })
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         link.deliver(call(1, "x", token))
         const closing = yield* start(session.close)
         yield* TestClock.adjust("10 seconds")
@@ -201,7 +201,7 @@ describe("progress", () => {
         }),
         server: { limits: { progressInterval: "100 millis" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "vague", { _meta: { progressToken: "t" } }))
       yield* settled
       assert.deepStrictEqual(progressOf(yield* raw.pending), [{
@@ -224,7 +224,7 @@ describe("progress", () => {
         }),
         server: { limits: { progressInterval: "100 millis" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "far", { _meta: { progressToken: "t" } }))
       yield* settled
       assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progress"]), [1, 7])
@@ -248,7 +248,7 @@ describe("progress", () => {
         }),
         server: { limits: { progressInterval: "100 millis" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "busy", { _meta: { progressToken: "t" } }))
       yield* raw.send(call(2, "other", { _meta: { progressToken: "u" } }))
       yield* TestClock.adjust("160 millis")
@@ -274,7 +274,7 @@ describe("progress", () => {
     it.effect(`[PRG-04] is sent with the token, on the request's own stream, and before the result (${form})`, () =>
       Effect.gen(function*() {
         const { raw } = yield* withRawClient({ pair, handlers: tools({ x: steps(1, 2) }) })
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         yield* raw.send(call(1, "x", { _meta: { progressToken: "token" } }))
         yield* settled
         assert.deepStrictEqual(yield* raw.pending, [
@@ -298,7 +298,7 @@ describe("progress", () => {
   it.effect("[PRG-01] a token may be 0 or empty", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ x: steps(1) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x", { _meta: { progressToken: 0 } }))
       yield* raw.send(call(2, "x", { _meta: { progressToken: "" } }))
       assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progressToken"]), [0, ""])
@@ -307,7 +307,7 @@ describe("progress", () => {
   it.effect("[PRG-04] nobody asked: nothing is sent", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({ handlers: tools({ x: steps(1, 2, 2) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* raw.send(call(2, "x", { _meta: {} }))
       assert.deepStrictEqual(names(yield* raw.pending), [1, 2])
@@ -325,7 +325,7 @@ describe("progress", () => {
           })
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const progressToken of [null, 1.5, {}, [1], true]) {
         yield* raw.send(call("x", "x", { _meta: { progressToken } }))
         assert.strictEqual(codeOf(yield* raw.response), -32602, JSON.stringify(progressToken))
@@ -337,7 +337,7 @@ describe("progress", () => {
   it.effect("[PRG-03] what does not grow is dropped and seen", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({ handlers: tools({ x: steps(-5, -5, 0, 0.1, 0.1, 3, 2) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x", { _meta: { progressToken: 1 } }))
       assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progress"]), [-5, 0, 0.1, 3])
       assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), [
@@ -352,7 +352,7 @@ describe("progress", () => {
       const { raw, record } = yield* withRawClient({
         handlers: tools({ x: steps(1, Number.NaN, 2, Number.NEGATIVE_INFINITY, 1, Number.POSITIVE_INFINITY, 3) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x", { _meta: { progressToken: 1 } }))
       assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progress"]), [1, 2, 3])
       assert.strictEqual(record.of("ProgressDropped").length, 4)
@@ -365,7 +365,7 @@ describe("progress", () => {
         handlers: tools({ leak: effect }),
         server: { capabilities: { logging: {} } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "leak", { _meta: { progressToken: 1 } }))
       const context = yield* leaked
       yield* settled
@@ -382,7 +382,7 @@ describe("progress", () => {
       const { raw, record } = yield* withRawClient({
         handlers: tools({ x: Effect.uninterruptible(Effect.andThen(Effect.sleep(10), steps(1, 2))) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x", { _meta: { progressToken: 1 } }))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* TestClock.adjust(10)

@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { closedEvents } from "./support/closing.ts"
-import { call, codeOf, info, introduce, names, recorder, settled, start, text } from "./support/sessions.ts"
+import { call, codeOf, info, names, performHandshake, recorder, settled, start, text } from "./support/sessions.ts"
 
 type Ending = Effect.Effect<void, McpError.McpError, Scope.Scope>
 
@@ -23,7 +23,7 @@ const serving = Effect.fnUntraced(function*(release: () => Effect.Effect<void>, 
     Effect.provideService(Transport.Transport, pair.server)
   )
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
-  yield* introduce(raw)
+  yield* performHandshake(raw)
   return { raw, record, session }
 })
 

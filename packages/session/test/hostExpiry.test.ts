@@ -9,7 +9,7 @@ import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { endOf, makeHost, openOperating, openSession, store, withStore } from "./support/hosts.ts"
-import { call, initialize, initialized, introduce, settled, start, text, tools } from "./support/sessions.ts"
+import { call, initialize, initialized, performHandshake, settled, start, text, tools } from "./support/sessions.ts"
 
 const minute = 60_000
 
@@ -205,7 +205,7 @@ describe("the sessions of a host", () => {
         const pair = yield* MemoryTransport.make()
         const hosted = yield* host.open(pair.server, { kind: "memory" })
         const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         return hosted
       })
       const hosted = yield* open

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { makeHost, openSession } from "./support/hosts.ts"
-import { initialize, initialized, introduce, settled } from "./support/sessions.ts"
+import { initialize, initialized, performHandshake, settled } from "./support/sessions.ts"
 
 const sessionLimit = 4
 const principalLimit = 2
@@ -198,7 +198,7 @@ const runCommands = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
           yield* raw.send(initialize())
           yield* raw.response
         } else if (command.do === "handshake" && known !== undefined && known.stage !== "operating") {
-          if (known.stage === "awaiting") yield* introduce(raw)
+          if (known.stage === "awaiting") yield* performHandshake(raw)
           else yield* raw.send(initialized)
           known.stage = "operating"
           known.stageAt = model.now

@@ -12,9 +12,9 @@ import {
   call,
   codeOf,
   forms,
-  introduce,
   logMessage,
   names,
+  performHandshake,
   server,
   settled,
   start,
@@ -34,7 +34,7 @@ describe("requests beyond the limits", () => {
           handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
           server: { limits: { maxIncomingRequests: 2 } }
         })
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         yield* raw.send(call(1, "wait"))
         yield* raw.send(call(2, "wait"))
         yield* raw.send(call(3, "x"))
@@ -64,7 +64,7 @@ describe("requests beyond the limits", () => {
         handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
         server: { limits: { maxIncomingBytes: 3 * Weight.of(call(1, "wait")) - 1 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "wait"), 1)
       link.deliver(call(2, "wait"), 1)
       link.deliver(call(3, "wait"), 1)
@@ -95,7 +95,7 @@ describe("requests beyond the limits", () => {
   it.effect("law 12: by default, 256 requests can be in flight", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const id of upTo(258)) yield* raw.send(call(id, "wait"))
       assert.deepStrictEqual((yield* raw.pending).map((message) => [names([message])[0], codeOf(message)]), [
         [257, -32010],
@@ -109,7 +109,7 @@ describe("requests beyond the limits", () => {
         handlers: tools({ slow: Effect.uninterruptible(Effect.as(Effect.sleep(100), text("x"))) }),
         server: { limits: { maxIncomingRequests: 1 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* raw.send(call(2, "slow"))
@@ -137,7 +137,7 @@ describe("progress beyond the limits", () => {
       })
     )
     yield* settled
-    yield* raw.say(
+    yield* raw.send(
       ...upTo(steps).map((step) =>
         JsonRpc.notification("notifications/progress", { progressToken: 1, progress: step })
       ),
@@ -170,14 +170,14 @@ describe("progress beyond the limits", () => {
       )
       yield* settled
       for (const batch of upTo(10)) {
-        yield* raw.say(
+        yield* raw.send(
           ...upTo(100).map((step) =>
             JsonRpc.notification("notifications/progress", { progressToken: 1, progress: batch * 100 + step })
           )
         )
         yield* settled
       }
-      yield* raw.say(JsonRpc.success(1, text("x")))
+      yield* raw.send(JsonRpc.success(1, text("x")))
       yield* Fiber.join(calling)
       assert.deepStrictEqual(record.of("ProgressDropped"), [])
       assert.deepStrictEqual(seen, Array.from({ length: 1000 }, (_, index) => 101 + index))
@@ -261,19 +261,19 @@ describe("error replies to malformed frames", () => {
   it.effect("law 12: are at most 10 per second", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const id of upTo(15)) link.deliver({ jsonrpc: "1.0", id, method: "ping" })
-      for (const text of ["a", "b", "c"]) link.deliverBad({ _tag: "NotJson", text })
+      for (const text of ["a", "b", "c"]) link.deliverUnreadable({ _tag: "NotJson", text })
       assert.deepStrictEqual(names(yield* raw.pending), upTo(10))
       assert.deepStrictEqual([record.of("Malformed").length, record.of("BadFrame").length], [15, 3])
       yield* raw.send(JsonRpc.request("p", "ping", undefined))
       yield* raw.send(JsonRpc.request("u", "unknown", undefined))
       assert.deepStrictEqual(names(yield* raw.pending), ["p", "u"])
       yield* TestClock.adjust(999)
-      link.deliverBad({ _tag: "NotJson", text: "d" })
+      link.deliverUnreadable({ _tag: "NotJson", text: "d" })
       assert.deepStrictEqual(yield* raw.pending, [])
       yield* TestClock.adjust(1)
-      for (const text of upTo(12)) link.deliverBad({ _tag: "NotJson", text: `${text}` })
+      for (const text of upTo(12)) link.deliverUnreadable({ _tag: "NotJson", text: `${text}` })
       assert.strictEqual((yield* raw.pending).length, 10)
     }))
 
@@ -281,7 +281,7 @@ describe("error replies to malformed frames", () => {
     Effect.gen(function*() {
       for (const maxMalformedRepliesPerSecond of [0, 3]) {
         const { link, raw } = yield* withRawClient({ server: { limits: { maxMalformedRepliesPerSecond } } })
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         for (const id of upTo(5)) link.deliver({ jsonrpc: "1.0", id, method: "ping" })
         assert.strictEqual((yield* raw.pending).length, maxMalformedRepliesPerSecond)
       }
@@ -331,7 +331,7 @@ describe("error replies to malformed frames", () => {
           }
         }))
       })
-      const before = link.handed.length
+      const before = link.sent.length
       const origins = [{ name: "unreadable" }, { name: "too large" }, { name: "malformed" }]
       const frames = [
         Result.fail({ _tag: "NotJson", text: "{" } as const),
@@ -340,6 +340,6 @@ describe("error replies to malformed frames", () => {
       ]
       for (const [index, origin] of origins.entries()) deliver({ frame: frames[index] ?? Result.succeed(null), origin })
       assert.deepStrictEqual(ended, origins)
-      assert.strictEqual(link.handed.length, before)
+      assert.strictEqual(link.sent.length, before)
     }))
 })

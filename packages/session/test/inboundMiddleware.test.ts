@@ -2,8 +2,8 @@ import { JsonRpc, McpError } from "@effect-mcp/protocol"
 import { CallbackContext, Middleware, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { call, codeOf, connected, introduce, settled, text, tools, withRawClient } from "./support/sessions.ts"
-import { told } from "./support/tellingMiddleware.ts"
+import { recording } from "./support/recordingMiddleware.ts"
+import { call, codeOf, connected, performHandshake, settled, text, tools, withRawClient } from "./support/sessions.ts"
 
 describe("middleware on the way to a handler", () => {
   it.effect("is passed by requests, the first piece first, and by nothing the session answers itself", () =>
@@ -11,9 +11,9 @@ describe("middleware on the way to a handler", () => {
       const said: Array<string> = []
       const { raw } = yield* withRawClient({
         handlers: tools({ x: Effect.sync(() => (said.push("x"), text("x"))) }),
-        server: { middleware: Middleware.all(told("one", said), {}, told("two", said)) }
+        server: { middleware: Middleware.all(recording("one", said), {}, recording("two", said)) }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(JsonRpc.request(1, "ping", undefined))
       yield* raw.response
       assert.deepStrictEqual(said, [])
@@ -33,11 +33,11 @@ describe("middleware on the way to a handler", () => {
       const said: Array<string> = []
       const { raw } = yield* withRawClient({
         handlers: tools({ wait: Effect.never }),
-        server: { middleware: told("it", said) }
+        server: { middleware: recording("it", said) }
       })
       yield* raw.send(call(1, "wait"))
       yield* raw.response
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(JsonRpc.request(2, "acme/unknown", {}))
       yield* raw.response
       yield* raw.send(JsonRpc.request(3, "tools/call", { name: 1 }))
@@ -106,7 +106,7 @@ describe("middleware on the way to a handler", () => {
         handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
         server: {
           middleware: Middleware.all(
-            told("it", said),
+            recording("it", said),
             Middleware.inbound(
               "tools/call",
               (request, next) =>
@@ -115,7 +115,7 @@ describe("middleware on the way to a handler", () => {
           )
         }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "wait"))
       yield* settled
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))

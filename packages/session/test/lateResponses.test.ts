@@ -5,29 +5,29 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
+import { pendingCall, reply } from "./support/pendingCall.ts"
 import { names, reasonOf, settled, start, text, upTo, withRawServer } from "./support/sessions.ts"
-import { answered, waiting } from "./support/waitingCall.ts"
 
 describe("late and repeated responses", () => {
   it.effect("[CAN-06] [CAN-07] a response after the cancellation is late", () =>
     Effect.gen(function*() {
-      const { fiber, raw, record, saidSince, session } = yield* waiting()
+      const { fiber, raw, record, sentSince, session } = yield* pendingCall()
       yield* Fiber.interrupt(fiber)
-      assert.deepStrictEqual(names(saidSince()), ["notifications/cancelled"])
-      yield* raw.say(answered(1), JsonRpc.failure(1, McpError.invalidRequest("cancelled")))
+      assert.deepStrictEqual(names(sentSince()), ["notifications/cancelled"])
+      yield* raw.send(reply(1), JsonRpc.failure(1, McpError.invalidRequest("cancelled")))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind).slice(0, 1), ["Late"])
       assert.strictEqual(record.of("UnmatchedResponse").length, 2)
-      assert.strictEqual(saidSince().length, 1)
+      assert.strictEqual(sentSince().length, 1)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
   it.effect("[TMO-03] [CAN-06] a response after the deadline is late", () =>
     Effect.gen(function*() {
-      const { fiber, raw, record } = yield* waiting()
+      const { fiber, raw, record } = yield* pendingCall()
       yield* TestClock.adjust("60 seconds")
       assert.strictEqual((yield* reasonOf(fiber))._tag, "Timeout")
-      yield* raw.say(answered(1))
+      yield* raw.send(reply(1))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
     }))
@@ -39,9 +39,9 @@ describe("late and repeated responses", () => {
         Effect.exit(session.callTool("x", {}, { timeout: 1000, onProgress: () => Effect.sleep(5000) }))
       )
       yield* settled
-      yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
       yield* TestClock.adjust(1000)
-      yield* raw.say(answered(1))
+      yield* raw.send(reply(1))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
       yield* TestClock.adjust(5000)
@@ -50,12 +50,12 @@ describe("late and repeated responses", () => {
 
   it.effect("law 3: a second response to one request is a duplicate", () =>
     Effect.gen(function*() {
-      const { fiber, raw, record, session } = yield* waiting()
-      yield* raw.say(answered(1, "first"), answered(1, "second"))
+      const { fiber, raw, record, session } = yield* pendingCall()
+      yield* raw.send(reply(1, "first"), reply(1, "second"))
       assert.deepStrictEqual(yield* Fiber.join(fiber), text("first"))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
-      yield* raw.say(JsonRpc.failure(1, McpError.invalidRequest("third")))
+      yield* raw.send(JsonRpc.failure(1, McpError.invalidRequest("third")))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate", "Duplicate"])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
@@ -66,10 +66,10 @@ describe("late and repeated responses", () => {
       const { raw, record, session } = yield* withRawServer()
       const fiber = yield* start(session.callTool("x", {}, { onProgress: () => Effect.sleep(100) }))
       yield* settled
-      yield* raw.say(
+      yield* raw.send(
         JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }),
-        answered(1, "first"),
-        answered(1, "second")
+        reply(1, "first"),
+        reply(1, "second")
       )
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
@@ -87,9 +87,9 @@ describe("responses that match no request", () => {
       )
     ])
     return Effect.gen(function*() {
-      const { fiber, link } = yield* waiting()
+      const { fiber, link } = yield* pendingCall()
       yield* Fiber.interrupt(fiber)
-      link.deliver(answered(1))
+      link.deliver(reply(1))
       assert.deepStrictEqual(warnings, [])
       for (const id of upTo(15)) link.deliver(JsonRpc.success(`unknown ${id}`, { secret: true }))
       assert.strictEqual(warnings.length, 10)

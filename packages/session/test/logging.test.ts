@@ -5,7 +5,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
-import { call, codeOf, introduce, names, settled, text, tools, withRawClient } from "./support/sessions.ts"
+import { call, codeOf, names, performHandshake, settled, text, tools, withRawClient } from "./support/sessions.ts"
 
 const logging = { capabilities: { logging: {} } }
 
@@ -17,7 +17,7 @@ describe("logging", () => {
     it.effect(`[LOG-04] ${JSON.stringify(params)} names no level: −32602, and nothing changes`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient({ server: logging })
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         yield* raw.send(JsonRpc.request(1, "logging/setLevel", { level: "error" }))
         yield* raw.response
         yield* raw.send(JsonRpc.request(2, "logging/setLevel", params))
@@ -31,7 +31,7 @@ describe("logging", () => {
   it.effect("[LOG-03] where no level was set, all are sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const level of Logging.levels) yield* session.log({ level, data: "x" })
       yield* settled
       assert.deepStrictEqual(levelsIn(yield* raw.pending), [...Logging.levels])
@@ -40,7 +40,7 @@ describe("logging", () => {
   it.effect("[LOG-02] a level may be set again, to hear more or less", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const heard: Array<ReadonlyArray<unknown>> = []
       for (const level of ["emergency", "debug", "warning"]) {
         yield* raw.send(JsonRpc.request(level, "logging/setLevel", { level }))
@@ -56,7 +56,7 @@ describe("logging", () => {
   it.effect("[LOG-05] what is redacted stays so", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const password = Redacted.make("swordfish")
       yield* session.log({ level: "info", data: { user: "ada", password, list: [password] } })
       yield* session.log({ level: "info", data: password })
@@ -73,7 +73,7 @@ describe("logging", () => {
         server: logging,
         handlers: tools({ x: Effect.die(new Error("/etc/secrets: swordfish")) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* settled
       const heard = yield* raw.pending
@@ -89,7 +89,7 @@ describe("what a handler logs", () => {
         handlers: tools({ x: Effect.as(RequestContext.log({ level: "info", data: "x" }), text("x")) }),
         server: { capabilities: { logging: false } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const error = yield* Effect.flip(session.log({ level: "info", data: "x" }))
       assert.deepStrictEqual(error.reason, {
         _tag: "UndeclaredCapability",
@@ -110,7 +110,7 @@ describe("what a handler logs", () => {
     it.effect(`data that JSON leaves out is refused, since its receiver would drop the message: ${typeof data}`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient()
-        yield* introduce(raw)
+        yield* performHandshake(raw)
         const { reason } = yield* Effect.flip(session.log({ level: "info", data }))
         assert.deepStrictEqual(reason, {
           _tag: "InvalidParams",
@@ -129,7 +129,7 @@ describe("what a handler logs", () => {
           x: Effect.as(RequestContext.log({ level: "emergency", data: { a: [1] }, logger: "l" }), text("x"))
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(yield* raw.pending, [
         JsonRpc.notification("notifications/message", { level: "emergency", data: { a: [1] }, logger: "l" }),

@@ -4,9 +4,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import { pendingCall, reply } from "./support/pendingCall.ts"
 import * as RawServer from "./support/RawServer.ts"
-import { client, introduce, settled, start, text, withRawClient, withRawServer } from "./support/sessions.ts"
-import { answered, waiting } from "./support/waitingCall.ts"
+import { client, performHandshake, settled, start, text, withRawClient, withRawServer } from "./support/sessions.ts"
 
 const error = { code: -32602, message: "no such tool" }
 
@@ -30,22 +30,22 @@ describe("a malformed response", () => {
   for (const [what, frame] of malformed) {
     it.effect(`[MSG-08] [MSG-10] law 1: with ${what} fails only its request, at once`, () =>
       Effect.gen(function*() {
-        const { fiber, raw, record, saidSince, session } = yield* waiting()
+        const { fiber, raw, record, sentSince, session } = yield* pendingCall()
         const other = yield* start(session.ping())
         yield* settled
-        const before = saidSince().length
-        yield* raw.say(frame)
+        const before = sentSince().length
+        yield* raw.send(frame)
         const { reason } = yield* Effect.flip(Fiber.join(fiber))
         const [event] = record.of("Malformed")
         assert.deepStrictEqual(reason, { _tag: "MalformedResponse", problem: event?.problem ?? "" })
         assert.lengthOf(record.of("Malformed"), 1)
         assert.isUndefined(other.pollUnsafe())
         // The peer has responded, so there is nothing to cancel.
-        assert.lengthOf(saidSince(), before)
+        assert.lengthOf(sentSince(), before)
         assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 0 })
-        yield* raw.say(answered(1))
+        yield* raw.send(reply(1))
         assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
-        yield* raw.say(JsonRpc.success(2, {}))
+        yield* raw.send(JsonRpc.success(2, {}))
         yield* Fiber.join(other)
       }))
   }
@@ -60,12 +60,12 @@ describe("a malformed response", () => {
   for (const [what, frame] of unmatched) {
     it.effect(`[MSG-07] law 3: with ${what} changes nothing`, () =>
       Effect.gen(function*() {
-        const { fiber, raw, record } = yield* waiting()
-        yield* raw.say(frame)
+        const { fiber, raw, record } = yield* pendingCall()
+        yield* raw.send(frame)
         yield* settled
         assert.isUndefined(fiber.pollUnsafe())
         assert.lengthOf(record.of("Malformed"), 1)
-        yield* raw.say(answered(1))
+        yield* raw.send(reply(1))
         assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
       }))
   }
@@ -74,11 +74,11 @@ describe("a malformed response", () => {
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawServer()
       const [, broken = {}] = malformed[1] ?? []
-      yield* raw.say(broken)
+      yield* raw.send(broken)
       const first = yield* start(session.ping())
-      yield* raw.say(JsonRpc.success(1, {}))
+      yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(first)
-      yield* raw.say(broken)
+      yield* raw.send(broken)
       link.stall()
       const stalled = yield* start(session.ping())
       const unsent = yield* start(session.ping())
@@ -86,7 +86,7 @@ describe("a malformed response", () => {
       link.deliver({ jsonrpc: "2.0", id: 3 })
       yield* settled
       assert.isUndefined(unsent.pollUnsafe())
-      link.recover()
+      link.resume()
       link.deliver(JsonRpc.success(2, {}))
       link.deliver(JsonRpc.success(3, {}))
       yield* Fiber.join(stalled)
@@ -103,9 +103,9 @@ describe("a malformed response", () => {
       })))
       yield* settled
       for (const progress of [1, 2, 3]) {
-        yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }))
+        yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }))
       }
-      yield* raw.say({ jsonrpc: "2.0", id: 1 })
+      yield* raw.send({ jsonrpc: "2.0", id: 1 })
       const { reason } = yield* Fiber.join(calling)
       assert.strictEqual(reason._tag, "MalformedResponse")
       assert.deepStrictEqual(steps, [1, 2, 3])
@@ -114,7 +114,7 @@ describe("a malformed response", () => {
   it.effect("fails a request of a server", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const pinging = yield* start(Effect.flip(session.ping()))
       yield* settled
       const request = (yield* raw.pending).find((message) => "method" in message && message.method === "ping")
@@ -152,8 +152,8 @@ describe("a response that breaks a rule and has one possible meaning", () => {
   for (const [what, frame, meant] of tolerated) {
     it.effect(`with ${what} is tolerated, with an event`, () =>
       Effect.gen(function*() {
-        const { fiber, raw, record } = yield* waiting()
-        yield* raw.say(frame)
+        const { fiber, raw, record } = yield* pendingCall()
+        yield* raw.send(frame)
         const outcome = yield* Effect.match(Fiber.join(fiber), {
           onSuccess: (result) => ({ result }),
           onFailure: ({ reason }) => {
@@ -165,7 +165,7 @@ describe("a response that breaks a rule and has one possible meaning", () => {
         assert.deepStrictEqual<unknown>(outcome, meant)
         assert.deepStrictEqual(record.of("Tolerated").map(({ method }) => method), ["tools/call"])
         assert.deepStrictEqual(record.of("Malformed"), [])
-        yield* raw.say(frame)
+        yield* raw.send(frame)
         assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate"])
       }))
   }
@@ -175,7 +175,7 @@ describe("a response that breaks a rule and has one possible meaning", () => {
       const { raw, record, session } = yield* withRawServer()
       for (const [id, result] of [{}, { content: null }, { structuredContent: { a: 1 }, isError: false }].entries()) {
         const calling = yield* start(session.callTool("x"))
-        yield* raw.say(JsonRpc.success(id + 1, result))
+        yield* raw.send(JsonRpc.success(id + 1, result))
         assert.deepStrictEqual<unknown>(yield* Fiber.join(calling), { ...result, content: [] })
       }
       assert.deepStrictEqual(
@@ -189,7 +189,7 @@ describe("a response that breaks a rule and has one possible meaning", () => {
       const { raw, record, session } = yield* withRawServer()
       for (const [id, result] of [{ content: "x" }, { task: {} }, { isError: "yes" }, [], null].entries()) {
         const calling = yield* start(Effect.flip(session.callTool("x")))
-        yield* raw.say(JsonRpc.success(id + 1, result))
+        yield* raw.send(JsonRpc.success(id + 1, result))
         assert.strictEqual((yield* Fiber.join(calling)).reason._tag, "InvalidResult")
       }
       assert.deepStrictEqual(record.of("Tolerated"), [])
@@ -197,8 +197,8 @@ describe("a response that breaks a rule and has one possible meaning", () => {
 
   it.effect("law 3: with the id as a string stays unmatched", () =>
     Effect.gen(function*() {
-      const { fiber, raw, record } = yield* waiting()
-      yield* raw.say({ jsonrpc: "2.0", id: "1", result: text("x"), error: null })
+      const { fiber, raw, record } = yield* pendingCall()
+      yield* raw.send({ jsonrpc: "2.0", id: "1", result: text("x"), error: null })
       yield* settled
       assert.isUndefined(fiber.pollUnsafe())
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])

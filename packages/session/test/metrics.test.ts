@@ -9,7 +9,7 @@ import * as Scheduler from "effect/Scheduler"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { call, connected, introduce, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
+import { call, connected, performHandshake, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
 
 /** Metrics of a program of its own. */
 const alone = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -128,7 +128,7 @@ describe("metrics", () => {
         handlers: tools({ x: Effect.succeed(text("x")) }),
         server: { middleware }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (let id = 1; id <= 100; id++) {
         yield* raw.send(call(id, `invented ${id}`))
         yield* raw.send(JsonRpc.request(`m${id}`, `invented/${id}`, {}))

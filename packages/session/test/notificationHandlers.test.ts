@@ -28,7 +28,7 @@ describe("slow handlers of notifications", () => {
           limits: { maxNotifications: 3 }
         }
       })
-      yield* raw.say(...upTo(8).map(logMessage))
+      yield* raw.send(...upTo(8).map(logMessage))
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), [
         "notifications/message",
         "notifications/message",
@@ -37,7 +37,7 @@ describe("slow handlers of notifications", () => {
       ])
       yield* TestClock.adjust(100)
       assert.deepStrictEqual(seen, [1, 6, 7, 8])
-      yield* raw.say(logMessage(9))
+      yield* raw.send(logMessage(9))
       yield* TestClock.adjust(10)
       assert.deepStrictEqual(seen, [1, 6, 7, 8, 9])
     }))
@@ -55,7 +55,7 @@ describe("slow handlers of notifications", () => {
           }
         }
       })
-      yield* raw.say(...["throw", 1, "die", 2].map(logMessage))
+      yield* raw.send(...["throw", 1, "die", 2].map(logMessage))
       yield* settled
       assert.deepStrictEqual(seen, [1, 2])
       assert.deepStrictEqual(record.of("HandlerFailed").map(({ method }) => method), [
@@ -69,7 +69,7 @@ describe("slow handlers of notifications", () => {
       const seen: Array<unknown> = []
       let session: ClientSession.ClientSessionShape | undefined
       const made = yield* withRawServer({
-        script: RawServer.pongs,
+        script: RawServer.answersPings,
         client: {
           handlers: {
             "notifications/message": ({ data }) =>
@@ -81,7 +81,7 @@ describe("slow handlers of notifications", () => {
         }
       })
       session = made.session
-      yield* made.raw.say(...upTo(50).map(logMessage))
+      yield* made.raw.send(...upTo(50).map(logMessage))
       yield* settled
       assert.deepStrictEqual(seen, upTo(50))
     }))
@@ -89,10 +89,10 @@ describe("slow handlers of notifications", () => {
   it.effect("law 9: one that never returns makes only other notifications wait", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
-        script: RawServer.pongs,
+        script: RawServer.answersPings,
         client: { handlers: { "notifications/message": () => Effect.never } }
       })
-      yield* raw.say(...upTo(5).map(logMessage), JsonRpc.request("p", "ping", undefined))
+      yield* raw.send(...upTo(5).map(logMessage), JsonRpc.request("p", "ping", undefined))
       yield* session.ping()
       assert.include(names(raw.received), "p")
     }))
@@ -100,7 +100,7 @@ describe("slow handlers of notifications", () => {
   it.effect("[LOG-04] those that nobody handles, or that do not fit, are ignored and seen", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawServer()
-      yield* raw.say(
+      yield* raw.send(
         logMessage("no handler"),
         JsonRpc.notification("no/such/notification"),
         JsonRpc.notification("__proto__"),
@@ -115,7 +115,7 @@ describe("slow handlers of notifications", () => {
         ["notifications/initialized", "unknown method"]
       ])
       const fussy = yield* withRawServer({ client: { handlers: { "notifications/message": () => Effect.void } } })
-      yield* fussy.raw.say(
+      yield* fussy.raw.send(
         JsonRpc.notification("notifications/message", { level: "loud", data: 1 }),
         JsonRpc.notification("notifications/message")
       )
@@ -128,7 +128,7 @@ describe("what a notification's handler acquires", () => {
     Effect.gen(function*() {
       const said: Array<string> = []
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
       yield* ClientSession.make({
         info,
         handlers: {
@@ -143,7 +143,7 @@ describe("what a notification's handler acquires", () => {
         }
       }).pipe(Effect.provideService(Transport.Transport, pair.client))
       yield* settled
-      yield* raw.say(logMessage(1), logMessage(2))
+      yield* raw.send(logMessage(1), logMessage(2))
       yield* settled
       assert.deepStrictEqual(said, ["acquired 1", "released 1", "acquired 2", "released 2"])
     }))
@@ -163,7 +163,7 @@ describe("notification handlers at the end", () => {
           }
         }
       }))
-      yield* raw.say(logMessage("x"))
+      yield* raw.send(logMessage("x"))
       const close = yield* start(session.close)
       yield* TestClock.adjust(1000)
       yield* Fiber.join(close)
@@ -187,7 +187,7 @@ describe("notification handlers at the end", () => {
           }
         }
       })
-      yield* raw.say(logMessage("x"))
+      yield* raw.send(logMessage("x"))
       const close = yield* start(session.close)
       yield* settled
       assert.strictEqual(close.pollUnsafe() !== undefined, cleaned)
@@ -203,7 +203,7 @@ describe("notification handlers at the end", () => {
           limits: { gracefulCloseTimeout: 1000 }
         }
       })
-      yield* raw.say(logMessage("x"), logMessage("y"))
+      yield* raw.send(logMessage("x"), logMessage("y"))
       const close = yield* start(session.close)
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(close)

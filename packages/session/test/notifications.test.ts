@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
-import { connected, introduce, settled, start, withRawClient, withRawServer } from "./support/sessions.ts"
+import { connected, performHandshake, settled, start, withRawClient, withRawServer } from "./support/sessions.ts"
 
 /** Notifications as either side may get them: of any method, a request's too, and with params that fit or do not. */
 const all = [
@@ -30,7 +30,7 @@ describe("[MSG-12] a notification is not answered, good or bad, handled or not",
   it.effect("by a server", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: { "notifications/roots/list_changed": dies } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const notification of all) yield* raw.send(notification)
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
@@ -42,7 +42,7 @@ describe("[MSG-12] a notification is not answered, good or bad, handled or not",
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ client: { handlers: { "notifications/message": dies } } })
       const said = raw.received.length
-      yield* raw.say(...all)
+      yield* raw.send(...all)
       yield* settled
       assert.deepStrictEqual(raw.received.slice(said), [])
       assert.strictEqual((yield* session.state)._tag, "Operating")

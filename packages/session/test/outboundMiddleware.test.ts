@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import { recording } from "./support/recordingMiddleware.ts"
 import { connected, names, settled, start, text, tools, withRawServer } from "./support/sessions.ts"
-import { told } from "./support/tellingMiddleware.ts"
 
 describe("middleware on the way out", () => {
   it.effect("is passed by every request, the first piece first, but not by the handshake", () =>
@@ -14,7 +14,7 @@ describe("middleware on the way out", () => {
       const said: Array<string> = []
       const { client, links } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),
-        client: { middleware: Middleware.all(told("one", said), told("two", said)) }
+        client: { middleware: Middleware.all(recording("one", said), recording("two", said)) }
       })
       assert.deepStrictEqual(said, [])
       yield* client.callTool("x")
@@ -29,7 +29,7 @@ describe("middleware on the way out", () => {
         "two < Success",
         "one < Success"
       ])
-      assert.deepStrictEqual(names(links.client.handed), [
+      assert.deepStrictEqual(names(links.client.sent), [
         "initialize",
         "notifications/initialized",
         "tools/call",
@@ -64,7 +64,7 @@ describe("middleware on the way out", () => {
         "notifications/cancelled",
         "tools/list"
       ])
-      yield* raw.say(JsonRpc.success(3, { tools: [] }))
+      yield* raw.send(JsonRpc.success(3, { tools: [] }))
       assert.deepStrictEqual(yield* Fiber.join(listing), { tools: [] })
       assert.deepStrictEqual(opened, [1, 2, 3])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
@@ -103,7 +103,7 @@ describe("middleware on the way out", () => {
   it.effect("law 8: [CAN-04] is interrupted with its caller, and the peer is told once", () =>
     Effect.gen(function*() {
       const said: Array<string> = []
-      const { raw, session } = yield* withRawServer({ client: { middleware: told("it", said) } })
+      const { raw, session } = yield* withRawServer({ client: { middleware: recording("it", said) } })
       const calling = yield* start(session.callTool("x"))
       yield* settled
       yield* Fiber.interrupt(calling)

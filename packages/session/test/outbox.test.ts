@@ -10,8 +10,8 @@ import {
   codeOf,
   connected,
   forms,
-  introduce,
   names,
+  performHandshake,
   settled,
   start,
   text,
@@ -33,14 +33,14 @@ describe("a request whose reply waits to be sent", () => {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ x: Effect.sync(() => text(`${++ran}`)) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       yield* raw.send(JsonRpc.request("first", "ping", undefined))
       yield* raw.send(call(1, "x"))
       yield* raw.send(call(1, "x"))
       assert.strictEqual(ran, 1)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 1 })
-      link.recover()
+      link.resume()
       yield* settled
       const [, ...replies] = yield* raw.pending
       assert.deepStrictEqual(replies.map((reply) => [codeOf(reply), names([reply])[0]]), [[undefined, 1], [-32600, 1]])
@@ -61,7 +61,7 @@ describe("a full outbox", () => {
         }
       }
     })
-    yield* introduce(all.raw)
+    yield* performHandshake(all.raw)
     yield* settled
     yield* all.raw.pending
     return { ...all, log: (data: unknown) => all.session.log({ level: "info", data }) }
@@ -77,7 +77,7 @@ describe("a full outbox", () => {
       const waiting = yield* start(log("waiting"))
       yield* settled
       assert.isUndefined(waiting.pollUnsafe())
-      link.recover()
+      link.resume()
       yield* Fiber.join(waiting)
       assert.deepStrictEqual(logged(yield* raw.pending), [
         "in the transport",
@@ -105,7 +105,7 @@ describe("a full outbox", () => {
       // Two replies are not sent yet; until then, their requests are in flight.
       assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 2 })
       yield* Fiber.interrupt(ping)
-      link.recover()
+      link.resume()
       yield* Fiber.join(waiting)
       // The ping was withdrawn before it was sent.
       assert.deepStrictEqual(names(yield* raw.pending), [
@@ -127,7 +127,7 @@ describe("a full outbox", () => {
       const waiting = yield* start(log(3))
       const other = yield* start(log(4))
       yield* Fiber.interrupt(waiting)
-      link.recover()
+      link.resume()
       yield* Fiber.join(other)
       assert.deepStrictEqual(logged(yield* raw.pending), [1, 2, 4])
     }))
@@ -145,10 +145,10 @@ describe("a full outbox", () => {
       assert.isUndefined(waiting.pollUnsafe())
       // Neither a withdrawn nor a sent message takes room.
       yield* Fiber.interrupt(interrupted)
-      link.letOne()
+      link.releaseOne()
       yield* settled
       yield* log("5")
-      link.recover()
+      link.resume()
       yield* Fiber.join(waiting)
       assert.deepStrictEqual(logged(yield* raw.pending), [`1${long}`, `2${long}`, "4", "5"])
     }))
@@ -161,7 +161,7 @@ describe("a full outbox", () => {
       yield* log(2)
       yield* Fiber.interrupt(yield* start(log(3)))
       // Now the transport has the second, and no message waits.
-      link.letOne()
+      link.releaseOne()
       yield* settled
       const fourth = yield* start(log(4))
       yield* settled
@@ -194,7 +194,7 @@ describe("a full outbox", () => {
         handlers: tools({ flood: Effect.onInterrupt(flood, () => Effect.sync(() => interrupted++)) }),
         server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 10 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       yield* raw.send(call(1, "flood", { _meta: { progressToken: 1 } }))
       yield* settled
@@ -202,7 +202,7 @@ describe("a full outbox", () => {
       yield* settled
       assert.strictEqual(interrupted, 1)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-      link.recover()
+      link.resume()
       yield* settled
       const sent = yield* raw.pending
       assert.isAtLeast(sent.length, 10)
@@ -219,21 +219,21 @@ describe("a full outbox", () => {
     it.effect(`law 12: a peer that sends ${what} and reads no replies does not fill the memory`, () =>
       Effect.gen(function*() {
         const { link, session } = yield* open(16)
-        const handed = link.handed.length
+        const handed = link.sent.length
         link.stall()
         for (const id of upTo(20_000)) link.deliver(requestOf(id))
         yield* settled
         if ((yield* session.state)._tag !== "Operating") return
-        link.recover()
+        link.resume()
         yield* settled
-        assert.isBelow(link.handed.length - handed, 5000, "replies that were stored")
+        assert.isBelow(link.sent.length - handed, 5000, "replies that were stored")
       }))
   }
 
   it.effect("law 12: one reply more than maxOutgoingReplies ends the session as RepliesOverflow", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingReplies: 3 } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       // The transport has the first, so it does not wait.
       for (const id of upTo(4)) link.deliver(JsonRpc.request(id, "ping", undefined))
@@ -250,7 +250,7 @@ describe("a full outbox", () => {
   it.effect("law 12: replies of more than maxOutgoingBytes end the session as RepliesOverflow", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingBytes: 6000 } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       // The transport has the first. Each takes 4,000 bytes and its members.
       for (const id of upTo(2)) link.deliver(JsonRpc.request(`${long}${id}`, "ping", undefined))
@@ -271,13 +271,13 @@ describe("a full outbox", () => {
         handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
         server: { limits: { maxOutgoingBytes: 100_000 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       let id = 0
       while ((yield* session.state)._tag === "Operating" && id < 1000) {
         for (let count = 0; count < 2; count++) link.deliver(call(id++, "big"))
         yield* TestClock.adjust("29 seconds")
-        link.letOne()
+        link.releaseOne()
         yield* settled
       }
       const reason = yield* session.closed
@@ -292,12 +292,12 @@ describe("a full outbox", () => {
         handlers: tools({ huge: Effect.succeed(huge) }),
         server: { limits: { maxOutgoingBytes: 10_000 } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const round of upTo(5)) {
         link.stall()
         link.deliver(JsonRpc.request(`ping ${round}`, "ping", undefined))
         link.deliver(call(round, "huge"))
-        link.recover()
+        link.resume()
         yield* settled
         assert.deepStrictEqual(yield* raw.pending, [
           JsonRpc.success(`ping ${round}`, {}),
@@ -310,14 +310,14 @@ describe("a full outbox", () => {
   it.effect("law 12: requests of this side do not count as replies", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { maxOutgoingBytes: 10_000 } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       const message = { role: "user" as const, content: { type: "text" as const, text: "x".repeat(100_000) } }
       yield* start(Effect.exit(session.ping({ meta: { message } })))
       yield* start(Effect.exit(session.ping({ meta: { message } })))
       link.deliver(JsonRpc.request("p", "ping", undefined))
       assert.strictEqual((yield* session.state)._tag, "Operating")
-      link.recover()
+      link.resume()
       yield* settled
       assert.deepStrictEqual(names(yield* raw.pending), ["ping", "ping", "p"])
     }))
@@ -350,7 +350,7 @@ describe("a full outbox", () => {
         handlers: tools({ x: Effect.succeed(text("x")) }),
         server: { capabilities: { logging: {} } }
       }))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       for (const data of upTo(1000)) yield* session.log({ level: "info", data })
       const pings = yield* Effect.forEach(upTo(1000), () => start(Effect.exit(session.ping())))
@@ -401,19 +401,19 @@ describe("a full outbox", () => {
         for (let round = 0; round < 20; round++) {
           yield* settled
           for (let step = 0; step < 10; step++) {
-            links.client.letOne()
-            links.server.letOne()
+            links.client.releaseOne()
+            links.server.releaseOne()
             yield* Effect.yieldNow
           }
-          links.server.recover()
+          links.server.resume()
           yield* settled
           links.server.stall()
-          links.client.recover()
+          links.client.resume()
           yield* settled
           links.client.stall()
         }
-        links.client.recover()
-        links.server.recover()
+        links.client.resume()
+        links.server.resume()
         assert.deepStrictEqual(yield* Fiber.join(calls), upTo(count).map(() => text("done")))
         yield* Fiber.joinAll([pings, more])
         yield* Fiber.join(logs)

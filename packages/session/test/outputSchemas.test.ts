@@ -321,7 +321,7 @@ describe("output schemas, off the wire", () => {
       })
       const listing = yield* Effect.forkChild(session.listTools())
       yield* settled
-      const sent = link.handed.findLast((message) => "method" in message && message.method === "tools/list")
+      const sent = link.sent.findLast((message) => "method" in message && message.method === "tools/list")
       // As a byte stream brings it: the in-memory transport would not carry what is nested that deeply.
       const deep: unknown = JSON.parse(`{"type":"object","not":${"{\"not\":".repeat(100_000)}{}${"}".repeat(100_000)}}`)
       const tools = [tool("small", weather), half("a"), half("b"), { ...tool("deep"), outputSchema: deep }]
@@ -351,7 +351,7 @@ describe("output schemas, off the wire", () => {
       yield* settled
       yield* Fiber.interrupt(listing)
       const request = raw.received.findLast((message) => "method" in message && message.method === "tools/list")
-      yield* raw.say(JsonRpc.success(request !== undefined && "id" in request ? request.id ?? 0 : 0, page))
+      yield* raw.send(JsonRpc.success(request !== undefined && "id" in request ? request.id ?? 0 : 0, page))
       yield* settled
       assert.deepStrictEqual(yield* session.callTool("weather"), misfit)
     }).pipe(Effect.scoped))

@@ -12,9 +12,9 @@ import {
   forms,
   info,
   initialize,
-  introduce,
   logMessage,
   names,
+  performHandshake,
   reasonOf,
   settled,
   start,
@@ -91,13 +91,13 @@ describe("a session whose peer ends", () => {
         handlers: tools({ x: Effect.succeed(text("x")) }),
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       for (const id of [1, 2, 3]) link.deliver(call(id, "x"))
       link.endReading()
       yield* TestClock.adjust(3000)
       assert.strictEqual((yield* session.state)._tag, "Closing")
-      link.recover()
+      link.resume()
       yield* session.closed
       assert.deepStrictEqual(names(yield* raw.pending), [1, 2, 3])
     }))
@@ -118,7 +118,7 @@ describe("a session whose peer ends", () => {
         }),
         server: { limits: { gracefulCloseTimeout: "5 seconds" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "pings"))
       link.deliver(call(2, "pings later"))
       yield* settled
@@ -169,7 +169,7 @@ describe("a session whose peer ends", () => {
           limits: { gracefulCloseTimeout: "5 seconds" }
         }
       })
-      yield* raw.say(logMessage("first"), logMessage("last"))
+      yield* raw.send(logMessage("first"), logMessage("last"))
       yield* raw.end
       yield* TestClock.adjust(200)
       assert.deepStrictEqual(yield* session.closed, peerEnded)

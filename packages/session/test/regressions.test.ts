@@ -26,9 +26,9 @@ import {
   forms,
   info,
   initialize,
-  introduce,
   logMessage,
   names,
+  performHandshake,
   reasonOf,
   server,
   settled,
@@ -48,7 +48,7 @@ describe("defects that this library had", () => {
       yield* raw.response
       link.stall()
       for (let id = 1; id <= 3000; id++) link.deliver(call(id, "x"))
-      link.recover()
+      link.resume()
       yield* Effect.repeat(settled, { times: 200 })
       assert.strictEqual((yield* session.state)._tag, "Operating")
       const replied = (yield* raw.pending).flatMap((message) => "method" in message ? [] : [message.id])
@@ -178,7 +178,7 @@ describe("defects that this library had", () => {
         }
       })
       const message = JsonRpc.notification("notifications/message", { level: "info", data: "x" })
-      yield* raw.say(message, message, message)
+      yield* raw.send(message, message, message)
       link.breakReading(Link.readFailed)
       assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
       assert.strictEqual(began, 1)
@@ -200,7 +200,7 @@ describe("defects that other implementations had", () => {
   it.effect("law 8: [CAN-07] a cancellation that directly follows its request is not lost", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "wait"))
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* settled
@@ -214,7 +214,7 @@ describe("defects that other implementations had", () => {
       const { link, raw, record } = yield* withRawClient({
         handlers: tools({ gated: Effect.as(Deferred.await(gate), text("x")) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(call(1, "gated"))
       link.deliver(call(2, "gated"))
       const cancel = (requestId: number) => link.deliver(JsonRpc.notification("notifications/cancelled", { requestId }))
@@ -247,7 +247,7 @@ describe("defects that other implementations had", () => {
     Effect.gen(function*() {
       const handled: Array<unknown> = []
       const { raw, record, session } = yield* withRawServer({
-        script: RawServer.pongs,
+        script: RawServer.answersPings,
         client: {
           handlers: {
             "notifications/message": ({ data }) => {
@@ -257,7 +257,7 @@ describe("defects that other implementations had", () => {
           }
         }
       })
-      yield* raw.say(logMessage("bad"), logMessage("good"))
+      yield* raw.send(logMessage("bad"), logMessage("good"))
       yield* settled
       assert.deepStrictEqual(handled, ["good"])
       assert.strictEqual(record.of("HandlerFailed").length, 1)
@@ -272,7 +272,7 @@ describe("defects that other implementations had", () => {
       const infinite = yield* start(session.callTool("x", {}, { timeout: "Infinity" }))
       yield* TestClock.adjust("10000 days")
       assert.isUndefined(infinite.pollUnsafe())
-      yield* raw.say(JsonRpc.success(1, text("x")))
+      yield* raw.send(JsonRpc.success(1, text("x")))
       assert.deepStrictEqual(yield* Fiber.join(infinite), text("x"))
     }))
 
@@ -299,7 +299,7 @@ describe("defects that other implementations had", () => {
         )
       )
       const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
-      yield* raw.say(step(1), step(2), JsonRpc.success(1, text("x")))
+      yield* raw.send(step(1), step(2), JsonRpc.success(1, text("x")))
       yield* Fiber.join(calling)
       assert.deepStrictEqual(seen, [1, 2, "ended"])
     }))
@@ -307,7 +307,7 @@ describe("defects that other implementations had", () => {
   it.effect("law 6: a second initialize is rejected, and the negotiated revision stays", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw, "2025-06-18")
+      yield* performHandshake(raw, "2025-06-18")
       yield* raw.send(initialize("2024-11-05"))
       assert.strictEqual(codeOf(yield* raw.response), -32600)
       assert.strictEqual((yield* session.profile).revision, "2025-06-18")
@@ -319,7 +319,7 @@ describe("defects that other implementations had", () => {
       const { raw } = yield* withRawClient({
         handlers: tools({ gated: Effect.as(Deferred.await(gate), text("x")) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "gated"))
       yield* raw.send(call(1, "gated"))
       assert.strictEqual(codeOf(yield* raw.response), -32600)
@@ -337,7 +337,7 @@ describe("defects that other implementations had", () => {
           dies: Effect.die(null)
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const [id, name] of ["throws", "dies"].entries()) {
         yield* raw.send(call(id, name))
         const answer = yield* raw.response
@@ -355,7 +355,7 @@ describe("defects that other implementations had", () => {
           cycle: Effect.succeed({ content: [], structuredContent: cycle })
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const name of ["big", "cycle"]) {
         yield* raw.send(call(name, name))
         const answer = yield* raw.response
@@ -368,7 +368,7 @@ describe("defects that other implementations had", () => {
       const { raw, session } = yield* withRawClient({
         handlers: tools({ wait: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const id of [0, ""]) {
         yield* raw.send(call(id, "wait", { _meta: { progressToken: id } }))
         assert.deepStrictEqual(yield* raw.receive, {
@@ -402,9 +402,9 @@ describe("defects that other implementations had", () => {
 
   it.effect("law 3: [CAN-06] a late response to a cancelled request changes nothing, and is reported", () =>
     Effect.gen(function*() {
-      const { raw, record, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { raw, record, session } = yield* withRawServer({ script: RawServer.answersPings })
       yield* Fiber.interrupt(yield* start(session.callTool("x")))
-      yield* raw.say(JsonRpc.success(1, text("late")))
+      yield* raw.send(JsonRpc.success(1, text("late")))
       yield* settled
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
       yield* session.ping()
@@ -426,7 +426,7 @@ describe("defects that other implementations had", () => {
         }),
         server: { capabilities: { logging: {} } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "slow", { _meta: { progressToken: 1 } }))
       const closing = yield* start(session.close)
       yield* TestClock.adjust("10 seconds")
@@ -434,18 +434,18 @@ describe("defects that other implementations had", () => {
       assert.deepStrictEqual(record.of("Closed").map(({ unfinished }) => unfinished), [
         [{ method: "tools/call", count: 1 }]
       ])
-      const before = link.handed.length
+      const before = link.sent.length
       Deferred.doneUnsafe(gate, Exit.void)
       yield* settled
       assert.deepStrictEqual(failures, [{ _tag: "ExchangeEnded" }])
-      assert.strictEqual(link.handed.length, before)
+      assert.strictEqual(link.sent.length, before)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
   it.effect("law 1: [STD-10] a request of the server fails at once if its input ends", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulCloseTimeout: "5 seconds" } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const calling = yield* start(session.ping({ timeout: "Infinity" }))
       yield* settled
       link.endReading()
@@ -522,9 +522,9 @@ describe("defects that other implementations had", () => {
         assert.isUndefined(logs.pollUnsafe())
         // From here on, the links let through one message each in turn.
         for (let turn = 0; turn < 600; turn++) {
-          links.client.letOne()
+          links.client.releaseOne()
           yield* settled
-          links.server.letOne()
+          links.server.releaseOne()
           yield* settled
         }
         assert.strictEqual((yield* Fiber.join(calls)).length, 100)

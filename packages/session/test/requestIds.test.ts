@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { introduce, settled, withRawClient } from "./support/sessions.ts"
+import { performHandshake, settled, withRawClient } from "./support/sessions.ts"
 
 const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
@@ -11,7 +11,7 @@ describe("the ids of a server's requests", () => {
   it.effect("[MSG-03] [MSG-04] [MSG-05] no request id is used twice, whatever the outcome of its request", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const answered = yield* start(session.ping())
       yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(answered)

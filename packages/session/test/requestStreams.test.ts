@@ -9,8 +9,8 @@ import * as TestClock from "effect/testing/TestClock"
 import {
   call,
   connected,
-  introduce,
   names,
+  performHandshake,
   settled,
   start,
   text,
@@ -38,7 +38,7 @@ describe("a stream for each request", () => {
         // This transport has no standalone stream.
         pair: MemoryTransport.makeMultiStream()
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "change"))
       assert.deepStrictEqual(names([yield* raw.receive, yield* raw.receive]), ["notifications/resources/updated", 1])
       const context = yield* Deferred.await(later)
@@ -142,7 +142,7 @@ describe("a stream for each request", () => {
       const named = yield* Deferred.await(token)
       assert.isDefined(named)
       if (named === undefined) return
-      const before = links.server.handed.length
+      const before = links.server.sent.length
       const failureOf = (token: Meta.ProgressToken, step: Progress.Progress) =>
         Effect.map(Effect.flip(server.progress(token, step)), ({ reason }) => reason)
       const invalid = (problem: string): RequestError.RequestErrorReason => ({ _tag: "InvalidParams", problem })
@@ -165,7 +165,7 @@ describe("a stream for each request", () => {
         _tag: "UnknownProgressToken",
         token: "never"
       })
-      assert.strictEqual(links.server.handed.length, before)
+      assert.strictEqual(links.server.sent.length, before)
       yield* server.progress(named, { progress: 3 })
       yield* Fiber.interrupt(waiting)
       yield* settled
@@ -238,7 +238,7 @@ describe("a stream for each request", () => {
       const one = yield* start(session.callTool("one"))
       const two = yield* start(session.callTool("two"))
       yield* settled
-      yield* raw.settle(1)
+      yield* raw.endExchange(1)
       const error = yield* Effect.flip(Fiber.join(one))
       assert.deepStrictEqual(
         error.reason._tag === "OutcomeUnknown" ? error.reason.error.reason : error.reason,
@@ -246,7 +246,7 @@ describe("a stream for each request", () => {
       )
       yield* settled
       assert.notInclude(names(raw.received), "notifications/cancelled")
-      yield* raw.say(JsonRpc.success(2, text("two")))
+      yield* raw.send(JsonRpc.success(2, text("two")))
       assert.deepStrictEqual(yield* Fiber.join(two), text("two"))
     }))
 })
@@ -276,7 +276,7 @@ describe("streams that stay open after their request", () => {
       for (const id of [1, 2, 3]) {
         const calling = yield* start(session.callTool("x"))
         yield* settled
-        yield* raw.sayOpen(id, JsonRpc.success(id, text("x")))
+        yield* raw.sendOnOpenStream(id, JsonRpc.success(id, text("x")))
         yield* Fiber.join(calling)
       }
       yield* TestClock.adjust("60 seconds")

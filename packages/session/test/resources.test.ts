@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Stream from "effect/Stream"
-import { connected, introduce, type ServerHandlers, settled, withRawClient } from "./support/sessions.ts"
+import { connected, performHandshake, type ServerHandlers, settled, withRawClient } from "./support/sessions.ts"
 
 const bytes = Uint8Array.from({ length: 1024 }, (_, index) => index % 256)
 
@@ -83,7 +83,7 @@ describe("resources", () => {
         mimeType: "application/octet-stream",
         blob: Buffer.from(bytes).toString("base64")
       })
-      assert.include(JSON.stringify(links.server.handed), Buffer.from(bytes).toString("base64"))
+      assert.include(JSON.stringify(links.server.sent), Buffer.from(bytes).toString("base64"))
     }))
 
   it.effect("an address that is none is refused, by the handler or before it", () =>
@@ -91,7 +91,7 @@ describe("resources", () => {
       const { client } = yield* connected({ handlers: library().handlers })
       assert.strictEqual((yield* errorOf(client.readResource("not a URI")))?.code, ErrorCode.InvalidParams)
       const { raw } = yield* withRawClient({ handlers: library().handlers })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const params of [{}, { uri: null }, { uri: ["note:///a"] }]) {
         yield* raw.send(JsonRpc.request("r", "resources/read", params))
         const answer = yield* raw.response

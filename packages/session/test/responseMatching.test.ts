@@ -3,11 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import { pendingCall, reply } from "./support/pendingCall.ts"
 import {
   connected,
   forms,
-  introduce,
   names,
+  performHandshake,
   settled,
   start,
   text,
@@ -15,7 +16,6 @@ import {
   withRawClient,
   withRawServer
 } from "./support/sessions.ts"
-import { answered, waiting } from "./support/waitingCall.ts"
 
 describe("the matching of responses at a client", () => {
   for (const { form, pair } of forms) {
@@ -24,7 +24,7 @@ describe("the matching of responses at a client", () => {
         const { raw, record, session } = yield* withRawServer({ pair })
         const calls = yield* Effect.forEach([1, 2, 3, 4, 5], () => start(session.callTool("x")))
         yield* settled
-        for (const id of [3, 5, 1, 4, 2]) yield* raw.say(answered(id, `for ${id}`))
+        for (const id of [3, 5, 1, 4, 2]) yield* raw.send(reply(id, `for ${id}`))
         const results = yield* Effect.forEach(calls, Fiber.join)
         assert.deepStrictEqual(results, [1, 2, 3, 4, 5].map((id) => text(`for ${id}`)))
         assert.deepStrictEqual(record.of("UnmatchedResponse"), [])
@@ -33,8 +33,8 @@ describe("the matching of responses at a client", () => {
   }
 
   const unmatched: ReadonlyArray<readonly [string, unknown, "Unknown" | "NoId" | "Malformed"]> = [
-    ["an unused id", answered(2), "Unknown"],
-    ["a negative id", answered(-1), "Unknown"],
+    ["an unused id", reply(2), "Unknown"],
+    ["a negative id", reply(-1), "Unknown"],
     ["the id as a string", JsonRpc.success("1", text("wrong")), "Unknown"],
     ["`__proto__` as id", JsonRpc.success("__proto__", text("wrong")), "Unknown"],
     ["an error for the id as a string", JsonRpc.failure("1", McpError.invalidRequest("wrong")), "Unknown"],
@@ -47,7 +47,7 @@ describe("the matching of responses at a client", () => {
     ["an error whose id is an object", { jsonrpc: "2.0", id: {}, error: { code: 1, message: "" } }, "Malformed"],
     ["`true` as id", { jsonrpc: "2.0", id: true, result: text("wrong") }, "Malformed"],
     ["a method as well", { jsonrpc: "2.0", id: 1, method: "ping", result: text("wrong") }, "Malformed"],
-    ["a batch of two", [answered(1, "wrong"), answered(1, "wrong")], "Malformed"],
+    ["a batch of two", [reply(1, "wrong"), reply(1, "wrong")], "Malformed"],
     ["null", null, "Malformed"],
     ["a number", 1, "Malformed"]
   ]
@@ -55,12 +55,12 @@ describe("the matching of responses at a client", () => {
   for (const [what, frame, kind] of unmatched) {
     it.effect(`[MSG-08] [MSG-10] law 3: a response with ${what} changes nothing, gets no reply, and is reported`, () =>
       Effect.gen(function*() {
-        const { fiber, raw, record, saidSince, session } = yield* waiting()
-        yield* raw.say(frame)
+        const { fiber, raw, record, sentSince, session } = yield* pendingCall()
+        yield* raw.send(frame)
         yield* settled
         assert.isUndefined(fiber.pollUnsafe())
         assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 0 })
-        assert.deepStrictEqual(saidSince(), [])
+        assert.deepStrictEqual(sentSince(), [])
         if (kind === "Malformed") {
           assert.strictEqual(record.of("Malformed").length, 1)
           assert.deepStrictEqual(record.of("UnmatchedResponse"), [])
@@ -69,7 +69,7 @@ describe("the matching of responses at a client", () => {
             { _tag: "UnmatchedResponse", kind, response: frame }
           ])
         }
-        yield* raw.say(answered(1))
+        yield* raw.send(reply(1))
         assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
       }))
   }
@@ -77,12 +77,12 @@ describe("the matching of responses at a client", () => {
   it.effect("law 3: a response before its request is unmatched", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
-      yield* raw.say(answered(1, "early"))
+      yield* raw.send(reply(1, "early"))
       const fiber = yield* start(session.callTool("x"))
       yield* settled
       assert.isUndefined(fiber.pollUnsafe())
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
-      yield* raw.say(answered(1))
+      yield* raw.send(reply(1))
       assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
     }))
 
@@ -93,13 +93,13 @@ describe("the matching of responses at a client", () => {
       const first = yield* start(session.ping())
       const second = yield* start(session.callTool("x"))
       yield* settled
-      link.deliver(answered(2, "early"))
+      link.deliver(reply(2, "early"))
       yield* settled
       assert.isUndefined(second.pollUnsafe(), "a response to an unsent request completed it")
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
-      link.recover()
+      link.resume()
       link.deliver(JsonRpc.success(1, {}))
-      link.deliver(answered(2))
+      link.deliver(reply(2))
       assert.deepStrictEqual(yield* Fiber.join(second), text("answer"))
       yield* Fiber.join(first)
     }))
@@ -119,7 +119,7 @@ describe("the matching of responses at a client", () => {
       yield* Effect.flip(client.callTool("x", { no: 1n }))
       yield* settled
       assert.deepStrictEqual(yield* client.inFlight, { sent: 0, served: 0 })
-      const handed = names(links.client.handed).filter((name) => name === "notifications/cancelled")
+      const handed = names(links.client.sent).filter((name) => name === "notifications/cancelled")
       assert.strictEqual(handed.length, 2)
     }))
 })
@@ -129,7 +129,7 @@ describe("the matching of responses at a server", () => {
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
       yield* raw.send(JsonRpc.success(1, {}))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(JsonRpc.success(1, {}))
       yield* raw.send(JsonRpc.success(0, {}))
       yield* raw.send(JsonRpc.failure(null, McpError.invalidRequest("no id")))
@@ -152,7 +152,7 @@ describe("the matching of responses at a server", () => {
   it.effect("[MSG-05] each side has its own ids: the same id in both directions is two exchanges", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(JsonRpc.request(1, "tools/call", { name: "wait" }))
       const ping = yield* start(session.ping())
       assert.deepStrictEqual(yield* session.inFlight, { sent: 1, served: 1 })

@@ -209,7 +209,7 @@ describe("a model that uses tools", () => {
         const { raw } = yield* withRawServer({
           client: { handlers: { "sampling/createMessage": () => Effect.die("the model was asked") } }
         })
-        yield* raw.say(JsonRpc.request("r", "sampling/createMessage", { messages, maxTokens: 1 }))
+        yield* raw.send(JsonRpc.request("r", "sampling/createMessage", { messages, maxTokens: 1 }))
         yield* settled
         assert.deepStrictEqual(raw.received.slice(-1).map(codeOf), [ErrorCode.InvalidParams])
       }))

@@ -13,9 +13,9 @@ import {
   info,
   initialize,
   initialized,
-  introduce,
   logMessage,
   names,
+  performHandshake,
   settled,
   start,
   text,
@@ -40,7 +40,7 @@ describe("a server's handshake", () => {
           handlers: tools({}),
           server: { instructions: "Call add.", capabilities: { logging: {} } }
         })
-        const answer = yield* introduce(raw, "2025-03-26")
+        const answer = yield* performHandshake(raw, "2025-03-26")
         assert.deepStrictEqual<unknown>(answer, {
           jsonrpc: "2.0",
           id: 0,
@@ -86,7 +86,7 @@ describe("a server's handshake", () => {
     Effect.gen(function*() {
       for (const requested of ["2025-11-25", "1999-01-01", "2025-03-26"]) {
         const { raw } = yield* withRawClient({ server: { revisions: ["2024-11-05", "2025-06-18", "2025-03-26"] } })
-        const answer = yield* introduce(raw, requested)
+        const answer = yield* performHandshake(raw, requested)
         assert.include(JSON.stringify(answer), requested === "2025-03-26" ? "2025-03-26" : "2025-06-18")
       }
     }))
@@ -96,7 +96,7 @@ describe("a server's handshake", () => {
       // The types of handlers do not allow this, but programs without types do it.
       const handlers: object = { ...tools({}), "tools/call": undefined }
       const { raw } = yield* withRawClient({ handlers })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.MethodNotFound)
     }))
@@ -123,7 +123,7 @@ describe("a server's handshake", () => {
       ])
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
       assert.deepStrictEqual(yield* session.state, { _tag: "AwaitingInitialize" })
-      assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
+      assert.isFalse(JsonRpc.isFailure(yield* performHandshake(raw)))
     }))
 
   it.effect("[INIT-02] an initialize with invalid params is rejected with -32602, and the next one succeeds", () =>
@@ -137,13 +137,13 @@ describe("a server's handshake", () => {
       link.deliver({ jsonrpc: "2.0", id: "null", method: "initialize", params: null })
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidParams)
       assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
-      assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
+      assert.isFalse(JsonRpc.isFailure(yield* performHandshake(raw)))
     }))
 
   it.effect("law 6: a second initialize, valid or invalid, is rejected with -32600 and changes nothing", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
-      yield* introduce(raw, "2025-06-18")
+      yield* performHandshake(raw, "2025-06-18")
       const before = yield* session.state
       yield* raw.send({ ...initialize("2024-11-05"), id: 1 })
       assert.strictEqual(codeOf(yield* raw.response), ErrorCode.InvalidRequest)
@@ -292,7 +292,7 @@ describe("a server's handshake", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       const held = yield* start(Effect.flip(requestRoots(session)))
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
       const exit = held.pollUnsafe()
@@ -355,7 +355,7 @@ describe("a server's handshake", () => {
       const { raw, session } = yield* withRawClient()
       yield* TestClock.adjust("400 days")
       assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
-      assert.isFalse(JsonRpc.isFailure(yield* introduce(raw)))
+      assert.isFalse(JsonRpc.isFailure(yield* performHandshake(raw)))
     }))
 
   it.effect("the profile waits for initialize", () =>
@@ -413,7 +413,7 @@ describe("a server's handshake", () => {
       link.deliver(initialized)
       link.deliver(call(1, "x"))
       assert.strictEqual((yield* session.state)._tag, "Operating")
-      link.recover()
+      link.resume()
       assert.deepStrictEqual(names(yield* raw.pending), [0, 1])
     }))
 })

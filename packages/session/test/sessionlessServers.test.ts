@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { servers } from "./support/sessionlessServers.ts"
 import { call, codeOf, initialize, initialized, names, text, tools, traced } from "./support/sessions.ts"
-import { servers } from "./support/withoutSession.ts"
 
 const batched: Revision.Revision = "2025-03-26"
 const token = { _meta: { progressToken: "t" } }

@@ -1,7 +1,7 @@
 import { ErrorCode, JsonRpc, MethodTable } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { codeOf, connected, forms, introduce, withRawClient, withRawServer } from "./support/sessions.ts"
+import { codeOf, connected, forms, performHandshake, withRawClient, withRawServer } from "./support/sessions.ts"
 
 /** Returns the methods that one side may send and that need a handler. */
 const requestsOf = (side: "client" | "server"): ReadonlyArray<string> =>
@@ -26,7 +26,7 @@ describe("sessions without handlers", () => {
   it.effect("[CMP-03] a server rejects methods without a handler with -32601, completion included", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ server: { capabilities: { logging: false } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const names = requestsOf("client")
       assert.include(names, "completion/complete")
       for (const name of names) {
@@ -42,7 +42,7 @@ describe("sessions without handlers", () => {
       const names = requestsOf("server")
       assert.include(names, "roots/list")
       const before = raw.received.length
-      yield* raw.say(...names.map((name) => JsonRpc.request(name, name, undefined)))
+      yield* raw.send(...names.map((name) => JsonRpc.request(name, name, undefined)))
       yield* Effect.yieldNow
       assert.deepStrictEqual(
         raw.received.slice(before).map((answer) => ["id" in answer ? answer.id : undefined, codeOf(answer)]),

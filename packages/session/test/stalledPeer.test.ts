@@ -9,7 +9,7 @@ import {
   call,
   connected,
   forms,
-  introduce,
+  performHandshake,
   reasonOf,
   settled,
   start,
@@ -45,7 +45,7 @@ describe("a peer that takes no bytes", () => {
   it.effect("PeerStalled: as the limits say, also for a reply", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { writeTimeout: "1 second" } } })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       yield* raw.send(JsonRpc.request(1, "ping", undefined))
       yield* TestClock.adjust(1000)
@@ -57,12 +57,12 @@ describe("a peer that takes no bytes", () => {
       const { link, raw, session } = yield* withRawClient({
         server: { capabilities: { logging: {} }, limits: { writeTimeout: "1 second" } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.stall()
       for (const data of [1, 2, 3, 4, 5]) yield* session.log({ level: "info", data })
       for (let count = 0; count < 5; count++) {
         yield* TestClock.adjust(999)
-        link.letOne()
+        link.releaseOne()
         yield* settled
       }
       assert.strictEqual((yield* raw.pending).length, 5)

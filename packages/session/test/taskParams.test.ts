@@ -23,7 +23,7 @@ describe("a request that would become a task, while there are none here", () => 
           }
         }
       })
-      const sent = [links.client.handed.length, links.server.handed.length]
+      const sent = [links.client.sent.length, links.server.sent.length]
       const form = { type: "object", properties: {} } as const
       const page = { mode: "url", url: "https://example.com", elicitationId: "1" } as const
       const attempts: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
@@ -39,6 +39,6 @@ describe("a request that would become a task, while there are none here", () => 
           problem: "task: requests that become tasks are not supported yet; leave `task` out"
         })
       }
-      assert.deepStrictEqual([links.client.handed.length, links.server.handed.length], sent)
+      assert.deepStrictEqual([links.client.sent.length, links.server.sent.length], sent)
     }))
 })

@@ -10,7 +10,7 @@ import * as Tracer from "effect/Tracer"
 import {
   call,
   connected,
-  introduce,
+  performHandshake,
   settled,
   start,
   text,
@@ -218,7 +218,7 @@ describe("tracing", () => {
         handlers: tools({ x: Effect.succeed(text("x")) }),
         server: { middleware }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
       yield* raw.send(call(1, "x", { _meta: { traceparent } }))
       yield* raw.response

@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
     original: "  request.fiber?.interruptUnsafe()\n",
     broken: "\n",
-    test: "packages/session/test/cancelledQuestions.test.ts",
+    test: "packages/session/test/cancelledServerRequests.test.ts",
     name: "stops, does not answer, and shows why",
     hangs: true
   },
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/IncomingRequests.ts",
     original: "    if (request.hasReply || !this.#isOpen(request)) return false\n    request.hasReply",
     broken: "    if (request.hasReply) return false\n    request.hasReply",
-    test: "packages/session/test/cancelledQuestions.test.ts",
+    test: "packages/session/test/cancelledServerRequests.test.ts",
     name: "does not answer later either, where the question cannot be stopped"
   },
   {
@@ -116,7 +116,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/RequestServer.ts",
     original: "_tag: \"Cancelled\", method: request.method, id: request.id, reason }",
     broken: "_tag: \"Cancelled\", method: request.method, id: request.id, reason: undefined }",
-    test: "packages/session/test/cancelledQuestions.test.ts",
+    test: "packages/session/test/cancelledServerRequests.test.ts",
     name: "stops, does not answer, and shows why"
   },
   {

@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/Handlers.ts",
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"elicitation\") continue\n",
-    test: "packages/session/test/features.test.ts",
+    test: "packages/session/test/allFeatures.test.ts",
     name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
   },
   {

@@ -105,7 +105,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
     broken: "if (row.since === peer.revision) {",
-    test: "packages/session/test/undeclared.test.ts",
+    test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "INIT-12"
   },
   {
@@ -113,7 +113,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
     broken: "if (row.since === peer.revision) {",
-    test: "packages/session/test/questionsByRevision.test.ts",
+    test: "packages/session/test/serverRequestsByRevision.test.ts",
     name: "a list of choices is not for older revisions"
   },
   {
@@ -121,7 +121,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "      Capabilities.declares(capabilities(peer), capability)\n",
     broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
-    test: "packages/session/test/undeclared.test.ts",
+    test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "[INIT-14] what was not declared at 2024-11-05 > is not asked of a server, and nothing is sent"
   },
   {
@@ -129,7 +129,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Outgoing.ts",
     original: "      Capabilities.declares(capabilities(peer), capability)\n",
     broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
-    test: "packages/session/test/undeclared.test.ts",
+    test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "[INIT-15] what was not declared at 2025-11-25 > is not asked of a server, and nothing is sent"
   },
   {

@@ -135,7 +135,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/RequestRejections.ts",
     original: "JsonRpc.failure(id ?? unreadable, error)",
     broken: "JsonRpc.failure(unreadable, error)",
-    test: "packages/session/test/unreadable.test.ts",
+    test: "packages/session/test/unreadableFrames.test.ts",
     name: "what cannot be read is answered as"
   },
   {
@@ -236,7 +236,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Schema.Struct({ progressToken: Schema.optionalKey(ProgressToken) })",
     broken:
       "Schema.Struct({\n    progressToken: Schema.optionalKey(ProgressToken),\n    \"io.modelcontextprotocol/related-task\": Schema.optionalKey(Schema.Struct({ taskId: Schema.String }))\n  })",
-    test: "packages/session/test/metadata.test.ts",
+    test: "packages/session/test/meta.test.ts",
     name: "a server takes whatever stands there"
   },
   {
@@ -245,7 +245,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "!Array.isArray(value) && typeof value !== \"function\"",
     broken:
       "!Array.isArray(value) && typeof value !== \"function\" && !(\"io.modelcontextprotocol/related-task\" in value)",
-    test: "packages/session/test/metadata.test.ts",
+    test: "packages/session/test/meta.test.ts",
     name: "so does a client, of requests and of results"
   },
   {
@@ -253,7 +253,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/protocol/src/Task.ts",
     original: "\"io.modelcontextprotocol/related-task\"",
     broken: "\"io.modelcontextprotocol/related task\"",
-    test: "packages/session/test/metadata.test.ts",
+    test: "packages/session/test/meta.test.ts",
     name: "the keys a session writes are keys"
   },
   {
@@ -261,7 +261,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/protocol/src/Task.ts",
     original: "\"io.modelcontextprotocol/related-task\"",
     broken: "\"io.modelcontextprotocol/effect-task\"",
-    test: "packages/session/test/metadata.test.ts",
+    test: "packages/session/test/meta.test.ts",
     name: "the keys a session writes are keys"
   },
   {

@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/client/Paging.ts",
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || items.length === 0) {\n",
-    test: "packages/session/test/paging.test.ts",
+    test: "packages/session/test/pagination.test.ts",
     name: "pages with nothing on them"
   },
   {
@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/client/Paging.ts",
     original: "[items, Option.some(nextCursor)]",
     broken: "[items, Option.some(nextCursor.trim())]",
-    test: "packages/session/test/paging.test.ts",
+    test: "packages/session/test/pagination.test.ts",
     name: "a cursor is sent back as it came, whatever it looks like"
   },
   {
@@ -22,7 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/client/Paging.ts",
     original: "          return Effect.succeed([items, Option.none()] as const)\n",
     broken: "          return Effect.as(fetch(\"\"), [items, Option.none()] as const)\n",
-    test: "packages/session/test/paging.test.ts",
+    test: "packages/session/test/pagination.test.ts",
     name: "[PAG-03]"
   },
   {
@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/client/Paging.ts",
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || nextCursor === \"\") {\n",
-    test: "packages/session/test/paging.test.ts",
+    test: "packages/session/test/pagination.test.ts",
     name: "a cursor is sent back as it came, whatever it looks like"
   },
   {
@@ -38,7 +38,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/client/Paging.ts",
     original: "[items, Option.some(nextCursor)]",
     broken: "[items, Option.none()]",
-    test: "packages/session/test/paging.test.ts",
+    test: "packages/session/test/pagination.test.ts",
     name: "[PAG-07]"
   }
 ]

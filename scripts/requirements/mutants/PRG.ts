@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Sender.ts",
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : Number(exchange.id) + 0.5",
-    test: "packages/session/test/questions.test.ts",
+    test: "packages/session/test/serverRequests.test.ts",
     name: "each question has a token of its own"
   },
   {
@@ -22,7 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Sender.ts",
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : 1",
-    test: "packages/session/test/questions.test.ts",
+    test: "packages/session/test/serverRequests.test.ts",
     name: "each question has a token of its own"
   },
   {
@@ -46,7 +46,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/ProgressMailbox.ts",
     original: "      if (step.progress <= highest) return \"NotIncreasing\"\n",
     broken: "",
-    test: "packages/session/test/progressSinks.test.ts",
+    test: "packages/session/test/clientProgress.test.ts",
     name: "progress that does not grow, or is none, is dropped"
   },
   {
@@ -79,7 +79,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/ResponseMatcher.ts",
     original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
     broken: "exchange?.progress === undefined",
-    test: "packages/session/test/progressSinks.test.ts",
+    test: "packages/session/test/clientProgress.test.ts",
     name: "progress behind the response goes nowhere, though the response still waits for a sink"
   },
   {

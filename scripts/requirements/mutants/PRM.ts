@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
     original: "return this.#notify(\"notifications/prompts/list_changed\", {})",
     broken: "return Effect.void",
-    test: "packages/session/test/features.test.ts",
+    test: "packages/session/test/allFeatures.test.ts",
     name: "all a client may ask (one stream) > [TOOL-02] [RES-02] [PRM-02] lists that change",
     hangs: true
   }

@@ -6,7 +6,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/Handlers.ts",
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"sampling\") continue\n",
-    test: "packages/session/test/features.test.ts",
+    test: "packages/session/test/allFeatures.test.ts",
     name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
   },
   {
@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "Sampling.usesTools(params) ? validateCapability(peer, \"sampling.tools\", extended) : undefined",
     broken: "undefined",
-    test: "packages/session/test/questionsByRevision.test.ts",
+    test: "packages/session/test/serverRequestsByRevision.test.ts",
     name: "tools are not for older revisions, whatever was declared",
     hangs: true
   },
@@ -50,7 +50,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
     original: "blocked ?? (needsContext(params, peer) ?",
     broken: "blocked ?? (false ?",
-    test: "packages/session/test/questionsByRevision.test.ts",
+    test: "packages/session/test/serverRequestsByRevision.test.ts",
     name: "the context of thisServer needs a capability, where revisions have one",
     hangs: true
   }

@@ -42,7 +42,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/Sender.ts",
     original: "extendsTo: options?.extendOnProgress === true ? total : undefined",
     broken: "extendsTo: undefined",
-    test: "packages/session/test/extendedDeadlines.test.ts",
+    test: "packages/session/test/progressExtendedDeadlines.test.ts",
     name: "every step starts the deadline anew"
   },
   {
@@ -50,7 +50,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/engine/ResponseMatcher.ts",
     original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "runtime.timer.now() + exchange.allowedMillis",
-    test: "packages/session/test/extendedDeadlines.test.ts",
+    test: "packages/session/test/progressExtendedDeadlines.test.ts",
     name: "the total is kept whatever the progress",
     hangs: true
   }

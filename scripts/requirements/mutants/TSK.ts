@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (found === undefined || !isIn(found, profile)) {",
     broken:
       "    if (found === undefined || !isIn(found, profile) || (request.params !== undefined && \"task\" in request.params)) {",
-    test: "packages/session/test/undeclared.test.ts",
+    test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "[TSK-06]"
   }
 ]

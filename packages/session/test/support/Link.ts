@@ -6,45 +6,46 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 
 /**
- * A transport with a hand on it: it carries what the one below it carries, until a test stalls, breaks or ends it.
+ * A transport around a transport. It passes all messages through until a test stalls it, fails it or ends it.
  */
 export interface Link {
   readonly transport: Transport.Transport["Service"]
-  /** What the session has given to the transport, in order; the last may still be waiting in it. */
-  readonly handed: ReadonlyArray<JsonRpc.Message>
-  /** Every frame that came to the session, in order. */
-  readonly arrived: ReadonlyArray<unknown>
-  /** From now on whatever is sent waits. */
+  /** The messages that the session gave to the transport, in order. The last one may not have been sent yet. */
+  readonly sent: ReadonlyArray<JsonRpc.Message>
+  /** The frames that the session received, in order. */
+  readonly received: ReadonlyArray<unknown>
+  /** Makes all messages wait from now on. */
   readonly stall: () => void
-  /** What waits goes on. */
-  readonly recover: () => void
-  /** Lets one message through of those that wait. */
-  readonly letOne: () => void
-  /** What is sent from now on fails with this; `undefined` ends that. */
-  readonly failSends: (error: TransportError.TransportError | undefined) => void
-  /** Brings the session a frame that the peer never sent. */
+  /** Sends the waiting messages, and makes no more wait. */
+  readonly resume: () => void
+  /** Sends the first waiting message. */
+  readonly releaseOne: () => void
+  /** Fails the sending of all messages from now on. `undefined` ends that. */
+  readonly failSending: (error: TransportError.TransportError | undefined) => void
+  /** Delivers a frame to the session as if the peer had sent it. */
   readonly deliver: (frame: unknown, bytes?: number) => void
-  /** Brings the session bytes that are no frame. */
-  readonly deliverBad: (error: Transport.FrameError) => void
-  /** Ends the peer's side, and only that: `send` still works. */
+  /** Delivers bytes that are no frame to the session. */
+  readonly deliverUnreadable: (error: Transport.FrameError) => void
+  /** Ends the peer's side. `send` still works. */
   readonly endReading: (exit?: CloseReason.ProcessExit) => void
-  /** Breaks the peer's side. */
+  /** Fails the reading. */
   readonly breakReading: (error: TransportError.TransportError) => void
-  /** Ends reading in a way of the test's choice. */
+  /** Ends the reading with this exit. */
   readonly stopReading: (exit: Exit.Exit<Transport.End, TransportError.TransportError>) => void
-  /** Is the connection still held? */
+  /** Returns whether the connection is open. */
   readonly isOpen: () => boolean
 }
 
-/** A write that failed. */
+/** The error of a write that failed. */
 export const writeFailed = TransportError.make({ _tag: "WriteFailed", cause: new Error("broken pipe") })
 
-/** A read that failed. */
+/** The error of a read that failed. */
 export const readFailed = TransportError.make({ _tag: "ReadFailed", cause: new Error("connection reset") })
 
+/** Creates a link over a transport. */
 export const over = (below: Transport.Transport["Service"]): Link => {
-  const handed: Array<JsonRpc.Message> = []
-  const arrived: Array<unknown> = []
+  const sent: Array<JsonRpc.Message> = []
+  const received: Array<unknown> = []
   const waiting: Array<Deferred.Deferred<void>> = []
   const readingEnd = Deferred.makeUnsafe<Transport.End, TransportError.TransportError>()
   let failure: TransportError.TransportError | undefined
@@ -53,18 +54,18 @@ export const over = (below: Transport.Transport["Service"]): Link => {
   let open = false
 
   const inject = (inbound: Transport.Inbound) => {
-    if (deliverTo === undefined) throw new Error("nobody reads")
-    if (Result.isSuccess(inbound.frame)) arrived.push(inbound.frame.success)
+    if (deliverTo === undefined) throw new Error("the session does not read from the link")
+    if (Result.isSuccess(inbound.frame)) received.push(inbound.frame.success)
     deliverTo(inbound)
   }
 
-  /** What carries a message, as it is: a transport that needs no fiber to send needs none behind this either. */
+  /** Sends a message by the transport below, without a fiber if that needs none. */
   const through = (
     frame: JsonRpc.Frame,
     send: () => Effect.Effect<void, TransportError.TransportError>
   ): Effect.Effect<void, TransportError.TransportError> => {
     if (failure !== undefined) return Effect.fail(failure)
-    handed.push(...JsonRpc.messages(frame))
+    sent.push(...JsonRpc.messages(frame))
     if (!stalled) return send()
     const turn = Deferred.makeUnsafe<void>()
     waiting.push(turn)
@@ -97,25 +98,25 @@ export const over = (below: Transport.Transport["Service"]): Link => {
         return wrap(connection)
       })
     },
-    handed,
-    arrived,
+    sent,
+    received,
     stall: () => {
       stalled = true
     },
-    recover: () => {
+    resume: () => {
       stalled = false
       for (const turn of waiting.splice(0)) Deferred.doneUnsafe(turn, Exit.void)
     },
-    letOne: () => {
+    releaseOne: () => {
       const turn = waiting.shift()
       if (turn !== undefined) Deferred.doneUnsafe(turn, Exit.void)
     },
-    failSends: (error) => {
+    failSending: (error) => {
       failure = error
     },
     deliver: (frame, bytes) =>
       inject({ frame: Result.succeed(frame), ...(bytes === undefined ? undefined : { bytes }) }),
-    deliverBad: (error) => inject({ frame: Result.fail(error) }),
+    deliverUnreadable: (error) => inject({ frame: Result.fail(error) }),
     endReading: (exit) => {
       Deferred.doneUnsafe(readingEnd, Exit.succeed({ exit, writable: true }))
     },

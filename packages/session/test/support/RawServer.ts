@@ -8,35 +8,36 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 
 /**
- * A server that says what it is told to, right or wrong.
+ * A server that sends the frames of a script or a test, valid or not.
  */
 export interface RawServer {
-  /** Everything the client has said. */
+  /** The messages of the client so far. */
   readonly received: ReadonlyArray<JsonRpc.Message>
-  /** Waits for the next thing the client says. */
+  /** Waits for the next message of the client. */
   readonly receive: Effect.Effect<JsonRpc.Message>
   /**
-   * Says these frames, one right behind the other. A response takes the stream of its request, the rest that of the latest
-   * request, where there are streams.
+   * Sends frames, directly one after the other. If each request has a stream, a response takes the stream of its
+   * request, and another message the stream of the latest request.
    */
-  readonly say: (...frames: ReadonlyArray<unknown>) => Effect.Effect<void>
-  /** Says something on the stream of this request, and leaves it open whatever it was. */
-  readonly sayOpen: (id: unknown, frame: JsonRpc.Message) => Effect.Effect<void>
-  /** Ends the stream of this request without a response, where there are streams. */
-  readonly settle: (id: unknown) => Effect.Effect<void>
+  readonly send: (...frames: ReadonlyArray<unknown>) => Effect.Effect<void>
+  /** Sends a message on the stream of a request, and leaves the stream open even after a response. */
+  readonly sendOnOpenStream: (id: unknown, frame: JsonRpc.Message) => Effect.Effect<void>
+  /** Ends the stream of a request without a response, if each request has a stream. */
+  readonly endExchange: (id: unknown) => Effect.Effect<void>
   /** Ends the server's side. */
   readonly end: Effect.Effect<void>
-  /** Has the client ended its side? */
+  /** Returns whether the client has ended its side. */
   readonly ended: () => boolean
 }
 
-/** What the server says about a message in the very step it comes in. */
+/** Returns the frames that the server sends synchronously for a message. */
 export type Script = (message: JsonRpc.Message) => ReadonlyArray<unknown>
 
 const idOf = (frame: unknown): unknown => typeof frame === "object" && frame !== null && "id" in frame ? frame.id : null
 
 const isResponse = (frame: unknown): boolean => typeof frame === "object" && frame !== null && !("method" in frame)
 
+/** Creates a server at this end of a transport. */
 export const make = Effect.fnUntraced(function*(
   transport: Transport.Transport["Service"],
   script: Script = () => []
@@ -49,16 +50,16 @@ export const make = Effect.fnUntraced(function*(
   const ended = Deferred.makeUnsafe<void>()
   let latest: Transport.StreamOrigin | undefined
 
-  const sayOne = (frame: unknown) =>
+  const sendOne = (frame: unknown) =>
     connection.send({
-      // A scripted server may say what is no message at all.
+      // A test may send a frame that is no message.
       message: frame as JsonRpc.Message,
       replyTo: isResponse(frame) ? origins.get(idOf(frame)) ?? latest : latest,
       last: isResponse(frame) && origins.has(idOf(frame))
     })
 
-  // Whether anybody is left to hear it is not this server's concern.
-  const say = (...frames: ReadonlyArray<unknown>) => Effect.ignore(Effect.forEach(frames, sayOne, { discard: true }))
+  // The client may have closed the connection, which is no failure of the server.
+  const send = (...frames: ReadonlyArray<unknown>) => Effect.ignore(Effect.forEach(frames, sendOne, { discard: true }))
 
   yield* Effect.forkIn(
     Effect.tap(
@@ -72,7 +73,7 @@ export const make = Effect.fnUntraced(function*(
           received.push(message)
           Queue.offerUnsafe(inbox, message)
           const answers = script(message)
-          if (answers.length > 0) Effect.runFork(say(...answers))
+          if (answers.length > 0) Effect.runFork(send(...answers))
         }
       }),
       () => Effect.sync(() => Deferred.doneUnsafe(ended, Exit.void))
@@ -84,9 +85,10 @@ export const make = Effect.fnUntraced(function*(
   return {
     received,
     receive: Queue.take(inbox),
-    say,
-    sayOpen: (id, message) => Effect.ignore(connection.send({ message, replyTo: origins.get(id), last: false })),
-    settle: (id) =>
+    send,
+    sendOnOpenStream: (id, message) =>
+      Effect.ignore(connection.send({ message, replyTo: origins.get(id), last: false })),
+    endExchange: (id) =>
       Effect.sync(() => {
         const origin = origins.get(id)
         if (origin !== undefined) connection.endExchange?.(origin)
@@ -96,7 +98,7 @@ export const make = Effect.fnUntraced(function*(
   }
 })
 
-/** The answer to `initialize` of a server that has tools and logs. */
+/** The result of `initialize` of a server with tools and logging. */
 export const initializeResult = (
   over: { readonly [name: string]: unknown } = {}
 ) => ({
@@ -106,12 +108,13 @@ export const initializeResult = (
   ...over
 })
 
-/** A script that answers `initialize`, and hands everything else to another. */
-export const shakesHands = (script: Script = () => [], result: object = initializeResult()): Script => (message) =>
-  JsonRpc.isRequest(message) && message.method === "initialize"
-    ? [JsonRpc.success(message.id, result)]
-    : script(message)
+/** Makes a script that replies to `initialize`, and passes other messages to another script. */
+export const answersInitialize =
+  (script: Script = () => [], result: object = initializeResult()): Script => (message) =>
+    JsonRpc.isRequest(message) && message.method === "initialize"
+      ? [JsonRpc.success(message.id, result)]
+      : script(message)
 
-/** A script that answers every ping. */
-export const pongs: Script = (message) =>
+/** A script that replies to pings. */
+export const answersPings: Script = (message) =>
   JsonRpc.isRequest(message) && message.method === "ping" ? [JsonRpc.success(message.id, {})] : []

@@ -3,7 +3,7 @@ import { MemoryTransport, SessionHost, SessionStore, Transport } from "@effect-m
 import { RawPeer } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import * as Link from "./Link.ts"
-import { info, initialize, initialized, introduce, type ServerHandlers } from "./sessions.ts"
+import { info, initialize, initialized, performHandshake, type ServerHandlers } from "./sessions.ts"
 
 export type HostOptions = Partial<SessionHost.Options>
 
@@ -29,7 +29,7 @@ export const openOperating = Effect.fnUntraced(function*(
   options: Partial<SessionHost.OpenOptions> = {}
 ) {
   const all = yield* openSession(host, options)
-  yield* introduce(all.raw)
+  yield* performHandshake(all.raw)
   return all
 })
 

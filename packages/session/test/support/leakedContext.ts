@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { text } from "./sessions.ts"
 
-/** A tool that gives its context away, for whoever wants to use it later. */
+/** Makes a tool that passes its context out of the handler, for use after its request has ended. */
 export const leak = () => {
   const leaked = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
   const effect = Effect.map(RequestContext.RequestContext, (context) => {

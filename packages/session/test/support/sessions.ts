@@ -18,10 +18,10 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./Link.ts"
 import * as RawServer from "./RawServer.ts"
 
-/** Who both sides say they are. */
+/** The name and the version of both sides. */
 export const info = { name: "test", version: "1.0.0" }
 
-/** A transport whose sends take a fiber, as most do. */
+/** Makes a transport whose `send` needs a fiber, as that of most transports. */
 const inFibers = (end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
   connect: Effect.map(end.connect, (connection) => ({
     ...connection,
@@ -29,7 +29,7 @@ const inFibers = (end: Transport.Transport["Service"]): Transport.Transport["Ser
   }))
 })
 
-/** The forms of the in-memory transport; what belongs to no request has a route in each. */
+/** The forms of the in-memory transport that have a route for each message. */
 export const forms = [
   { form: "one stream", pair: MemoryTransport.make() },
   {
@@ -46,39 +46,43 @@ export type ClientOptions = Partial<ClientSession.Options<Handlers.Handlers<"ser
 export type ServerOptions = Partial<ServerSession.Options>
 export type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestContext>
 
-/** Handlers get no time to finish, unless a test says so: nobody would move its clock at the end of a test. */
-const hasty = <Given extends { readonly limits?: Limits.Options }>(options: Given) => ({
+/** Sets `gracefulCloseTimeout` to 0 by default, because no test advances its clock after its end. */
+const withoutGracefulClose = <Given extends { readonly limits?: Limits.Options }>(options: Given) => ({
   ...options,
   limits: { gracefulCloseTimeout: 0, ...options.limits }
 })
 
-/** A client session over this end of a transport. */
+/** Makes a client session over this end of a transport. */
 export const client = (transport: Transport.Transport["Service"], options: ClientOptions = {}) =>
-  ClientSession.make({ info, ...hasty(options) }).pipe(Effect.provideService(Transport.Transport, transport))
+  ClientSession.make({ info, ...withoutGracefulClose(options) }).pipe(
+    Effect.provideService(Transport.Transport, transport)
+  )
 
-/** A server session over this end of a transport. */
+/** Makes a server session over this end of a transport. */
 export const server = (
   transport: Transport.Transport["Service"],
   handlers: ServerHandlers = {},
   options: ServerOptions = {}
 ) =>
-  ServerSession.make(handlers, { info, ...hasty(options) }).pipe(Effect.provideService(Transport.Transport, transport))
+  ServerSession.make(handlers, { info, ...withoutGracefulClose(options) }).pipe(
+    Effect.provideService(Transport.Transport, transport)
+  )
 
-/** Starts an effect, and sees it wait. */
+/** Forks an effect, which runs until it first waits. */
 export const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
-/** Why a request failed that was started. */
+/** Returns the reason with which a forked request fails. */
 export const reasonOf = <A>(fiber: Fiber.Fiber<A, RequestError.RequestError>) =>
   Effect.map(Effect.flip(Fiber.join(fiber)), (error) => error.reason)
 
-/** Lets every fiber that can run do so. */
+/** Runs all other fibers until each of them waits. */
 export const settled: Effect.Effect<void> = Effect.asVoid(Effect.repeat(Effect.yieldNow, { times: 30 }))
 
-/** Should this fail, the clock moves on by itself, so that no session waits for it for ever. */
-export const movingOn = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Advances the clock if the effect fails. Without this, sessions would wait for the clock and hide the failure. */
+export const advancingClockOnError = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.onError(effect, () => Effect.forkDetach(Effect.repeat(TestClock.adjust("1 hour"), { times: 100 })))
 
-/** Collects events. */
+/** Makes an observer that collects events. */
 export const recorder = () => {
   const events: Array<SessionEvent.SessionEvent> = []
   return {
@@ -86,7 +90,7 @@ export const recorder = () => {
     observe: (event: SessionEvent.SessionEvent) => {
       events.push(event)
     },
-    /** The events of one kind. */
+    /** Returns the events of one kind. */
     of: <Tag extends SessionEvent.SessionEvent["_tag"]>(tag: Tag) =>
       events.filter((event): event is Extract<SessionEvent.SessionEvent, { readonly _tag: Tag }> => event._tag === tag)
   }
@@ -94,7 +98,7 @@ export const recorder = () => {
 
 type ToolEffect = Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext>
 
-/** The handlers of a server that has these tools. */
+/** Makes the handlers of a server with these tools. */
 export const tools = (
   byName: {
     readonly [name: string]: ToolEffect | ((input: { readonly [name: string]: unknown }) => ToolEffect)
@@ -108,26 +112,26 @@ export const tools = (
   }
 })
 
-/** A result with this text. */
+/** Makes a result with this text. */
 export const text = (words: string): Tool.CallToolResult => ({ content: [Content.text(words)] })
 
-/** A handler that says whether it was interrupted, and finished. */
+/** Makes a handler, and a record of its start, its end and its interruption. */
 export const traced = (work: Effect.Effect<void>) => {
   const seen: Array<string> = []
-  const say = (words: string) =>
+  const record = (words: string) =>
     Effect.sync(() => {
       seen.push(words)
     })
-  const effect = say("began").pipe(
+  const effect = record("began").pipe(
     Effect.andThen(work),
-    Effect.andThen(say("finished")),
-    Effect.onInterrupt(() => say("interrupted")),
+    Effect.andThen(record("finished")),
+    Effect.onInterrupt(() => record("interrupted")),
     Effect.as(text("done"))
   )
   return { seen, effect }
 }
 
-/** A client session with a server that follows a script; it answers `initialize` by itself. */
+/** Makes a client session with a scripted server, which replies to `initialize` itself. */
 export const withRawServer = Effect.fnUntraced(function*(options: {
   readonly client?: ClientOptions
   readonly script?: RawServer.Script
@@ -137,26 +141,27 @@ export const withRawServer = Effect.fnUntraced(function*(options: {
   const pair = yield* options.pair ?? MemoryTransport.make()
   const link = Link.over(pair.client)
   const record = recorder()
-  const raw = yield* RawServer.make(pair.server, RawServer.shakesHands(options.script, options.result))
+  const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize(options.script, options.result))
   const session = yield* client(link.transport, { observe: record.observe, ...options.client })
-  // The answer woke this fiber while it was being delivered; what is said next shall not be nested in that.
+  // This fiber resumed within the delivery of the response. Without this, the next delivery would be nested in that
+  // one.
   yield* settled
   return { session, raw, link, record }
 })
 
-/** The messages of a handshake, as a scripted client says them. */
+/** The messages of a handshake of a scripted client. */
 export const initialize = (protocolVersion: string = Revision.latest) =>
   JsonRpc.request(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: info })
 export const initialized = JsonRpc.notification("notifications/initialized")
 
-/** A call of a tool, as a scripted client says it. */
+/** Makes a call of a tool. */
 export const call = (id: number | string, name: string, more: JsonRpc.Params = {}) =>
   JsonRpc.request(id, "tools/call", { name, ...more })
 
-/** A log message, as a scripted server says it. */
+/** Makes a log message. */
 export const logMessage = (data: unknown) => JsonRpc.notification("notifications/message", { level: "info", data })
 
-/** A server session with a client that says what it is told to and has not said anything yet. */
+/** Makes a server session with a scripted client, which has sent nothing yet. */
 export const withRawClient = Effect.fnUntraced(function*(options: {
   readonly handlers?: ServerHandlers
   readonly server?: ServerOptions
@@ -170,15 +175,15 @@ export const withRawClient = Effect.fnUntraced(function*(options: {
   return { session, raw, link, record }
 })
 
-/** Lets the scripted client shake hands. */
-export const introduce = Effect.fnUntraced(function*(raw: RawPeer.RawPeer, protocolVersion?: string) {
+/** Performs the handshake of a scripted client. Returns the response to `initialize`. */
+export const performHandshake = Effect.fnUntraced(function*(raw: RawPeer.RawPeer, protocolVersion?: string) {
   yield* raw.send(initialize(protocolVersion))
   const answer = yield* raw.response
   yield* raw.send(initialized)
   return answer
 })
 
-/** A client and a server that have come to terms. */
+/** Makes a client session and a server session, after their handshake. */
 export const connected = Effect.fnUntraced(function*(options: {
   readonly handlers?: ServerHandlers
   readonly client?: ClientOptions
@@ -198,13 +203,13 @@ export const connected = Effect.fnUntraced(function*(options: {
   return { client: clientSession, server: serverSession, links, records }
 })
 
-/** The numbers from 1 to this one. */
+/** Returns the numbers from 1 to this one. */
 export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
-/** The error code of a response, if it is one. */
+/** Returns the error code of a response, if it has one. */
 export const codeOf = (response: JsonRpc.Message): number | undefined =>
   "error" in response ? response.error.code : undefined
 
-/** The names of messages: methods, and for responses the id. */
+/** Returns the method of each message, or the id of a response. */
 export const names = (messages: ReadonlyArray<JsonRpc.Message>): ReadonlyArray<unknown> =>
   messages.map((message) => "method" in message ? message.method : message.id)

@@ -10,7 +10,7 @@ import * as RawServer from "./support/RawServer.ts"
 import {
   call,
   codeOf,
-  introduce,
+  performHandshake,
   recorder,
   settled,
   start,
@@ -25,7 +25,7 @@ describe("observers", () => {
     Effect.gen(function*() {
       const record = recorder()
       const { raw, session } = yield* withRawServer({
-        script: RawServer.pongs,
+        script: RawServer.answersPings,
         client: {
           observe: (event) => {
             record.observe(event)
@@ -33,7 +33,7 @@ describe("observers", () => {
           }
         }
       })
-      yield* raw.say(JsonRpc.success(99, {}), {}, JsonRpc.request(1, "no/such", undefined))
+      yield* raw.send(JsonRpc.success(99, {}), {}, JsonRpc.request(1, "no/such", undefined))
       yield* session.ping()
       assert.strictEqual(codeOf(raw.received.at(-2) ?? JsonRpc.success(0, {})), -32601)
       assert.deepStrictEqual(yield* session.close, requested)
@@ -52,7 +52,7 @@ describe("observers", () => {
   it.effect("a request that no handler saw was refused, and the event says so", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(JsonRpc.request(1, "acme/unknown", {}))
       yield* raw.send(JsonRpc.request(2, "tools/call", {}))
       yield* raw.send(call(3, "unknown"))
@@ -70,9 +70,9 @@ describe("observers", () => {
       const readers = yield* Effect.forEach([1, 2], () => start(Stream.runCollect(session.events)))
       const one = yield* start(Stream.runCollect(Stream.take(session.events, 1)))
       yield* settled
-      yield* raw.say(JsonRpc.success(99, {}))
+      yield* raw.send(JsonRpc.success(99, {}))
       yield* settled
-      yield* raw.say({})
+      yield* raw.send({})
       yield* settled
       yield* session.close
       const tags = (events: ReadonlyArray<SessionEvent.SessionEvent>) => events.map(({ _tag }) => _tag)
@@ -124,7 +124,7 @@ describe("observers", () => {
           "fail with anything": Effect.fail(JSON.parse("{\"_tag\":\"Other\",\"code\":1}"))
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       for (const [id, tool] of ["die", "throw null", "interrupt itself", "fail with anything"].entries()) {
         yield* raw.send(call(id, tool))
         assert.deepStrictEqual<unknown>(yield* raw.response, {

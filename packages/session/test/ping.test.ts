@@ -8,7 +8,7 @@ import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import * as TestClock from "effect/testing/TestClock"
 import * as RawServer from "./support/RawServer.ts"
-import { introduce, settled, withRawClient, withRawServer } from "./support/sessions.ts"
+import { performHandshake, settled, withRawClient, withRawServer } from "./support/sessions.ts"
 
 /** How a program keeps watch over its peer: it pings at a pace of its own, and takes silence for the end. */
 const keepAlive = (
@@ -29,7 +29,7 @@ const pings = (messages: ReadonlyArray<JsonRpc.Message>) =>
 describe("keeping watch", () => {
   it.effect("a client pings as often as its program likes, and no more", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(pings(raw.received), 0)
       const watching = yield* start(keepAlive(session, "30 seconds"))
@@ -46,7 +46,7 @@ describe("keeping watch", () => {
   it.effect("so does a server", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(pings(yield* raw.pending), 0)
       const watching = yield* start(keepAlive(session, "10 seconds"))
@@ -77,7 +77,7 @@ describe("keeping watch", () => {
   it.effect("so may a server", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const watching = yield* start(keepAlive(session, "30 seconds"))
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(watching)

@@ -20,10 +20,10 @@ describe("deadlines that progress puts off", () => {
       const calling = yield* start(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
       for (let progress = 1; progress <= 5; progress++) {
         yield* TestClock.adjust(90)
-        yield* raw.say(step(progress))
+        yield* raw.send(step(progress))
       }
       yield* TestClock.adjust(90)
-      yield* raw.say(JsonRpc.success(1, text("done")))
+      yield* raw.send(JsonRpc.success(1, text("done")))
       assert.deepStrictEqual(yield* Fiber.join(calling), text("done"))
     }))
 
@@ -42,7 +42,7 @@ describe("deadlines that progress puts off", () => {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
       yield* TestClock.adjust(50)
-      yield* raw.say(step(1))
+      yield* raw.send(step(1))
       yield* TestClock.adjust(99)
       assert.isUndefined(calling.pollUnsafe())
       yield* TestClock.adjust(1)
@@ -53,9 +53,9 @@ describe("deadlines that progress puts off", () => {
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
-      yield* raw.say(step(1))
+      yield* raw.send(step(1))
       yield* TestClock.adjust(50)
-      yield* raw.say(step(1))
+      yield* raw.send(step(1))
       yield* TestClock.adjust(50)
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
     }))
@@ -65,7 +65,7 @@ describe("deadlines that progress puts off", () => {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, onProgress }))
       yield* TestClock.adjust(50)
-      yield* raw.say(step(1))
+      yield* raw.send(step(1))
       yield* TestClock.adjust(50)
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
     }))
@@ -78,7 +78,7 @@ describe("deadlines that progress puts off", () => {
       )
       for (let progress = 1; progress <= 4; progress++) {
         yield* TestClock.adjust(60)
-        yield* raw.say(step(progress))
+        yield* raw.send(step(progress))
       }
       yield* TestClock.adjust(10)
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 250 })
@@ -98,11 +98,11 @@ describe("deadlines that progress puts off", () => {
       const boundless = yield* start(session.callTool("x", {}, { ...options, totalTimeout: "Infinity" }))
       for (let progress = 1; progress <= 4; progress++) {
         yield* TestClock.adjust(90)
-        yield* raw.say(step(progress), JsonRpc.notification("notifications/progress", { progressToken: 2, progress }))
+        yield* raw.send(step(progress), JsonRpc.notification("notifications/progress", { progressToken: 2, progress }))
       }
       assert.deepStrictEqual(yield* Fiber.join(bounded), { _tag: "Timeout", afterMillis: 250 })
       assert.isUndefined(boundless.pollUnsafe())
-      yield* raw.say(JsonRpc.success(2, text("done")))
+      yield* raw.send(JsonRpc.success(2, text("done")))
       yield* Fiber.join(boundless)
     }))
 

@@ -5,7 +5,17 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { leak } from "./support/leakedContext.ts"
-import { call, connected, introduce, names, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
+import {
+  call,
+  connected,
+  names,
+  performHandshake,
+  settled,
+  start,
+  text,
+  tools,
+  withRawClient
+} from "./support/sessions.ts"
 
 describe("asking the client", () => {
   const ask = Effect.gen(function*() {
@@ -27,7 +37,7 @@ describe("asking the client", () => {
   it.effect("law 8: a question is cancelled when its handler is", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ ask }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "ask"))
       assert.deepStrictEqual(names([yield* raw.receive]), ["ping"])
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
@@ -49,7 +59,7 @@ describe("asking the client", () => {
           })
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* TestClock.adjust(20)
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("Timeout")))
@@ -59,7 +69,7 @@ describe("asking the client", () => {
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw, session } = yield* withRawClient({ handlers: tools({ leak: effect }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "leak"))
       const context = yield* leaked
       yield* settled
@@ -85,7 +95,7 @@ describe("asking the client", () => {
           }))
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* TestClock.adjust(10)

@@ -8,8 +8,8 @@ import {
   codeOf,
   connected,
   forms,
-  introduce,
   names,
+  performHandshake,
   settled,
   text,
   tools,
@@ -86,7 +86,7 @@ describe("what is not JSON", () => {
   it.effect("law 5: in the data of an error it is an internal error, too", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ x: Effect.fail(McpError.invalidParams("x", 1n)) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       assert.strictEqual(codeOf(yield* raw.response), -32603)
       assert.deepStrictEqual(yield* raw.pending, [])
@@ -98,7 +98,7 @@ describe("what is not JSON", () => {
         handlers: tools({ x: Effect.as(RequestContext.log({ level: "info", data: 1n }), text("x")) }),
         server: { capabilities: { logging: {} } }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       assert.strictEqual((yield* Effect.flip(session.log({ level: "info", data: 1n }))).reason._tag, "SendFailed")
       yield* raw.send(call(1, "x"))
       assert.deepStrictEqual(names(yield* raw.pending), [1])
@@ -111,7 +111,7 @@ describe("what is not JSON", () => {
         // What a handler written without types may do.
         handlers: { "tools/call": () => Effect.succeed(undefined as never) }
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* settled
       const [reply] = yield* raw.pending
@@ -152,7 +152,7 @@ describe("what is not JSON", () => {
             })
         }
       })
-      yield* introduce(raw, "2025-03-26")
+      yield* performHandshake(raw, "2025-03-26")
       yield* raw.send(call(1, "x"))
       assert.strictEqual(codeOf(yield* raw.response), -32603)
       assert.strictEqual(record.of("HandlerFailed").length, 1)

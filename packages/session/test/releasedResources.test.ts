@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./support/Link.ts"
-import { connected, forms, movingOn, settled, start, tools } from "./support/sessions.ts"
+import { advancingClockOnError, connected, forms, settled, start, tools } from "./support/sessions.ts"
 
 describe("nothing is left", () => {
   const ways: ReadonlyArray<
@@ -22,11 +22,11 @@ describe("nothing is left", () => {
     ["a failed read of the client", ({ links }) => Effect.sync(() => links.client.breakReading(Link.readFailed))],
     ["a failed read of the server", ({ links }) => Effect.sync(() => links.server.breakReading(Link.readFailed))],
     ["a failed write of the client", ({ client, links }) => {
-      links.client.failSends(Link.writeFailed)
+      links.client.failSending(Link.writeFailed)
       return Effect.exit(client.ping())
     }],
     ["a failed write of the server", ({ links, server }) => {
-      links.server.failSends(Link.writeFailed)
+      links.server.failSending(Link.writeFailed)
       return Effect.exit(server.ping())
     }],
     ["a stalled client", ({ links }) =>
@@ -85,7 +85,7 @@ describe("nothing is left", () => {
               { sent: 0, served: 0 }
             ])
           })
-          yield* census.count(Effect.scoped(movingOn(program)))
+          yield* census.count(Effect.scoped(advancingClockOnError(program)))
           yield* settled
           assert.strictEqual(census.living(), 0)
         }))

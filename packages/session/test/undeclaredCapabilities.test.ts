@@ -6,8 +6,8 @@ import * as RawServer from "./support/RawServer.ts"
 import {
   call,
   connected,
-  introduce,
   names,
+  performHandshake,
   settled,
   text,
   tools,
@@ -90,7 +90,7 @@ for (const revision of Revision.supported) {
     it.effect("is not asked of a client, nor told to it, and nothing is sent", () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: false } } })
-        yield* introduce(raw, revision)
+        yield* performHandshake(raw, revision)
         for (const [capability, since, attempt] of questions(session)) {
           const reason = yield* reasonOf(attempt)
           // Neither the part nor the whole was declared, and an old revision has neither: any of these may be said first.
@@ -159,7 +159,7 @@ describe("[TSK-06] a request that asks to become a task, put to a side that has 
   it.effect("is served by a server like any other", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x", { task: { ttl: 60_000 } }))
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
     }))
@@ -170,7 +170,7 @@ describe("[TSK-06] a request that asks to become a task, put to a side that has 
       const { raw } = yield* withRawServer({
         client: { handlers: { "sampling/createMessage": () => Effect.succeed(answer) } }
       })
-      yield* raw.say(JsonRpc.request("s", "sampling/createMessage", { messages: [], maxTokens: 1, task: {} }))
+      yield* raw.send(JsonRpc.request("s", "sampling/createMessage", { messages: [], maxTokens: 1, task: {} }))
       yield* settled
       assert.deepStrictEqual<unknown>(raw.received.at(-1), JsonRpc.success("s", answer))
     }))

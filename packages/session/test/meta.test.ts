@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { call, introduce, settled, text, tools, withRawClient, withRawServer } from "./support/sessions.ts"
+import { call, performHandshake, settled, text, tools, withRawClient, withRawServer } from "./support/sessions.ts"
 
 const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
@@ -27,7 +27,7 @@ describe("metadata", () => {
       yield* start(session.callTool("x", {}, { meta: { "example.org/a": 1 } }))
       yield* settled
       const served = yield* withRawClient()
-      yield* introduce(served.raw)
+      yield* performHandshake(served.raw)
       yield* start(served.session.ping({ onProgress: () => Effect.void }))
       yield* settled
       const built = served.session.buildCreateMessage({ messages: [], maxTokens: 1 }, { relatedTaskId: "1" })
@@ -72,7 +72,7 @@ describe("metadata", () => {
           })
         })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "x", { _meta: strange }))
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
       assert.deepStrictEqual(yield* Deferred.await(seen), strange)
@@ -93,11 +93,11 @@ describe("metadata", () => {
           }
         }
       })
-      yield* raw.say(JsonRpc.request("r", "roots/list", { _meta: strange }))
+      yield* raw.send(JsonRpc.request("r", "roots/list", { _meta: strange }))
       assert.deepStrictEqual(yield* Deferred.await(seen), strange)
       const calling = yield* start(session.callTool("x"))
       yield* settled
-      yield* raw.say(JsonRpc.success(1, { ...text("x"), _meta: strange }))
+      yield* raw.send(JsonRpc.success(1, { ...text("x"), _meta: strange }))
       assert.deepStrictEqual((yield* Fiber.join(calling))._meta, strange)
     }))
 })

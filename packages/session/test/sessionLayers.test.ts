@@ -25,7 +25,10 @@ describe("two sessions", () => {
         const pair = yield* MemoryTransport.make()
         const raw = yield* RawServer.make(
           pair.server,
-          RawServer.shakesHands(RawServer.pongs, RawServer.initializeResult({ serverInfo: { name, version: "1" } }))
+          RawServer.answersInitialize(
+            RawServer.answersPings,
+            RawServer.initializeResult({ serverInfo: { name, version: "1" } })
+          )
         )
         return { raw, transport: MemoryTransport.layer(pair.client) }
       })

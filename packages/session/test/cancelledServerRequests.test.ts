@@ -7,8 +7,8 @@ import * as TestClock from "effect/testing/TestClock"
 import {
   call,
   connected,
-  introduce,
   names,
+  performHandshake,
   settled,
   text,
   tools,
@@ -45,7 +45,7 @@ describe("a client whose server cancels", () => {
       const { handlers, seen } = asking(Effect.never)
       const { raw, record, session } = yield* withRawServer({ client: { handlers } })
       const said = raw.received.length
-      yield* raw.say(ask(1), cancel(1, "the user has left"))
+      yield* raw.send(ask(1), cancel(1, "the user has left"))
       yield* settled
       assert.deepStrictEqual(seen, ["began", "interrupted"])
       assert.deepStrictEqual(raw.received.slice(said), [])
@@ -60,7 +60,7 @@ describe("a client whose server cancels", () => {
       const { handlers, seen } = asking(Effect.uninterruptible(Effect.sleep(10)))
       const { raw } = yield* withRawServer({ client: { handlers } })
       const said = raw.received.length
-      yield* raw.say(ask(1), cancel(1))
+      yield* raw.send(ask(1), cancel(1))
       yield* TestClock.adjust(10)
       yield* settled
       assert.include(seen, "began")
@@ -72,9 +72,9 @@ describe("a client whose server cancels", () => {
       const { handlers, seen } = asking(Effect.void)
       const { raw, record } = yield* withRawServer({ client: { handlers } })
       const said = raw.received.length
-      yield* raw.say(ask(1))
+      yield* raw.send(ask(1))
       yield* settled
-      yield* raw.say(cancel(1), cancel("1"), cancel(99), ask(2))
+      yield* raw.send(cancel(1), cancel("1"), cancel(99), ask(2))
       yield* settled
       assert.deepStrictEqual(seen, ["began", "finished", "began", "finished"])
       assert.deepStrictEqual(names(raw.received.slice(said)), [1, 2])
@@ -86,8 +86,8 @@ describe("a client whose server cancels", () => {
       const { handlers, seen } = asking(Effect.never)
       const { raw, record } = yield* withRawServer({ client: { handlers } })
       const said = raw.received.length
-      yield* raw.say(ask(1), cancel(null), cancel([1]), cancel(1.5), JsonRpc.notification("notifications/cancelled"))
-      yield* raw.say(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: 7 }))
+      yield* raw.send(ask(1), cancel(null), cancel([1]), cancel(1.5), JsonRpc.notification("notifications/cancelled"))
+      yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: 7 }))
       yield* settled
       assert.deepStrictEqual(seen, ["began"])
       assert.deepStrictEqual(record.of("Cancelled"), [])
@@ -99,7 +99,7 @@ describe("a server that cancels", () => {
   it.effect("[CAN-06] [CAN-07] passes over an answer that comes after it", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const pinging = yield* start(session.ping())
       yield* Fiber.interrupt(pinging)
       yield* raw.send(JsonRpc.success(1, {}))
@@ -113,7 +113,7 @@ describe("a server that cancels", () => {
   it.effect("[CAN-01] says nothing of a question that has been answered", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const pinging = yield* start(session.ping({ timeout: 10 }))
       yield* raw.send(JsonRpc.success(1, {}))
       yield* Fiber.join(pinging)
@@ -131,18 +131,18 @@ describe("[CAN-01] a cancellation is about the requests of who sent it", () => {
       const { raw, session } = yield* withRawServer({ client: { handlers } })
       const calling = yield* start(session.callTool("x"))
       yield* settled
-      yield* raw.say(ask(1), cancel(1))
+      yield* raw.send(ask(1), cancel(1))
       yield* settled
       assert.deepStrictEqual(seen, ["began", "interrupted"])
       assert.isUndefined(calling.pollUnsafe())
-      yield* raw.say(JsonRpc.success(1, text("answer")))
+      yield* raw.send(JsonRpc.success(1, text("answer")))
       assert.deepStrictEqual(yield* Fiber.join(calling), text("answer"))
     }))
 
   it.effect("so does the server's", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "wait"))
       const pinging = yield* start(session.ping())
       yield* raw.send(cancel(1))

@@ -108,7 +108,7 @@ describe("a server's profile", () => {
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const result = RawServer.initializeResult({ instructions: "x".repeat(140_000) })
-      yield* RawServer.make(pair.server, RawServer.shakesHands(undefined, result))
+      yield* RawServer.make(pair.server, RawServer.answersInitialize(undefined, result))
       const error = yield* Effect.flip(client(pair.client))
       assert.match(
         error.message,

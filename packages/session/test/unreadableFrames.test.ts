@@ -6,8 +6,8 @@ import * as RawServer from "./support/RawServer.ts"
 import {
   codeOf,
   initialized,
-  introduce,
   names,
+  performHandshake,
   settled,
   text,
   tools,
@@ -36,13 +36,13 @@ describe("a server that is sent what it cannot read", () => {
       Effect.gen(function*() {
         const { link, raw } = yield* withRawClient()
         yield* settled
-        link.deliverBad({ _tag: "NotJson", text: "{" })
+        link.deliverUnreadable({ _tag: "NotJson", text: "{" })
         const before = yield* raw.response
         assert.isFalse("id" in before)
-        yield* introduce(raw, revision)
-        link.deliverBad({ _tag: "NotJson", text: "{" })
-        link.deliverBad({ _tag: "TooLarge", limitBytes: 10 })
-        link.deliverBad({ _tag: "TooComplex", nodes: 11, limitNodes: 10 })
+        yield* performHandshake(raw, revision)
+        link.deliverUnreadable({ _tag: "NotJson", text: "{" })
+        link.deliverUnreadable({ _tag: "TooLarge", limitBytes: 10 })
+        link.deliverUnreadable({ _tag: "TooComplex", nodes: 11, limitNodes: 10 })
         link.deliver([])
         link.deliver({ jsonrpc: "2.0", id: 1.5, method: "ping" })
         link.deliver({ jsonrpc: "1.0", id: "known", method: "ping" })
@@ -68,7 +68,7 @@ describe("a server that is sent what it cannot read", () => {
     it.effect(`law 5: an id or a token of more than 4,096 bytes is rejected with -32600 and no id (${revision})`, () =>
       Effect.gen(function*() {
         const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
-        yield* introduce(raw, revision)
+        yield* performHandshake(raw, revision)
         for (const frame of overlong) link.deliver(frame)
         if (revision === "2025-03-26") link.deliver([JsonRpc.request(1, "ping", undefined), ...overlong.slice(0, 1)])
         const replies = yield* responses(raw)
@@ -94,7 +94,7 @@ describe("a server that is sent what it cannot read", () => {
       yield* settled
       link.deliver(JsonRpc.request(1, "initialize", { protocolVersion: { [long]: 1 }, capabilities: {} }))
       const refused = yield* responses(raw)
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(JsonRpc.request(2, long, undefined))
       link.deliver(JsonRpc.request(3, "tools/call", { name: [long] }))
       link.deliver(JsonRpc.request(4, "tools/call", { name: "x", arguments: long }))
@@ -116,9 +116,9 @@ describe("a server that is sent what it cannot read", () => {
   it.effect("[MSG-12] law 7: between two good frames, a bad one costs only itself", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       link.deliver(JsonRpc.request(1, "tools/call", { name: "x" }))
-      link.deliverBad({ _tag: "NotJson", text: "}" })
+      link.deliverUnreadable({ _tag: "NotJson", text: "}" })
       link.deliver(JsonRpc.request(2, "tools/call", { name: "x" }))
       link.deliver({})
       link.deliver(initialized)
@@ -132,10 +132,10 @@ describe("a server that is sent what it cannot read", () => {
 describe("a client that is sent what it cannot read", () => {
   it.effect("[STD-04] a client never answers what it cannot read", () =>
     Effect.gen(function*() {
-      const { link, raw, record, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { link, raw, record, session } = yield* withRawServer({ script: RawServer.answersPings })
       const said = raw.received.length
-      link.deliverBad({ _tag: "NotJson", text: "Listening on port 3000" })
-      link.deliverBad({ _tag: "TooLarge", limitBytes: 10 })
+      link.deliverUnreadable({ _tag: "NotJson", text: "Listening on port 3000" })
+      link.deliverUnreadable({ _tag: "TooLarge", limitBytes: 10 })
       link.deliver("Debugger attached.")
       link.deliver([])
       link.deliver({ jsonrpc: "2.0", id: null, method: "ping" })

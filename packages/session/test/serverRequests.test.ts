@@ -5,7 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { codeOf, introduce, names, settled, withRawClient, withRawServer } from "./support/sessions.ts"
+import { codeOf, names, performHandshake, settled, withRawClient, withRawServer } from "./support/sessions.ts"
 
 const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
@@ -21,7 +21,7 @@ describe("progress of a server's question, at the server", () => {
   it.effect("[PRG-01] [PRG-02] each question has a token of its own", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const seen: Array<string> = []
       const listen = (name: string) =>
         start(session.ping({ onProgress: ({ progress }) => Effect.sync(() => seen.push(`${name}${progress}`)) }))
@@ -40,7 +40,7 @@ describe("progress of a server's question, at the server", () => {
   it.effect("[PRG-03] [PRG-04] [PRG-05] what does not grow, is nobody's, or comes too late goes nowhere", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const seen: Array<number> = []
       const asking = yield* start(
         session.ping({ onProgress: ({ progress }) => Effect.sync(() => seen.push(progress)) })
@@ -79,7 +79,7 @@ const confiding = Effect.gen(function*() {
     ...all,
     context: Deferred.await(context),
     answer: Deferred.succeed(answer, undefined),
-    saidSince: () => all.raw.received.slice(said)
+    sentSince: () => all.raw.received.slice(said)
   }
 })
 
@@ -95,12 +95,12 @@ describe("progress of a server's question, at the client", () => {
   for (const token of [0, "", "token", -7]) {
     it.effect(`[PRG-01] [PRG-03] [PRG-04] is told with the token ${JSON.stringify(token)}, as far as it grows`, () =>
       Effect.gen(function*() {
-        const { answer, context, raw, record, saidSince } = yield* confiding
-        yield* raw.say(ask("r", { progressToken: token }))
+        const { answer, context, raw, record, sentSince } = yield* confiding
+        yield* raw.send(ask("r", { progressToken: token }))
         yield* tell(yield* context, 1, 1, 0, Number.NaN, 1.5)
         yield* answer
         yield* settled
-        assert.deepStrictEqual(saidSince(), [
+        assert.deepStrictEqual(sentSince(), [
           step(token, 1),
           step(token, 1.5),
           JsonRpc.success("r", { roots: [] })
@@ -112,38 +112,38 @@ describe("progress of a server's question, at the client", () => {
   for (const progressToken of [null, 1.5, true, {}, [1]]) {
     it.effect(`[PRG-01] ${JSON.stringify(progressToken)} is no token, and the question is refused`, () =>
       Effect.gen(function*() {
-        const { raw, saidSince } = yield* confiding
-        yield* raw.say(ask("r", { progressToken }))
+        const { raw, sentSince } = yield* confiding
+        yield* raw.send(ask("r", { progressToken }))
         yield* settled
-        assert.deepStrictEqual(saidSince().map(codeOf), [ErrorCode.InvalidParams])
+        assert.deepStrictEqual(sentSince().map(codeOf), [ErrorCode.InvalidParams])
       }))
   }
 
   it.effect("[PRG-04] nobody asked for it, and nothing is told", () =>
     Effect.gen(function*() {
-      const { answer, context, raw, saidSince } = yield* confiding
-      yield* raw.say(ask("r"))
+      const { answer, context, raw, sentSince } = yield* confiding
+      yield* raw.send(ask("r"))
       yield* tell(yield* context, 1, 2)
       yield* answer
       yield* settled
-      assert.deepStrictEqual(names(saidSince()), ["r"])
+      assert.deepStrictEqual(names(sentSince()), ["r"])
     }))
 
   it.effect("[PRG-05] after the answer nothing is told, nor after a cancellation", () =>
     Effect.gen(function*() {
       const answered = yield* confiding
-      yield* answered.raw.say(ask("r", { progressToken: 1 }))
+      yield* answered.raw.send(ask("r", { progressToken: 1 }))
       const context = yield* answered.context
       yield* answered.answer
       yield* settled
       yield* tell(context, 1)
-      assert.deepStrictEqual(stepsIn(answered.saidSince()), [])
+      assert.deepStrictEqual(stepsIn(answered.sentSince()), [])
       const cancelled = yield* confiding
-      yield* cancelled.raw.say(ask("r", { progressToken: 1 }))
+      yield* cancelled.raw.send(ask("r", { progressToken: 1 }))
       const other = yield* cancelled.context
-      yield* cancelled.raw.say(JsonRpc.notification("notifications/cancelled", { requestId: "r" }))
+      yield* cancelled.raw.send(JsonRpc.notification("notifications/cancelled", { requestId: "r" }))
       yield* tell(other, 1)
-      assert.deepStrictEqual(cancelled.saidSince(), [])
+      assert.deepStrictEqual(cancelled.sentSince(), [])
       for (const { record } of [answered, cancelled]) {
         assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), ["ExchangeEnded"])
       }
@@ -161,7 +161,7 @@ describe("deadlines of a server's question", () => {
   it.effect("[TMO-01] [TMO-03] it ends after 60 seconds, and the client is told", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw, "2024-11-05")
+      yield* performHandshake(raw, "2024-11-05")
       const asking = yield* start(Effect.flip(session.ping()))
       yield* TestClock.adjust(59_999)
       assert.isUndefined(asking.pollUnsafe())
@@ -173,7 +173,7 @@ describe("deadlines of a server's question", () => {
   it.effect("[TMO-05] progress puts it off, where that was asked for", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const asking = yield* start(session.ping(listening(100)))
       for (let progress = 1; progress <= 5; progress++) {
         yield* TestClock.adjust(90)
@@ -187,7 +187,7 @@ describe("deadlines of a server's question", () => {
   it.effect("[TMO-06] but not beyond the total", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       const asking = yield* start(Effect.flip(session.ping(listening(100, 250))))
       for (let progress = 1; progress <= 4; progress++) {
         yield* TestClock.adjust(60)

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import { reply } from "./support/pendingCall.ts"
 import { settled, start, text, withRawServer } from "./support/sessions.ts"
-import { answered } from "./support/waitingCall.ts"
 
 describe("progress and its sinks", () => {
   it.effect("[PRG-02] law 10: two requests with sinks do not hear each other's progress", () =>
@@ -22,7 +22,7 @@ describe("progress and its sinks", () => {
       yield* settled
       const step = (progressToken: number | string, progress: number) =>
         JsonRpc.notification("notifications/progress", { progressToken, progress })
-      yield* raw.say(step(1, 1), step(2, 1), step("1", 2), step(2, 2), step(3, 1), step(1, 2), answered(1), answered(2))
+      yield* raw.send(step(1, 1), step(2, 1), step("1", 2), step(2, 2), step(3, 1), step(1, 2), reply(1), reply(2))
       yield* settled
       assert.sameMembers(seen, ["a1", "b1", "b2", "a2"])
       assert.deepStrictEqual(seen.filter((step) => step.startsWith("a")), ["a1", "a2"])
@@ -65,7 +65,7 @@ describe("progress and its sinks", () => {
       yield* settled
       const step = (progressToken: number | string, progress: number) =>
         JsonRpc.notification("notifications/progress", { progressToken, progress })
-      yield* raw.say(step(1, 1), answered(1), step(1, 2), step(2, 1), step("nobody", 1))
+      yield* raw.send(step(1, 1), reply(1), step(1, 2), step(2, 1), step("nobody", 1))
       yield* Fiber.join(fiber)
       yield* settled
       assert.deepStrictEqual(seen, [1])
@@ -87,7 +87,7 @@ describe("progress and its sinks", () => {
       )
       yield* settled
       const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
-      yield* raw.say(step(1), step(2), answered(1), step(3))
+      yield* raw.send(step(1), step(2), reply(1), step(3))
       yield* TestClock.adjust(100)
       assert.deepStrictEqual(yield* Fiber.join(fiber), text("answer"))
       assert.deepStrictEqual(seen, [1, 2])
@@ -103,12 +103,12 @@ describe("progress and its sinks", () => {
       )
       yield* settled
       for (const progress of [-1, 0, 0, 0.5, 0.4, 2]) {
-        yield* raw.say(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }))
+        yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress }))
       }
       for (const params of [undefined, {}, { progressToken: 1 }, { progressToken: 1, progress: "3" }]) {
-        yield* raw.say(JsonRpc.notification("notifications/progress", params))
+        yield* raw.send(JsonRpc.notification("notifications/progress", params))
       }
-      yield* raw.say(answered(1))
+      yield* raw.send(reply(1))
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(seen, [-1, 0, 0.5, 2])
       assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), [

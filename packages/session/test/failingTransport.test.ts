@@ -10,8 +10,8 @@ import * as RawServer from "./support/RawServer.ts"
 import {
   call,
   client,
-  introduce,
   names,
+  performHandshake,
   reasonOf,
   server,
   settled,
@@ -69,7 +69,7 @@ describe("a broken transport", () => {
           }
         }))
       }
-      yield* RawServer.make(pair.server, RawServer.shakesHands())
+      yield* RawServer.make(pair.server, RawServer.answersInitialize())
       const session = yield* client(transport)
       yield* settled
       const before = yield* start(session.callTool("x"))
@@ -96,7 +96,7 @@ describe("a broken transport", () => {
       const { link, record, session } = yield* withRawServer()
       const waiting = yield* start(session.callTool("x"))
       yield* settled
-      link.failSends(Link.writeFailed)
+      link.failSending(Link.writeFailed)
       const error = yield* Effect.flip(session.callTool("y"))
       assert.deepStrictEqual(error.reason, { _tag: "SendFailed", error: Link.writeFailed })
       const reason: CloseReason.CloseReason = { _tag: "TransportFailed", cause: Link.writeFailed }
@@ -111,9 +111,9 @@ describe("a broken transport", () => {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ wait: effect, x: Effect.succeed(text("x")) })
       })
-      yield* introduce(raw)
+      yield* performHandshake(raw)
       yield* raw.send(call(1, "wait"))
-      link.failSends(Link.writeFailed)
+      link.failSending(Link.writeFailed)
       yield* raw.send(call(2, "x"))
       assert.deepStrictEqual(yield* session.closed, { _tag: "TransportFailed", cause: Link.writeFailed })
       assert.deepStrictEqual(seen, ["began", "interrupted"])
@@ -125,7 +125,7 @@ describe("a broken transport", () => {
       const waiting = yield* start(session.callTool("x"))
       yield* settled
       const gone = TransportError.make({ _tag: "PeerEnded", exit: undefined })
-      link.failSends(gone)
+      link.failSending(gone)
       assert.deepStrictEqual((yield* Effect.flip(session.ping())).reason, { _tag: "SendFailed", error: gone })
       assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(peerEnded))
       assert.deepStrictEqual(yield* session.closed, peerEnded)
@@ -133,12 +133,12 @@ describe("a broken transport", () => {
 
   it.effect("law 1: a message that does not go out costs only itself", () =>
     Effect.gen(function*() {
-      const { link, session } = yield* withRawServer({ script: RawServer.pongs })
+      const { link, session } = yield* withRawServer({ script: RawServer.answersPings })
       const noRoute = TransportError.make({ _tag: "NoRoute", method: "ping" })
-      link.failSends(noRoute)
+      link.failSending(noRoute)
       const error = yield* Effect.flip(session.ping())
       assert.deepStrictEqual(error.reason, { _tag: "SendFailed", error: noRoute })
-      link.failSends(undefined)
+      link.failSending(undefined)
       yield* session.ping()
     }))
 
@@ -147,7 +147,7 @@ describe("a broken transport", () => {
   ) =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      yield* RawServer.make(pair.server, RawServer.shakesHands(RawServer.pongs))
+      yield* RawServer.make(pair.server, RawServer.answersInitialize(RawServer.answersPings))
       return yield* client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
@@ -194,7 +194,7 @@ describe("a broken transport", () => {
   it.effect("law 2: a transport whose reading ends only when it is closed does not hold the close", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
       const session = yield* client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
@@ -215,7 +215,7 @@ describe("a transport that never stops reading", () => {
   it.effect("law 2: does not hold the close", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.shakesHands())
+      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
       const session = yield* client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
