@@ -4,7 +4,8 @@
  * (SHS-24).
  *
  * A broken stream is resumed after its last event if the server numbers its events. If the server has lost the session,
- * the client opens a new one. A request that may have been carried out is not repeated.
+ * the client opens a new one, and sends a request that only reads once more. Any other request that may have been
+ * carried out fails as `OutcomeUnknown`.
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"

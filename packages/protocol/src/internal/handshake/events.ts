@@ -11,7 +11,7 @@ import type { Revision } from "../../Revision.ts"
 export interface Events {
   /** The client sends `initialize`. */
   readonly SendInitialize: { readonly offer: Revision }
-  /** The outbox has taken the server's response to `initialize`, ahead of the responses to pipelined requests. */
+  /** The server is about to send its response to `initialize`, ahead of the responses to pipelined requests. */
   readonly SendInitializeResult: {}
   readonly SendPing: {}
   /** Any other request. */

@@ -64,7 +64,7 @@ export const makeSessionless = (handlers: Handlers.Handlers<"client", unknown>, 
   define(handlers, options, { ...Limits.make(options.limits), maxProfileBytes: Number.POSITIVE_INFINITY }, false)
 
 /** The state of a server without sessions. Its machine never leaves it. */
-export const sessionless: Handshake.SessionlessServerState = { _tag: "Sessionless" }
+export const sessionless: { readonly _tag: "Sessionless" } = { _tag: "Sessionless" }
 
 /** The machine of a server without sessions. */
 export const sessionlessMachine = Handshake.sessionlessServer

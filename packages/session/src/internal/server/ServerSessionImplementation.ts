@@ -78,14 +78,15 @@ interface Server extends ServerDefinition.ServerDefinition {
 
 const { notifications, requests } = MethodTable
 
-const startWith = (
-  initial: State,
-  { step, transition }: { readonly step: Start["machine"]["step"]; readonly transition: unknown },
+/** Returns the start of sessions on a machine, in one of the states of this machine. */
+const startWith = <S extends State>(
+  initial: NoInfer<S>,
+  machine: SessionRuntime.RoleMachine<S>,
   client?: Profile.ClientProfile
 ): Start => ({
   initial,
-  // A machine that starts in one of its states never leaves them.
-  machine: { step, transition: trust<Start["machine"]["transition"]>(transition) },
+  // A machine that starts in one of its states never leaves them, so it receives no other state of a server.
+  machine: trust<Start["machine"]>(machine),
   client
 })
 

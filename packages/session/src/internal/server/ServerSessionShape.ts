@@ -117,7 +117,7 @@ export interface ServerSessionShape extends Session.Session<State> {
     options?: ServerRequestOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
   /**
-   * Requests input by a form.
+   * Requests input by a form. The session API of the Python SDK has this name, for programs that come from there.
    *
    * @deprecated The name fits both kinds of elicitation: use `elicitForm`.
    */
