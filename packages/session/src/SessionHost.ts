@@ -52,7 +52,7 @@ export type HostFull = Shapes.HostFull
  * import { SessionHost } from "@effect-mcp/session"
  *
  * export const message = new SessionHost.HostFull({ scope: "host", limit: 10_000 }).message
- * // => "no room for another session: the host has 10000, and none of them can be evicted"
+ * // => "no room for another session: the host has 10000 (sessions.max), and none of them can be evicted"
  * ```
  *
  * @category errors

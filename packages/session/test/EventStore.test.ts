@@ -73,7 +73,7 @@ describe("EventStore.makeMemory", () => {
       assert.deepStrictEqual(yield* missed(store, "t", elsewhere[0]), ["1"])
     }))
 
-  it.effect("law 12: the least recently used stream of a full store makes room, in whichever session", () =>
+  it.effect("law 12: the least recently used stream of all sessions makes room in a full store", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytes: 5599 })
       const first = yield* append(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))

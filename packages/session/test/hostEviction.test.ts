@@ -31,8 +31,8 @@ const ids = (all: ReadonlyArray<{ readonly hosted: SessionHost.Hosted }>) => all
 
 const idsIn = (host: SessionHost.SessionHostShape) => Effect.map(host.sessions, (all) => all.map(({ id }) => id))
 
-describe("a full host evicts a session whose handshake is not finished", () => {
-  it.effect("the oldest first, for any newcomer, after its grace of 3 seconds", () =>
+describe("the eviction of a session whose handshake is not finished", () => {
+  it.effect("any newcomer evicts the oldest one, after its grace of 3 seconds", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 3 } })
       const first = yield* openSession(host, { principal: grace })
@@ -54,7 +54,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
       assert.deepStrictEqual(yield* second.hosted.session.closed, evicted("handshake", 3000))
     }))
 
-  it.effect("and retryAfterMillis is the time until the grace of the oldest ends", () =>
+  it.effect("retryAfterMillis is the time until the grace of the oldest one ends", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 } })
       yield* openSession(host)
@@ -65,7 +65,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
       yield* openSession(host)
     }))
 
-  it.effect("but not one that is held, which expires a minute after initialize", () =>
+  it.effect("a held one is evicted only after it is released", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 }, limits: { initializeTimeout: "Infinity" } })
       const { hosted } = yield* openSession(host)
@@ -79,7 +79,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
       assert.deepStrictEqual(yield* hosted.session.closed, evicted("handshake", 10_000))
     }))
 
-  it.effect("without grace, if one client opens sessions so fast that it would keep all others out", () =>
+  it.effect("a client that opens sessions quickly has no grace, so that it cannot keep all others out", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 40 } })
       const honest = yield* openSession(host, { client: "honest" })
@@ -96,7 +96,7 @@ describe("a full host evicts a session whose handshake is not finished", () => {
       assert.deepStrictEqual(yield* rejection(host), ["host", 40, 3000])
     }))
 
-  it.effect("with grace, if no client has 16 unfinished handshakes more than the newcomer", () =>
+  it.effect("a client with 16 unfinished handshakes more than the newcomer still has its grace", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 16 } })
       yield* Effect.forEach(Array.from({ length: 16 }), () => openSession(host, { client: "office" }))
@@ -104,8 +104,8 @@ describe("a full host evicts a session whose handshake is not finished", () => {
     }))
 })
 
-describe("a full host evicts a session of the newcomer's principal", () => {
-  it.effect("the least recently used one, if it is unused for 3 seconds", () =>
+describe("the eviction of a session of the newcomer's principal", () => {
+  it.effect("the least recently used one is evicted if it is unused for 3 seconds", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 3 } })
       const other = yield* openOperating(host, { principal: grace })
@@ -121,7 +121,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
       assert.deepStrictEqual(yield* idsIn(host), ids([other, three, four]))
     }))
 
-  it.effect("never one of another principal, even if it is unused for long", () =>
+  it.effect("a session of another principal is not evicted, even if it is unused for 29 minutes", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 } })
       const { hosted } = yield* openOperating(host, { principal: grace })
@@ -132,7 +132,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
       assert.strictEqual(host.find(hosted.id), hosted)
     }))
 
-  it.effect("never one that is held or has requests in flight", () =>
+  it.effect("a session that is held or has requests in flight is not evicted", () =>
     Effect.gen(function*() {
       const host = yield* makeHost(tools({ wait: Effect.never }), { sessions: { max: 3 } })
       const held = yield* openOperating(host, { principal: ada })
@@ -152,7 +152,7 @@ describe("a full host evicts a session of the newcomer's principal", () => {
       for (const { hosted } of [serving, requesting]) assert.isUndefined(yield* endOf(hosted))
     }))
 
-  it.effect("after checking at most 64 sessions", () =>
+  it.effect("at most 64 sessions are checked for one newcomer", () =>
     Effect.gen(function*() {
       const host = yield* makeHost(tools({ wait: Effect.never }), { sessions: { max: 101 } })
       const all = yield* Effect.forEach(Array.from({ length: 101 }), () => openOperating(host, { principal: ada }))
@@ -202,8 +202,8 @@ describe("a principal at its limit", () => {
     }))
 })
 
-describe("a full host evicts an anonymous session", () => {
-  it.effect("for an anonymous client after 5 minutes without use, at most 10 per second", () =>
+describe("the eviction of an anonymous session", () => {
+  it.effect("anonymous clients evict sessions that are unused for 5 minutes, at most 10 per second", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 12 } })
       const all = yield* Effect.forEach(Array.from({ length: 12 }), () => openOperating(host))
@@ -226,7 +226,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.isUndefined(yield* endOf(first?.hosted ?? assert.fail("none")))
     }))
 
-  it.effect("for a principal after 3 seconds, up to the limit of the principal", () =>
+  it.effect("a principal evicts sessions that are unused for 3 seconds, up to its own limit", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 14, maxPerPrincipal: 12 } })
       yield* Effect.forEach(Array.from({ length: 14 }), () => openOperating(host))
@@ -237,7 +237,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.strictEqual((yield* host.sessions).filter(({ principal }) => principal === undefined).length, 2)
     }))
 
-  it.effect("of a client with more than half of the slots after 3 seconds, at the limited rate", () =>
+  it.effect("a client with more than half of the slots loses sessions after 3 seconds, at the limited rate", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 12, maxAnonymousEvictionsPerSecond: 2 } })
       const honest = yield* Effect.forEach(["a", "b", "c"], (client) => openOperating(host, { client }))
@@ -255,7 +255,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.deepStrictEqual(yield* idsIn(host), ids([...honest, ...hostile.slice(3), ...others]))
     }))
 
-  it.effect("of such a client before those of others, even if it uses its sessions more often", () =>
+  it.effect("such a client loses its sessions before others do, even if it uses them more often", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 5 } })
       const honest = yield* openOperating(host, { client: "a" })
@@ -269,7 +269,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.deepStrictEqual(yield* idsIn(host), ids([honest, ...hostile.slice(1), newcomer]))
     }))
 
-  it.effect("of such a client even if more than 64 sessions of others are unused for longer", () =>
+  it.effect("such a client loses a session even if more than 64 sessions of others are unused for longer", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 200 } })
       const others = Array.from({ length: 80 }, (_, index) => `client ${index}`)
@@ -283,7 +283,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.deepStrictEqual(yield* endOf(hostile[0]?.hosted ?? assert.fail("none")), evicted("idle", 3000))
     }))
 
-  it.effect("of such a client even if all are held and in use: the one that is held for longest", () =>
+  it.effect("such a client loses the session that is held for longest if all are held and in use", () =>
     Effect.gen(function*() {
       const host = yield* makeHost(tools({ wait: Effect.never }), { sessions: { max: 70 } })
       const honest = yield* Effect.forEach(Array.from({ length: 3 }), () => openOperating(host, { client: "a" }))
@@ -306,7 +306,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.deepStrictEqual(yield* endOf(first?.hosted ?? assert.fail("none")), evicted("held", 3000))
     }))
 
-  it.effect("but not a held one of a client with half of the slots or fewer", () =>
+  it.effect("a held session of a client with half of the slots or fewer is not evicted", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 4 } })
       for (const client of ["a", "a", "b", "b"]) (yield* openOperating(host, { client })).hosted.hold()
@@ -314,7 +314,7 @@ describe("a full host evicts an anonymous session", () => {
       assert.deepStrictEqual(yield* rejection(host, { client: "c" }), ["host", 4, undefined])
     }))
 
-  it.effect("never, if the options forbid it", () =>
+  it.effect("no anonymous session is evicted for an anonymous client if the options forbid it", () =>
     Effect.gen(function*() {
       for (
         const options of [{ anonymousEvictionTimeout: "Infinity" }, { maxAnonymousEvictionsPerSecond: 0 }] as const

@@ -128,7 +128,7 @@ describe("the sessions of a host", () => {
       ])
     }))
 
-  it.effect("that are restored before their handshake is finished get the full time for it again", () =>
+  it.effect("get the full time for an unfinished handshake again when they are restored", () =>
     Effect.gen(function*() {
       const { service } = store()
       const scope = yield* Scope.make()

@@ -96,7 +96,7 @@ describe("a restored session", () => {
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
 
-  it.effect("whose handshake was not finished finishes it", () =>
+  it.effect("can finish a handshake that was not finished before", () =>
     Effect.gen(function*() {
       const { service } = store()
       yield* storeSession(service, [initialize()])
@@ -299,7 +299,7 @@ describe("a restored session", () => {
       assert.strictEqual(calls.length, before)
     }))
 
-  it.effect("that closes while it is being saved is deleted", () =>
+  it.effect("is deleted from the store if it closes while it is being saved", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
       const gate = yield* Deferred.make<void>()

@@ -144,7 +144,10 @@ describe("connect", () => {
         return yield* Effect.flip(Layer.build(Layer.fresh(session)))
       }).pipe(Effect.provide(session), Effect.scoped)
       assert.instanceOf(error, HandshakeError.HandshakeError)
-      assert.include(error.message, "no room for another session: the host has 1, and none of them can be evicted")
+      assert.include(
+        error.message,
+        "no room for another session: the host has 1 (sessions.max), and none of them can be evicted"
+      )
     }))
 
   it.live("[law 2] leaves no fiber and no socket, whenever it is interrupted", () =>

@@ -302,7 +302,7 @@ describe.concurrent("a client for which the host has no room", () => {
     error: { code: -32_010, message }
   })
 
-  const full = "no room for another session: the host has 1, and none of them can be evicted"
+  const full = "no room for another session: the host has 1 (sessions.max), and none of them can be evicted"
 
   it.live("receives the reason, with the id of its first message", () =>
     Effect.gen(function*() {

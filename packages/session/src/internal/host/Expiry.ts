@@ -25,7 +25,7 @@ export interface Options {
   fork<A, E>(effect: Effect.Effect<A, E>): void
 }
 
-/** The least time between two checks of all sessions, in milliseconds. A session may expire so much later. */
+/** The least time between two checks of all sessions, in milliseconds. A session may expire this much later. */
 export const coarseness = 1000
 
 /** Closes the sessions of a host whose lifetime is over. */
@@ -76,7 +76,7 @@ export class Expiry {
     }
   }
 
-  /** Closes a session that is due, or returns the milliseconds for which it lasts at least. */
+  /** Closes a session that is due. Returns the time until the session may be due; `Infinity` for a closed one. */
   #check(hosted: HostedSession, at: number): number {
     const { age, idle } = this.#options.lifetimes
     const step = hosted.operates

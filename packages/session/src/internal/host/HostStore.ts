@@ -17,18 +17,18 @@ const deadlineMillis = 5000
 /** The number of concurrent `touch` calls, and of concurrent retries of `remove`. */
 const concurrency = 16
 
-/** The time between two rounds of `touch` calls. The store may know the last use of a session so much later. */
+/** The time between two rounds of `touch` calls. The store may learn of a use this much later. */
 export const touchIntervalMillis = 60_000
 
-/** The number of closed sessions that may still be in the store. The one that closed first makes room. */
+/** The limit of closed sessions that may still be in the store. The one that closed first makes room. */
 const maxUndeleted = 10_000
 
 /** The time between two attempts to remove them. */
 const retryMillis = 30_000
 
 /**
- * The number of uninterruptible calls that run on after their deadline, or after their caller was interrupted. With so
- * many of them the store is not called until one ends.
+ * The limit of calls that cannot be interrupted and still run after their deadline, or after their caller was
+ * interrupted. At this limit the host does not call the store until one of them ends.
  */
 const maxAbandonedCalls = 256
 

@@ -8,19 +8,19 @@ import type { Transport } from "../../Transport.ts"
 import { Link } from "../collections/LinkedList.ts"
 import type { ServerSessionImplementation } from "../server/ServerSessionImplementation.ts"
 
-/** The slots of a host, which follow the changes of its sessions. */
+/** The slots of a host, as its sessions update them. */
 interface SlotUpdates {
-  /** A session is open. */
+  /** Adds a session that was opened. */
   enter(hosted: HostedSession): void
-  /** A session has finished its handshake. */
+  /** Records that the handshake of a session is finished. */
   finish(hosted: HostedSession): void
-  /** A session is used now. */
+  /** Records that a session is used now. */
   use(hosted: HostedSession): void
-  /** A session has its first hold. */
+  /** Records the first hold of a session. */
   hold(hosted: HostedSession): void
-  /** The last hold of a session was released. */
+  /** Records that the last hold of a session was released. */
   release(hosted: HostedSession): void
-  /** A session begins to close. Its slot stays occupied until it is freed. */
+  /** Records that a session begins to close. Its slot stays taken until it is freed. */
   leave(hosted: HostedSession): void
 }
 
@@ -65,7 +65,7 @@ export class HostedSession {
   readonly byClient = new Link<HostedSession>(this)
   /** The link among the sessions of all owners whose handshake is not finished. */
   readonly byAge = new Link<HostedSession>(this)
-  /** Whether the session closes to make room. Its slot belongs to a newcomer then. */
+  /** Whether the session closes to make room. If it does, its slot belongs to a newcomer. */
   evicted = false
   /** The number of holds. */
   held = 0
@@ -78,7 +78,7 @@ export class HostedSession {
   stored: "No" | "Perhaps" | "Yes" = "No"
   /** The last use that the store knows, if the store has the session. */
   storedUsedAt = 0
-  /** Removes the session from the host after it has closed. */
+  /** The fiber that removes the session from the host after it has closed. */
   removal: Fiber.Fiber<void> | undefined
 
   constructor(dependencies: HostedSessionDependencies, identity: Identity) {
@@ -94,7 +94,7 @@ export class HostedSession {
   }
 
   get session(): ServerSessionImplementation {
-    if (this.#session === undefined) throw new Error(`session ${this.id} is not open yet`)
+    if (this.#session === undefined) throw new Error(`session ${JSON.stringify(this.id)}: not open yet`)
     return this.#session
   }
 
@@ -109,30 +109,30 @@ export class HostedSession {
     return this.operates ? this.usedAt : this.handshakeAt
   }
 
-  /** Whether the session was opened. It may have closed since. */
+  /** Whether the session was opened. It may have closed again. */
   get wasOpened(): boolean {
     return this.#session !== undefined
   }
 
-  /** The session is open. */
+  /** Records that the session is open. */
   begin(session: ServerSessionImplementation): void {
     this.#session = session
     this.phase = "Live"
     this.#dependencies.slots.enter(this)
   }
 
-  /** The response to `initialize` is sent. */
+  /** Records that the response to `initialize` is sent. */
   negotiated(): void {
     this.handshakeAt = this.#dependencies.now()
   }
 
-  /** The handshake is finished. */
+  /** Records that the handshake is finished. */
   operating(): void {
     if (this.phase === "Live") this.#dependencies.slots.finish(this)
     else this.operates = true
   }
 
-  /** The session begins to close. The host no longer finds it. */
+  /** Records that the session begins to close, so that the host no longer finds it. */
   beginToEnd(): void {
     const { phase } = this
     this.phase = "Ending"

@@ -32,8 +32,8 @@ export interface Options extends Omit<ServerSessionImplementation.Options, "obse
   readonly observe?: (event: SessionEvent, id: string) => void
 }
 
-/** The environment of a host: the program that made it. */
-interface Surroundings {
+/** The environment of a host, from the program that makes it. */
+interface Environment {
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
   /** The scope of all sessions. The host closes it. */
@@ -60,6 +60,8 @@ export const make = Effect.fnUntraced(function*(
 export class SessionHostImplementation implements SessionHostShape {
   readonly #limits: HostLimits.HostLimits
   readonly #lifetimes: Expiry.Lifetimes
+  /** The time after which a new session may be due, or the store may need to learn of its use, in milliseconds. */
+  readonly #firstCheckMillis: number
   /** The time that sessions have to finish their requests when they close. */
   readonly #gracefulCloseMillis: number
   readonly #observe: Options["observe"]
@@ -79,7 +81,7 @@ export class SessionHostImplementation implements SessionHostShape {
   constructor(
     handlers: Handlers.Handlers<"client", unknown>,
     { observe, sessions, ...server }: Options,
-    { clock, context, scope }: Surroundings
+    { clock, context, scope }: Environment
   ) {
     this.#limits = HostLimits.make(sessions)
     this.#lifetimes = {
@@ -111,6 +113,10 @@ export class SessionHostImplementation implements SessionHostShape {
           failed: (hosted, operation, cause) => this.#emit(hosted, { _tag: "SessionStoreFailed", operation, cause })
         })
     ))
+    this.#firstCheckMillis = Math.min(
+      ...Object.values(this.#lifetimes),
+      this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.touchIntervalMillis
+    )
     this.#closer = new SessionCloser({ table, slots: this.#slots, store: this.#store, now, fork })
     const sessionDependencies: HostedSessionDependencies = {
       now,
@@ -132,7 +138,7 @@ export class SessionHostImplementation implements SessionHostShape {
       scope,
       observe,
       draining: () => this.#draining ? this.#drainingError() : undefined,
-      onOpened: () => this.#timer.watch(steady() + this.#firstCheckMillis()),
+      onOpened: () => this.#timer.watch(steady() + this.#firstCheckMillis),
       onNegotiated: () => this.#timer.watch(steady() + this.#lifetimes.handshake)
     })
     this.#restorer = this.#store === undefined ? undefined : new Restorer.Restorer({
@@ -197,7 +203,7 @@ export class SessionHostImplementation implements SessionHostShape {
   })
 
   // ===================================================================================================================
-  // Its end
+  // Shutdown
   // ===================================================================================================================
 
   /** Drains the host, and stops everything that it runs. */
@@ -218,14 +224,6 @@ export class SessionHostImplementation implements SessionHostShape {
   // ===================================================================================================================
 
   readonly #now = (): number => this.#clock.currentTimeMillisUnsafe()
-
-  /** Returns the time after which a new session may be due, or the store may need to learn of its use. */
-  #firstCheckMillis(): number {
-    return Math.min(
-      ...Object.values(this.#lifetimes),
-      this.#store === undefined ? Number.POSITIVE_INFINITY : HostStore.touchIntervalMillis
-    )
-  }
 
   /** Closes the sessions that are due, informs the store of use, and returns the time of the next check. */
   #expire(time: number): number {

@@ -32,9 +32,9 @@ export class HostFull extends Data.TaggedError("HostFull")<{
   override get message(): string {
     switch (this.scope) {
       case "host":
-        return `no room for another session: the host has ${this.limit}, and none of them can be evicted`
+        return `no room for another session: the host has ${this.limit} (sessions.max), and none of them can be evicted`
       case "principal":
-        return `no room for another session of this principal: it has ${this.limit}, and all of them are in use`
+        return `no room for another session of this principal: it has ${this.limit} in use (sessions.maxPerPrincipal)`
       case "draining":
         return "no room for another session: the host is shutting down"
     }

@@ -61,7 +61,9 @@ export class SessionOpener {
     const { closer, sessionDependencies, slots, table } = this.#options
     // Uninterruptible, because an interruption between two steps would lose the slot and the id.
     return Effect.uninterruptibleMask((restore) => {
-      if (!table.reserve(id)) return Effect.die(new Error(`there is a session with the id ${id} already`))
+      if (!table.reserve(id)) {
+        return Effect.die(new Error(`session ${JSON.stringify(id)}: the host already has a session with this id`))
+      }
       const taken = this.#takeSlot({ principal, client })
       if (taken._tag === "HostFull") {
         table.release(id)

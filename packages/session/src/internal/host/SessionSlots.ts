@@ -1,4 +1,4 @@
-/** The slots of a host: who occupies them, and which session loses its slot to a newcomer. */
+/** The slots of a host: the sessions that occupy them, and the session that loses its slot to a newcomer. */
 
 import type { HostLimits } from "../../HostLimits.ts"
 import type { Principal } from "../../Principal.ts"
@@ -10,7 +10,7 @@ import type { HostedSession } from "./HostedSession.ts"
 /** The time in milliseconds for which a session cannot be evicted after its opening, and after each use. */
 export const graceMillis = 3000
 
-/** A client that has so many more unfinished handshakes than the newcomer has no grace. */
+/** An anonymous client that has over this many unfinished handshakes more than the newcomer has no grace. */
 const crowd = 16
 
 /** The number of sessions that are checked for one newcomer, so that its cost does not depend on their number. */
@@ -23,18 +23,18 @@ const maxRetryMillis = 300_000
 /** The client of a session that is to be opened. */
 export interface Newcomer {
   readonly principal: Principal | undefined
-  /** Distinguishes anonymous clients, such as by their addresses. */
+  /** Distinguishes anonymous clients, for example by their addresses. */
   readonly client: string | undefined
 }
 
-/** The newcomer has a slot. */
+/** The result for a newcomer that has a slot. */
 export interface Taken {
   readonly _tag: "Taken"
   /** The session that had this slot. The caller has to close it. */
   readonly victim: HostedSession | undefined
 }
 
-/** The newcomer has no slot. */
+/** The result for a newcomer that has no slot. */
 export interface Full {
   readonly _tag: "Full"
   readonly scope: "host" | "principal"
@@ -129,7 +129,7 @@ export class SessionSlots {
   // The sessions in the slots
   // ===================================================================================================================
 
-  /** A session is open. */
+  /** Adds a session that was opened. */
   enter(hosted: HostedSession): void {
     const client = this.#clients.enter(hosted)
     if (client !== undefined && client.sessions > this.#options.limits.max / 2) this.#largest = client
@@ -138,7 +138,7 @@ export class SessionSlots {
     else client?.held.add(hosted.byClient)
   }
 
-  /** A session has finished its handshake. */
+  /** Moves a session whose handshake is finished to the sessions that operate. */
   finish(hosted: HostedSession): void {
     const listed = hosted.held === 0
     if (listed) this.#unlist(hosted)
@@ -147,26 +147,26 @@ export class SessionSlots {
     if (listed) this.#list(hosted)
   }
 
-  /** A session is used now. */
+  /** Moves a session that is used now to the end of its lists. */
   use(hosted: HostedSession): void {
     if (!hosted.operates || hosted.held > 0) return
     this.#ownerOf(hosted.principal).unused.moveToEnd(hosted.byOwner)
     this.#clients.of(hosted)?.unused.moveToEnd(hosted.byClient)
   }
 
-  /** A session has its first hold. */
+  /** Moves a session with its first hold to the held sessions. */
   hold(hosted: HostedSession): void {
     this.#unlist(hosted)
     this.#clients.of(hosted)?.held.add(hosted.byClient)
   }
 
-  /** The last hold of a session was released. */
+  /** Moves a session whose last hold was released to the unused sessions. */
   release(hosted: HostedSession): void {
     this.#clients.of(hosted)?.held.remove(hosted.byClient)
     this.#list(hosted)
   }
 
-  /** A session begins to close. Its slot stays taken until `free`. */
+  /** Removes a session that begins to close from all lists. Its slot stays taken until `free`. */
   leave(hosted: HostedSession): void {
     const client = this.#clients.of(hosted)
     if (hosted.held === 0) this.#unlist(hosted)

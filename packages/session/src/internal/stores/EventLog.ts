@@ -2,7 +2,7 @@
 
 import { Link, LinkedList } from "../collections/LinkedList.ts"
 
-/** The limits of a log. A UTF-16 code unit counts as two bytes. Each event and each stream counts some bytes more. */
+/** The limits of a log. A UTF-16 code unit counts two bytes. Each event and each stream counts a constant more. */
 export interface Bounds {
   readonly maxEventsPerStream: number
   readonly maxBytesPerStream: number
