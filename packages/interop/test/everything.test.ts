@@ -1,4 +1,4 @@
-/** Our client against the official `server-everything`, which is made with version 1 of the official SDK. */
+/** This library's client against the official `server-everything`, which uses version 1 of the official SDK. */
 import { type Logging, Meta, MethodDefinition, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type JsonSchemaValidator, type SessionEvent } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
@@ -21,7 +21,7 @@ const longRunning = "trigger-long-running-operation"
 
 describe("server-everything", () => {
   for (const revision of Revision.supported) {
-    it.live(`[INIT-04] [STD-07] at ${revision}: shakes hands, lists, calls, and exits when its input ends`, () =>
+    it.live(`[INIT-04] [STD-07] at ${revision}: handshake, list and call succeed; the server exits at the end`, () =>
       Effect.gen(function*() {
         const server = everything()
         const session = yield* Effect.gen(function*() {
@@ -41,7 +41,7 @@ describe("server-everything", () => {
       }))
   }
 
-  it.live("[TOOL-08] [MSG-32] what its tools return fits their output schemas", () => {
+  it.live("[TOOL-08] [MSG-32] the results of its tools match their output schemas", () => {
     const ajv = AjvValidator.make()
     const problems: Array<string | undefined> = []
     const validator: JsonSchemaValidator.JsonSchemaValidatorShape = {
@@ -61,7 +61,7 @@ describe("server-everything", () => {
       for (const location of ["New York", "Chicago", "Los Angeles"]) {
         yield* callTool("get-structured-content", { location })
       }
-      // Without a schema there is nothing to check; neither is there where the tool failed.
+      // A result without an output schema, or of a failed tool, is not checked.
       yield* callTool("get-sum", { a: 15, b: 27 })
       assert.isTrue((yield* callTool("get-structured-content", { location: "Atlantis" })).isError)
       assert.deepStrictEqual(problems, [undefined, undefined, undefined])
@@ -78,14 +78,14 @@ describe("server-everything", () => {
   }).pipe(Layer.provide(server.transport))
 
   layer(session, { excludeTestServices: true })("in one session", (it) => {
-    it.effect("[STD-05] [STD-06] what it writes to standard error is no failure", () =>
+    it.effect("[STD-05] [STD-06] output on standard error is not a failure", () =>
       Effect.gen(function*() {
         const { ping } = yield* ClientSession.ClientSession
         yield* ping()
         assert.deepStrictEqual(server.stderr, ["Starting default (STDIO) server..."])
       }))
 
-    it.effect("a notification that this client does not know is seen and ignored", () =>
+    it.effect("a notification without a handler is reported and ignored", () =>
       Effect.gen(function*() {
         const { ping } = yield* ClientSession.ClientSession
         const isListChanged = (event: SessionEvent.SessionEvent) =>
@@ -94,7 +94,7 @@ describe("server-everything", () => {
         yield* ping()
       }))
 
-    it.effect("[MSG-08] blocks of every kind come through", () =>
+    it.effect("[MSG-08] content blocks of every type are received", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const kinds = Effect.fnUntraced(function*(name: string, input?: Record<string, unknown>) {
@@ -108,29 +108,29 @@ describe("server-everything", () => {
         assert.hasAllKeys(structuredContent, ["temperature", "conditions", "humidity"])
       }))
 
-    it.effect("[PRG-03] progress comes in order and before the result", () =>
+    it.effect("[PRG-03] progress arrives in order and before the result", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
-        const heard: Array<unknown> = []
+        const received: Array<unknown> = []
         const result = yield* callTool(longRunning, { duration: 0.1, steps: 10 }, {
-          onProgress: ({ progress, total }) => Effect.sync(() => heard.push([progress, total]))
+          onProgress: ({ progress, total }) => Effect.sync(() => received.push([progress, total]))
         })
         assert.match(textOf(result), /^Long running operation completed/)
-        assert.deepStrictEqual(heard, Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
+        assert.deepStrictEqual(received, Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
       }))
 
-    it.effect("an unknown tool, and arguments that do not fit, are results that say so", () =>
+    it.effect("an unknown tool and invalid arguments are results with isError", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const unknown = yield* callTool("get-difference")
         assert.isTrue(unknown.isError)
         assert.strictEqual(textOf(unknown), "MCP error -32602: Tool get-difference not found")
-        const misfit = yield* callTool("get-sum", { a: "fifteen", b: 27 })
-        assert.isTrue(misfit.isError)
-        assert.match(textOf(misfit), /Invalid arguments for tool get-sum/)
+        const invalid = yield* callTool("get-sum", { a: "fifteen", b: 27 })
+        assert.isTrue(invalid.isError)
+        assert.match(textOf(invalid), /Invalid arguments for tool get-sum/)
       }))
 
-    it.effect("[MSG-10] params that do not fit are an error; the code is the server's own idea, and is passed on", () =>
+    it.effect("[MSG-10] invalid params are an error with the code of the server, even a nonstandard one", () =>
       Effect.gen(function*() {
         const { extension } = yield* ClientSession.ClientSession
         const call = MethodDefinition.request("tools/call", {
@@ -138,28 +138,28 @@ describe("server-everything", () => {
           params: Meta.Meta,
           result: Meta.EmptyResult
         })
-        const params = { name: "get-sum", arguments: "no object" }
+        const params = { name: "get-sum", arguments: "not an object" }
         const { reason } = yield* Effect.flip(extension(call, params))
         assert(reason._tag === "ErrorResponse")
-        // JSON-RPC says −32602.
+        // JSON-RPC defines −32602.
         assert.strictEqual(reason.error.code, -32603)
         assert.match(reason.error.message, /expected record, received string/)
       }))
 
-    it.effect("[CAN-06] [PRG-05] it goes on after a cancellation; what it still says is dropped", () =>
+    it.effect("[CAN-06] [PRG-05] late progress of a cancelled call is dropped", () =>
       Effect.gen(function*() {
         const { callTool, inFlight, ping } = yield* ClientSession.ClientSession
-        const isUnderWay = yield* Deferred.make<void>()
+        const started = yield* Deferred.make<void>()
         let steps = 0
         const call = yield* Effect.forkChild(
           callTool(longRunning, { duration: 0.2, steps: 4 }, {
             onProgress: () => {
               steps++
-              return Deferred.succeed(isUnderWay, undefined)
+              return Deferred.succeed(started, undefined)
             }
           })
         )
-        yield* Deferred.await(isUnderWay)
+        yield* Deferred.await(started)
         yield* Fiber.interrupt(call)
         assert.deepStrictEqual(yield* inFlight, { sent: 0, served: 0 })
         const isDropped = (event: SessionEvent.SessionEvent) =>
@@ -169,7 +169,7 @@ describe("server-everything", () => {
         assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "UnmatchedResponse"), [])
       }))
 
-    it.effect("[TMO-03] a deadline is kept", () =>
+    it.effect("[TMO-03] a call times out", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const { reason } = yield* Effect.flip(callTool(longRunning, { duration: 5, steps: 1 }, { timeout: 50 }))

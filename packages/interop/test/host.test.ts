@@ -1,4 +1,4 @@
-/** The host, which answers everything a server may ask, with servers made with the official SDKs that ask it. */
+/** The host, with a handler for every request of a server, against feature servers of the official SDKs. */
 import { Revision } from "@effect-mcp/protocol"
 import { describe, layer } from "@effect/vitest"
 import * as Child from "./fixtures/child.ts"
@@ -6,19 +6,19 @@ import { cancellation } from "./host/cancellation.ts"
 import { completions } from "./host/completions.ts"
 import * as Conditions from "./host/conditions.ts"
 import { elicitation } from "./host/elicitation.ts"
-import { ending } from "./host/ending.ts"
 import { errors } from "./host/errors.ts"
 import { handshake } from "./host/handshake.ts"
 import { load } from "./host/load.ts"
 import { logging } from "./host/logging.ts"
+import { messages } from "./host/messages.ts"
 import { peers } from "./host/peers.ts"
 import { ping } from "./host/ping.ts"
 import { prompts } from "./host/prompts.ts"
 import { resources } from "./host/resources.ts"
 import { roots } from "./host/roots.ts"
 import { sampling } from "./host/sampling.ts"
+import { shutdown } from "./host/shutdown.ts"
 import { tools } from "./host/tools.ts"
-import { wire } from "./host/wire.ts"
 
 const features = [
   handshake,
@@ -34,7 +34,7 @@ const features = [
   roots,
   errors,
   load,
-  wire
+  messages
 ]
 
 for (const peer of peers) {
@@ -47,7 +47,7 @@ for (const peer of peers) {
     })
   }
 
-  describe(`the host with a server of ${peer.name}, at the end`, () => {
-    ending(peer)
+  describe(`the shutdown of the host with a server of ${peer.name}`, () => {
+    shutdown(peer)
   })
 }

@@ -1,27 +1,27 @@
-/** The host with servers made with the official SDKs, over Streamable HTTP. */
+/** The host against feature servers of the official SDKs, over Streamable HTTP. */
 import { Revision } from "@effect-mcp/protocol"
 import { describe, layer } from "@effect/vitest"
 import * as Child from "./fixtures/child.ts"
+import type { Mode } from "./fixtures/featureServerHttp.ts"
 import * as HttpListener from "./fixtures/httpListener.ts"
-import type { Mode } from "./fixtures/offeringOverHttp.ts"
 import { cancellation } from "./host/cancellation.ts"
 import { completions } from "./host/completions.ts"
 import * as Conditions from "./host/conditions.ts"
 import { elicitation } from "./host/elicitation.ts"
-import { endingOverHttp } from "./host/endingOverHttp.ts"
 import { errors } from "./host/errors.ts"
 import { handshake } from "./host/handshake.ts"
 import { load } from "./host/load.ts"
 import { logging } from "./host/logging.ts"
+import { messages } from "./host/messages.ts"
 import { peers } from "./host/peers.ts"
 import { ping } from "./host/ping.ts"
 import { prompts } from "./host/prompts.ts"
 import { resources } from "./host/resources.ts"
-import { resuming } from "./host/resuming.ts"
+import { resumption } from "./host/resumption.ts"
 import { roots } from "./host/roots.ts"
 import { sampling } from "./host/sampling.ts"
+import { shutdownOverHttp } from "./host/shutdownOverHttp.ts"
 import { tools } from "./host/tools.ts"
-import { wire } from "./host/wire.ts"
 
 type Feature = (conditions: Conditions.Conditions) => void
 
@@ -40,12 +40,12 @@ const features: Readonly<Record<Mode, ReadonlyArray<Feature>>> = {
     roots,
     errors,
     load,
-    wire
+    messages
   ],
   resumable: [handshake, tools, prompts, sampling, load],
-  // What belongs to a request but is not its reply has no place in JSON.
+  // A JSON response has no room for other messages than the reply.
   json: [handshake, tools, prompts, resources, completions],
-  // It knows nobody whom it could ask or tell something.
+  // Without a session the server sends no requests and no notifications.
   stateless: [handshake, tools, completions]
 }
 
@@ -68,12 +68,12 @@ for (const peer of peers) {
       }
     }
 
-    describe(`the host with a server of ${peer.name} over HTTP, whose connections are cut`, () => {
-      resuming(it, listener)
+    describe(`the host with a server of ${peer.name} over HTTP that loses connections`, () => {
+      resumption(it, listener)
     })
 
-    describe(`the host with a server of ${peer.name} over HTTP, at the end`, () => {
-      endingOverHttp(it, listener)
+    describe(`the shutdown of the host with a server of ${peer.name} over HTTP`, () => {
+      shutdownOverHttp(it, listener)
     })
   })
 }

@@ -1,4 +1,4 @@
-/** The host with the official `server-everything`, which is made with the high level of version 1 of the official SDK. */
+/** The host against the official `server-everything`, which uses the high-level API of the official SDK, version 1. */
 import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import * as Workspace from "@effect-mcp/examples/src/host/workspace.ts"
 import { Elicitation, type Logging, Revision, type Tool } from "@effect-mcp/protocol"
@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Child from "./fixtures/child.ts"
 import * as HttpListener from "./fixtures/httpListener.ts"
-import { answering, type Conditions, make } from "./host/conditions.ts"
-import { refusal, said } from "./host/results.ts"
+import { type Conditions, make, withScript } from "./host/conditions.ts"
+import { callForText, errorResponse } from "./host/results.ts"
 
 const asText = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join("\n")
@@ -19,7 +19,7 @@ const text = (uri: number) => `demo://resource/dynamic/text/${uri}`
 type Feature = (conditions: Omit<Conditions, "peer">) => void
 
 const handshake: Feature = ({ it, revision }) => {
-  it.effect("[INIT-07] [INIT-13] knows what it can do; tasks only where the revision has them", () =>
+  it.effect("[INIT-07] [INIT-13] receives the capabilities of the server; tasks only in revisions with tasks", () =>
     Effect.gen(function*() {
       const { profile } = yield* ClientSession.ClientSession
       const { completions, tasks, ...capabilities } = profile.capabilities
@@ -36,7 +36,7 @@ const handshake: Feature = ({ it, revision }) => {
 }
 
 const prompts: Feature = ({ it }) => {
-  it.effect("[PRM-01] [PAG-07] lists its prompts, and gets them, filled in", () =>
+  it.effect("[PRM-01] [PAG-07] lists prompts, and gets them with arguments", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const prompts = yield* Stream.runCollect(session.prompts)
@@ -54,14 +54,14 @@ const prompts: Feature = ({ it }) => {
       assert.deepInclude(embedded.messages[1]?.content, { type: "resource" })
     }))
 
-  it.effect("hears what it does not like about a prompt", () =>
+  it.effect("receives the errors for an unknown prompt and for missing arguments", () =>
     Effect.gen(function*() {
       const { getPrompt } = yield* ClientSession.ClientSession
-      assert.deepInclude(yield* refusal(getPrompt("burn")), { code: -32602 })
-      assert.deepInclude(yield* refusal(getPrompt("args-prompt")), { code: -32602 })
+      assert.deepInclude(yield* errorResponse(getPrompt("burn")), { code: -32602 })
+      assert.deepInclude(yield* errorResponse(getPrompt("args-prompt")), { code: -32602 })
     }))
 
-  it.effect("[CMP-01] completes, by the values of other arguments", () =>
+  it.effect("[CMP-01] completes with the values of other arguments", () =>
     Effect.gen(function*() {
       const { complete } = yield* ClientSession.ClientSession
       const ref = { type: "ref/prompt", name: "completable-prompt" } as const
@@ -82,7 +82,7 @@ const prompts: Feature = ({ it }) => {
 }
 
 const resources: Feature = ({ it }) => {
-  it.effect("[RES-01] lists its resources and templates, and reads them", () =>
+  it.effect("[RES-01] lists resources and templates, and reads them", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const resources = yield* Stream.runCollect(session.resources)
@@ -98,11 +98,11 @@ const resources: Feature = ({ it }) => {
       const { contents: [blob] } = yield* session.readResource("demo://resource/dynamic/blob/1")
       assert(blob !== undefined && "blob" in blob)
       assert.match(Buffer.from(blob.blob, "base64").toString(), /^Resource 1: This is a base64 blob/)
-      // Its SDK has another code for it than these revisions.
-      assert.deepInclude(yield* refusal(session.readResource("demo://resource/static/nothing")), { code: -32602 })
+      // The SDK uses another code for a missing resource than these revisions.
+      assert.deepInclude(yield* errorResponse(session.readResource("demo://resource/static/nothing")), { code: -32602 })
     }))
 
-  it.effect("[LOG-02] subscribes, hears of changes, and of no more than it wants to", () =>
+  it.effect("[LOG-02] receives updates of subscribed resources, and log messages at or above its level", () =>
     Effect.gen(function*() {
       const { setLogLevel, subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
       yield* setLogLevel("error")
@@ -110,21 +110,21 @@ const resources: Feature = ({ it }) => {
       yield* setLogLevel("info")
       yield* subscribeResource(text(2))
       const isSubscription = ({ data }: Logging.LogMessageParams) => String(data).startsWith("Received Subscribe")
-      // It logs the roots as well, when it has asked for them.
+      // The server also logs the roots after it has listed them.
       let logged = (yield* Notifications.next("notifications/message")).params
       while (!isSubscription(logged)) logged = (yield* Notifications.next("notifications/message")).params
       assert.strictEqual(logged.level, "info")
       assert.include(String(logged.data), `Subscribe Resource request for URI: ${text(2)}`)
       yield* unsubscribeResource(text(1))
-      yield* said("toggle-subscriber-updates")
+      yield* callForText("toggle-subscriber-updates")
       const { params: updated } = yield* Notifications.next("notifications/resources/updated")
       assert.deepStrictEqual(updated, { uri: text(2) })
-      yield* said("toggle-subscriber-updates")
+      yield* callForText("toggle-subscriber-updates")
     }))
 }
 
 const content: Feature = ({ it }) => {
-  it.effect("[TOOL-11] what a piece of content is annotated with comes through", () =>
+  it.effect("[TOOL-11] receives the annotations of content blocks", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       const { content } = yield* callTool("get-annotated-message", { messageType: "error", includeImage: true })
@@ -134,7 +134,7 @@ const content: Feature = ({ it }) => {
       ])
     }))
 
-  it.effect("so does the schema of what is structured", () =>
+  it.effect("receives the output schema and the structured content of a tool", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const tools = yield* Stream.runCollect(session.tools)
@@ -145,21 +145,21 @@ const content: Feature = ({ it }) => {
     }))
 }
 
-const questions: Feature = (conditions) => {
+const serverRequests: Feature = (conditions) => {
   const { it, revision } = conditions
 
-  it.effect("[ROOT-01] [ROOT-02] it asks where it may work, also when that has changed", () =>
+  it.effect("[ROOT-01] [ROOT-02] the server lists the roots, and again after they change", () =>
     Effect.gen(function*() {
-      assert.include(yield* said("get-roots-list"), "URI: file:///home/ada")
+      assert.include(yield* callForText("get-roots-list"), "URI: file:///home/ada")
       yield* Workspace.setRoots({ uri: "file:///tmp", name: "elsewhere" }, { uri: "file:///srv" })
       const isRead = (data: unknown) => String(data).startsWith("Roots updated: 2 root(s)")
       while (!isRead((yield* Notifications.next("notifications/message")).params.data));
-      assert.include(yield* said("get-roots-list"), "1. elsewhere\n   URI: file:///tmp\n\n2. Unnamed Root")
+      assert.include(yield* callForText("get-roots-list"), "1. elsewhere\n   URI: file:///tmp\n\n2. Unnamed Root")
     }))
 
-  it.effect("[SMP-01] it asks the model", () =>
+  it.effect("[SMP-01] the server requests a message of the model", () =>
     Effect.gen(function*() {
-      const result = yield* said("trigger-sampling-request", { prompt: "hello", maxTokens: 2 })
+      const result = yield* callForText("trigger-sampling-request", { prompt: "hello", maxTokens: 2 })
       assert.deepStrictEqual(JSON.parse(result.slice(result.indexOf("{"))), {
         role: "assistant",
         model: "parrot",
@@ -168,16 +168,16 @@ const questions: Feature = (conditions) => {
       })
     }))
 
-  if (Revision.isAtLeast(revision, "2025-06-18")) forms(conditions)
-  if (Revision.isAtLeast(revision, "2025-11-25")) pages(conditions)
+  if (Revision.isAtLeast(revision, "2025-06-18")) formElicitation(conditions)
+  if (Revision.isAtLeast(revision, "2025-11-25")) urlElicitation(conditions)
 }
 
-const forms: Feature = ({ host, it }) => {
-  it.effect("[ELI-01] [ELI-07] [ELI-08] [ELI-09] it asks the user by a form with every kind of field", () =>
+const formElicitation: Feature = ({ host, it }) => {
+  it.effect("[ELI-01] [ELI-07] [ELI-08] [ELI-09] the server sends a form elicitation with every kind of field", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
-      const ask = Effect.map(callTool("trigger-elicitation-request"), asText)
-      const accepted = yield* ask
+      const elicit = Effect.map(callTool("trigger-elicitation-request"), asText)
+      const accepted = yield* elicit
       assert.deepStrictEqual(JSON.parse(accepted.slice(accepted.indexOf("{"))), {
         action: "accept",
         content: {
@@ -197,34 +197,34 @@ const forms: Feature = ({ host, it }) => {
         }
       })
       const fillForm = (action: "decline" | "cancel") => () => Effect.succeed({ action })
-      assert.include(yield* answering(host, { fillForm: fillForm("decline") }, ask), "User declined")
-      assert.include(yield* answering(host, { fillForm: fillForm("cancel") }, ask), "User cancelled")
+      assert.include(yield* withScript(host, { fillForm: fillForm("decline") }, elicit), "User declined")
+      assert.include(yield* withScript(host, { fillForm: fillForm("cancel") }, elicit), "User cancelled")
     }))
 }
 
-const pages: Feature = ({ host, it }) => {
-  const page = { url: "https://example.com/in", elicitationId: "page-1" }
+const urlElicitation: Feature = ({ host, it }) => {
+  const urlParams = { url: "https://example.com/in", elicitationId: "page-1" }
 
-  it.effect("[ELI-10] it sends the user to a page, if they want to go there", () =>
+  it.effect("[ELI-10] the user can decline a URL elicitation", () =>
     Effect.gen(function*() {
-      const given: Array<unknown> = []
+      const received: Array<unknown> = []
       const openUrl = ({ elicitationId, mode, url }: Elicitation.UrlParams, serverName: string) => {
-        given.push({ elicitationId, mode, url }, serverName)
+        received.push({ elicitationId, mode, url }, serverName)
         return Effect.succeed({ action: "decline" as const })
       }
-      const declined = yield* answering(host, { openUrl }, said("trigger-url-elicitation", page))
+      const declined = yield* withScript(host, { openUrl }, callForText("trigger-url-elicitation", urlParams))
       assert.include(declined, "User declined to open the URL (Elicitation ID: page-1)")
-      assert.deepStrictEqual(given, [{ ...page, mode: "url" }, "mcp-servers/everything"])
+      assert.deepStrictEqual(received, [{ ...urlParams, mode: "url" }, "mcp-servers/everything"])
     }))
 
-  it.effect("[ELI-14] it refuses until a page has been visited, and then asks as usual", () =>
+  it.effect("[ELI-14] the server requires a URL elicitation, and accepts the call afterwards", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       const openUrl = () => Effect.succeed({ action: "accept" as const })
-      const call = answering(
+      const call = withScript(
         host,
         { openUrl },
-        callTool("trigger-url-elicitation", { ...page, errorPath: true })
+        callTool("trigger-url-elicitation", { ...urlParams, errorPath: true })
       )
       const { reason } = yield* Effect.flip(call)
       assert(reason._tag === "ErrorResponse")
@@ -239,7 +239,7 @@ for (const revision of Revision.supported) {
   describe(`the host with server-everything at ${revision}`, () => {
     const host = make(revision, Child.server(Child.everything, "stdio"))
     layer(host.layer, { excludeTestServices: true })((it) => {
-      for (const feature of [handshake, prompts, resources, content, questions]) {
+      for (const feature of [handshake, prompts, resources, content, serverRequests]) {
         feature({ it, host, over: "stdio", revision })
       }
     })
@@ -252,7 +252,7 @@ layer(HttpListener.everything.layer, { excludeTestServices: true })((it) => {
     const server = HttpListener.server(HttpListener.everything, () => `${HttpListener.everything.address()}/mcp`)
     const host = make(revision, server)
     it.layer(host.layer)(`the host with server-everything over HTTP at ${revision}`, (it) => {
-      for (const feature of [handshake, prompts, resources, content, questions]) {
+      for (const feature of [handshake, prompts, resources, content, serverRequests]) {
         feature({ it, host, over: "http", revision })
       }
     })

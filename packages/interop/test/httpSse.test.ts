@@ -1,4 +1,4 @@
-/** HTTP+SSE with software that nobody here wrote: the official clients, the official server, and `server-everything`. */
+/** HTTP+SSE against foreign software: the official clients, the official server, and `server-everything`. */
 import { handlers, options } from "@effect-mcp/examples/src/tools.ts"
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost, type Transport } from "@effect-mcp/session"
@@ -13,7 +13,7 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Child from "./fixtures/child.ts"
 import { freePort } from "./fixtures/httpListener.ts"
-import { isAboutProgress } from "./fixtures/officialClients.ts"
+import { isLateProgress } from "./fixtures/officialClients.ts"
 import { plainClients } from "./fixtures/plainClients.ts"
 import * as SseServerV1 from "./fixtures/sseServerV1.ts"
 
@@ -30,7 +30,7 @@ const session = (transport: Layer.Layer<Transport.Transport>, revision: Revision
     Context.get(ClientSession.ClientSession)
   )
 
-describe.concurrent("our client, over HTTP+SSE", () => {
+describe.concurrent("the client over HTTP+SSE", () => {
   for (const [name, layerNode] of Object.entries(transports)) {
     for (const revision of Revision.supported) {
       it.live(`[SSE-03] ${name} with the official server at ${revision}`, () =>
@@ -59,12 +59,12 @@ describe.concurrent("our client, over HTTP+SSE", () => {
             assert.strictEqual(server.sessions(), 1)
           }))
           yield* Child.until(() => server.sessions() === 0)
-          assert.strictEqual(server.asked[0], name === "HttpSseClient" ? "GET /sse" : "POST /sse")
+          assert.strictEqual(server.requests[0], name === "HttpSseClient" ? "GET /sse" : "POST /sse")
         }))
     }
   }
 
-  it.live("ends when the official server closes its session", () =>
+  it.live("the session ends when the official server closes it", () =>
     Effect.gen(function*() {
       const server = yield* SseServerV1.serve
       const client = yield* session(HttpSseClient.layerNode({ url: server.url }), "2024-11-05")
@@ -72,7 +72,7 @@ describe.concurrent("our client, over HTTP+SSE", () => {
       assert.deepStrictEqual(yield* client.closed, { _tag: "PeerEnded", exit: undefined })
     }))
 
-  it.live("[SSE-07] with server-everything, found out or known", () =>
+  it.live("[SSE-07] both transports connect to server-everything", () =>
     Effect.gen(function*() {
       const port = yield* freePort
       const environment = { ...Child.environment, PORT: String(port) }
@@ -102,7 +102,7 @@ const clients = plainClients({
   v2: (url) => new V2.SSEClientTransport(url)
 })
 
-describe.concurrent("our server, over HTTP+SSE", () => {
+describe.concurrent("the server over HTTP+SSE", () => {
   for (const { connect, name, revision } of clients) {
     it.live(`[SSE-01] [SSE-02] [SSE-04] serves ${name}`, () =>
       Effect.gen(function*() {
@@ -128,10 +128,10 @@ describe.concurrent("our server, over HTTP+SSE", () => {
             yield* Effect.promise(() => client.call("count", { to: 3, delayMs: 1 }, progress)),
             [{ type: "text", text: "3" }]
           )
-          // These clients lose the steps that they read together with the answer, and complain of them.
+          // These clients lose progress that they read together with the response, and report an error for it.
           assert.deepStrictEqual(progress, [1, 2, 3].slice(0, progress.length))
-          assert.strictEqual(client.complaints.filter(isAboutProgress).length, 3 - progress.length)
-          assert.isTrue(client.complaints.every(isAboutProgress))
+          assert.strictEqual(client.errors.filter(isLateProgress).length, 3 - progress.length)
+          assert.isTrue(client.errors.every(isLateProgress))
           assert.deepStrictEqual((yield* host.sessions).map(({ kind }) => kind), ["http-sse"])
         }))
         yield* Effect.repeat(host.health, { until: ({ sessions }) => sessions === 0 })

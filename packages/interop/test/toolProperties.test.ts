@@ -1,4 +1,4 @@
-/** The tools of the calculator, and of the official `server-everything`, called with whatever fits their input schemas. */
+/** The tools of the calculator and of the official `server-everything`, called with generated valid arguments. */
 import * as Tools from "@effect-mcp/examples/src/tools.ts"
 import { ClientSession } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
@@ -11,29 +11,29 @@ import * as Child from "./fixtures/child.ts"
 
 const validator = AjvValidator.make()
 
-const named = Effect.fnUntraced(function*(session: ClientSession.ClientSessionShape, name: string) {
+const findTool = Effect.fnUntraced(function*(session: ClientSession.ClientSessionShape, name: string) {
   const tool = (yield* session.listTools()).tools.find((tool) => tool.name === name)
   return tool ?? assert.fail(`no tool ${name}`)
 })
 
 describe("the calculator", () => {
   for (const [name, toolErrors] of [["add", 0], ["fail", 100], ["log", 0]] as const) {
-    it.effect(`${name} always answers`, () =>
+    it.effect(`${name} responds to all valid arguments`, () =>
       Effect.gen(function*() {
         const { client } = yield* TestSession.make(Tools.handlers, { server: Tools.options })
-        const kept = yield* ToolProperties.check(client, yield* named(client, name), { validator, runs: 100 })
-        assert.deepStrictEqual(kept, { tool: name, runs: 100, toolErrors })
+        const report = yield* ToolProperties.check(client, yield* findTool(client, name), { validator, runs: 100 })
+        assert.deepStrictEqual(report, { tool: name, runs: 100, toolErrors })
       }))
   }
 
-  it.effect("crash does not, and that is found", () =>
+  it.effect("the defect of crash is found", () =>
     Effect.gen(function*() {
       const { client } = yield* TestSession.make(Tools.handlers, { server: Tools.options })
       const { message } = yield* Effect.flip(
-        ToolProperties.check(client, yield* named(client, "crash"), { validator })
+        ToolProperties.check(client, yield* findTool(client, "crash"), { validator })
       )
       assert.match(message, /^the tool "crash" called with \{\}: .*-32603: Internal error/)
-      // What crashes is logged, which is no news here.
+      // The server logs the defect. The test omits this output.
     }).pipe(Effect.provide(Logger.layer([]))))
 })
 
@@ -44,10 +44,10 @@ const everything = Layer.provide(
 
 layer(everything, { excludeTestServices: true })("server-everything", (it) => {
   for (const name of ["echo", "get-sum", "get-structured-content", "get-annotated-message"]) {
-    it.effect(`${name} always answers, and what is structured in it fits`, () =>
+    it.effect(`${name} responds to all valid arguments, and its structured content matches its schema`, () =>
       Effect.gen(function*() {
         const client = yield* ClientSession.ClientSession
-        const tool = yield* named(client, name)
+        const tool = yield* findTool(client, name)
         const { toolErrors } = yield* ToolProperties.check(client, tool, { validator, runs: 30 })
         assert.strictEqual(toolErrors, 0)
       }))

@@ -1,4 +1,4 @@
-/** WebSocket with the official SDK, version 1: its client with our server, and our client with a server made with it. */
+/** WebSocket with the official SDK, version 1: its client with our server, and its server with our client. */
 import { Content } from "@effect-mcp/protocol"
 import { ClientSession, RequestContext, type SessionEvent, SessionHost } from "@effect-mcp/session"
 import { Authentication, WebSocketClient, WebSocketServer } from "@effect-mcp/transport"
@@ -24,10 +24,10 @@ import { WebSocketTransportV1 } from "./fixtures/webSocketTransportV1.ts"
 
 const info = { name: "ours", version: "1.0.0" }
 
-const said = (words: string) => ({ content: [Content.text(words)] })
+const textResult = (text: string) => ({ content: [Content.text(text)] })
 
-/** Asks the client all that it can be asked. */
-const think = Effect.gen(function*() {
+/** Sends the client every kind of request. */
+const requestAll = Effect.gen(function*() {
   const { content } = yield* RequestContext.createMessage({
     messages: [{ role: "user", content: Content.text("6 × 7?") }],
     maxTokens: 10
@@ -37,30 +37,30 @@ const think = Effect.gen(function*() {
     requestedSchema: { type: "object", properties: { sure: { type: "boolean" } } }
   })
   const { roots } = yield* RequestContext.listRoots()
-  return said(JSON.stringify([content, action, form?.["sure"], roots.length]))
+  return textResult(JSON.stringify([content, action, form?.["sure"], roots.length]))
 })
 
-/** Our server, and what it does that nobody is told of. */
-const ours = Effect.gen(function*() {
+/** A server of this library, with observations. */
+const startServer = Effect.gen(function*() {
   const events: Array<SessionEvent.SessionEvent> = []
-  const heard: Array<number> = []
+  const received: Array<number> = []
   let interrupted = 0
   const host = SessionHost.layer({
     "tools/list": () => Effect.succeed({ tools: [{ name: "add", inputSchema: { type: "object" } }] }),
     "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
       switch (name) {
         case "add":
-          return said(String(Number(input?.["a"]) + Number(input?.["b"])))
+          return textResult(String(Number(input?.["a"]) + Number(input?.["b"])))
         case "count": {
           for (let progress = 1; progress <= 5; progress++) {
             yield* RequestContext.progress({ progress, total: 5 })
-            // This client loses the steps that it reads together with the answer.
-            yield* Child.until(() => heard.length === progress)
+            // This client loses progress that it reads together with the response.
+            yield* Child.until(() => received.length === progress)
           }
-          return said("5")
+          return textResult("5")
         }
-        case "think":
-          return yield* Effect.orDie(think)
+        case "request-all":
+          return yield* Effect.orDie(requestAll)
         default:
           return yield* Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++))
       }
@@ -74,14 +74,14 @@ const ours = Effect.gen(function*() {
     url: new URL(`ws://127.0.0.1:${"port" in address ? address.port : 0}/mcp`),
     host: Context.get(context, SessionHost.SessionHost),
     events,
-    /** The steps that a test has heard of. */
-    heard,
+    /** The progress that the test has received. */
+    received,
     interrupted: () => interrupted
   }
 })
 
-/** The official client, with a server at this address. */
-const theirs = (url: URL) =>
+/** Connects the official client to the server at this URL. */
+const connectOfficial = (url: URL) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const client = new Client({ name: "official", version: "1.0.0" }, {
@@ -100,11 +100,11 @@ const theirs = (url: URL) =>
     (client) => Effect.promise(() => client.close())
   )
 
-describe("our server under the official client, version 1", () => {
-  it.live("[INIT-04] [TOOL-01] [PING-01] shakes hands, answers pings, lists tools, and calls them", () =>
+describe("the server with the official client, version 1", () => {
+  it.live("[INIT-04] [TOOL-01] [PING-01] completes the handshake, answers ping, lists tools, and runs them", () =>
     Effect.gen(function*() {
-      const { host, url } = yield* ours
-      const client = yield* theirs(url)
+      const { host, url } = yield* startServer
+      const client = yield* connectOfficial(url)
       assert.deepStrictEqual(client.getServerVersion(), info)
       yield* Effect.promise(() => client.ping())
       const { tools } = yield* Effect.promise(() => client.listTools())
@@ -118,37 +118,37 @@ describe("our server under the official client, version 1", () => {
       assert.strictEqual(session?.client?.name, "official")
     }))
 
-  it.live("[MSG-02] carries what is long, in all characters", () =>
+  it.live("[MSG-02] receives a long message with any characters", () =>
     Effect.gen(function*() {
-      const client = yield* theirs((yield* ours).url)
-      const words = "Grüße, 世界 🌍 ".repeat(50_000)
-      const result = yield* Effect.promise(() => client.callTool({ name: "add", arguments: { a: 1, b: 2, words } }))
+      const client = yield* connectOfficial((yield* startServer).url)
+      const text = "Grüße, 世界 🌍 ".repeat(50_000)
+      const result = yield* Effect.promise(() => client.callTool({ name: "add", arguments: { a: 1, b: 2, text } }))
       assert.deepStrictEqual(result.content, [Content.text("3")])
     }))
 
-  it.live("[PRG-03] [PRG-04] reports progress", () =>
+  it.live("[PRG-03] [PRG-04] sends progress", () =>
     Effect.gen(function*() {
-      const { heard, url } = yield* ours
-      const client = yield* theirs(url)
+      const { received, url } = yield* startServer
+      const client = yield* connectOfficial(url)
       yield* Effect.promise(() =>
-        client.callTool({ name: "count" }, undefined, { onprogress: ({ progress }) => void heard.push(progress) })
+        client.callTool({ name: "count" }, undefined, { onprogress: ({ progress }) => void received.push(progress) })
       )
-      assert.deepStrictEqual(heard, [1, 2, 3, 4, 5])
+      assert.deepStrictEqual(received, [1, 2, 3, 4, 5])
     }))
 
-  it.live("[SMP-01] [ELI-01] [ROOT-01] asks the client", () =>
+  it.live("[SMP-01] [ELI-01] [ROOT-01] sends requests to the client", () =>
     Effect.gen(function*() {
-      const client = yield* theirs((yield* ours).url)
-      const result = yield* Effect.promise(() => client.callTool({ name: "think" }))
+      const client = yield* connectOfficial((yield* startServer).url)
+      const result = yield* Effect.promise(() => client.callTool({ name: "request-all" }))
       assert.deepStrictEqual(result.content, [
         Content.text(JSON.stringify([{ type: "text", text: "42" }, "accept", true, 1]))
       ])
     }))
 
-  it.live("[CAN-04] stops when the call is aborted, and the session goes on", () =>
+  it.live("[CAN-04] an aborted call is interrupted, and the session continues", () =>
     Effect.gen(function*() {
-      const { host, interrupted, url } = yield* ours
-      const client = yield* theirs(url)
+      const { host, interrupted, url } = yield* startServer
+      const client = yield* connectOfficial(url)
       const abort = new AbortController()
       const calling = client.callTool({ name: "wait" }, undefined, { signal: abort.signal }).then(() => "", String)
       yield* Effect.repeat(host.sessions, { until: ([session]) => session?.inFlight === 1 })
@@ -158,10 +158,10 @@ describe("our server under the official client, version 1", () => {
       yield* Effect.promise(() => client.ping())
     }))
 
-  it.live("ends its session in good order when the client closes", () =>
+  it.live("the session ends with PeerEnded when the client closes", () =>
     Effect.gen(function*() {
-      const { events, host, url } = yield* ours
-      yield* Effect.scoped(theirs(url))
+      const { events, host, url } = yield* startServer
+      yield* Effect.scoped(connectOfficial(url))
       yield* Effect.repeat(host.health, { until: ({ sessions }) => sessions === 0 })
       assert.deepStrictEqual(
         events.flatMap((event) => event._tag === "Closed" ? [event.reason] : []),
@@ -170,8 +170,8 @@ describe("our server under the official client, version 1", () => {
     }))
 })
 
-/** A server made with the official SDK, with a session for each connection. */
-const official = Effect.acquireRelease(
+/** Starts a server of the official SDK, with one session for each connection. */
+const startOfficialServer = Effect.acquireRelease(
   Effect.callback<
     { readonly url: string; readonly servers: ReadonlyArray<Server>; readonly listener: ListeningServer }
   >(
@@ -185,7 +185,7 @@ const official = Effect.acquireRelease(
       listener.on("connection", (socket) => {
         const server = Official.make()
         server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
-          if (request.params.name === "think") {
+          if (request.params.name === "request-all") {
             const { content } = await server.createMessage({
               messages: [{ role: "user", content: { type: "text", text: "6 × 7?" } }],
               maxTokens: 10
@@ -225,10 +225,10 @@ const connect = Effect.fnUntraced(function*(url: string) {
   return { session: Context.get(context, ClientSession.ClientSession), events }
 })
 
-describe("our client with a server of the official SDK, version 1", () => {
-  it.live("[INIT-04] [TOOL-01] [PING-01] shakes hands, pings, lists tools, and calls them", () =>
+describe("the client with a server of the official SDK, version 1", () => {
+  it.live("[INIT-04] [TOOL-01] [PING-01] completes the handshake, sends ping, lists tools, and calls them", () =>
     Effect.gen(function*() {
-      const { url } = yield* official
+      const { url } = yield* startOfficialServer
       const { session } = yield* connect(url)
       assert.strictEqual(session.profile.info.name, "official-v1")
       assert.strictEqual(session.profile.instructions, "Be kind.")
@@ -242,9 +242,9 @@ describe("our client with a server of the official SDK, version 1", () => {
       assert.deepStrictEqual(sums.map((sum) => sum.content), numbers.map((a) => [Content.text(String(a + 1))]))
     }))
 
-  it.live("[PRG-03] [PRG-04] hears of progress", () =>
+  it.live("[PRG-03] [PRG-04] receives progress", () =>
     Effect.gen(function*() {
-      const { session } = yield* connect((yield* official).url)
+      const { session } = yield* connect((yield* startOfficialServer).url)
       const steps: Array<number> = []
       yield* session.callTool("count", { to: 5, delayMs: 1 }, {
         onProgress: ({ progress }) => Effect.sync(() => void steps.push(progress))
@@ -252,16 +252,16 @@ describe("our client with a server of the official SDK, version 1", () => {
       assert.deepStrictEqual(steps, [1, 2, 3, 4, 5])
     }))
 
-  it.live("[SMP-01] [ELI-01] is asked", () =>
+  it.live("[SMP-01] [ELI-01] answers requests of the server", () =>
     Effect.gen(function*() {
-      const { session } = yield* connect((yield* official).url)
-      const { content } = yield* session.callTool("think")
+      const { session } = yield* connect((yield* startOfficialServer).url)
+      const { content } = yield* session.callTool("request-all")
       assert.deepStrictEqual(content, [Content.text(JSON.stringify([{ type: "text", text: "42" }, "decline"]))])
     }))
 
-  it.live("[CAN-01] gives up a call, and the session goes on", () =>
+  it.live("[CAN-01] cancels a call, and the session continues", () =>
     Effect.gen(function*() {
-      const { session } = yield* connect((yield* official).url)
+      const { session } = yield* connect((yield* startOfficialServer).url)
       const aborted = Effect.map(session.callTool("aborted"), ({ content }) => content)
       const before = yield* aborted
       let steps = 0
@@ -273,9 +273,9 @@ describe("our client with a server of the official SDK, version 1", () => {
       yield* Effect.repeat(aborted, { until: (now) => JSON.stringify(now) !== JSON.stringify(before) })
     }))
 
-  it.live("ends in good order when the server closes, and says good-bye when it closes itself", () =>
+  it.live("ends with PeerEnded when the server closes, and sends close code 1000 when it closes itself", () =>
     Effect.gen(function*() {
-      const { listener, servers, url } = yield* official
+      const { listener, servers, url } = yield* startOfficialServer
       const { events } = yield* connect(url)
       yield* Effect.promise(() => servers[0]?.close() ?? Promise.resolve())
       yield* Child.until(() => events.some(({ _tag }) => _tag === "Closed"))
@@ -283,16 +283,16 @@ describe("our client with a server of the official SDK, version 1", () => {
         events.flatMap((event) => event._tag === "Closed" ? [event.reason] : []),
         [{ _tag: "PeerEnded", exit: undefined }]
       )
-      const farewells: Array<[number, string]> = []
+      const closeFrames: Array<[number, string]> = []
       yield* Effect.scoped(Effect.andThen(
         connect(url),
         Effect.sync(() => {
           for (const client of listener.clients) {
-            client.on("close", (code, words) => farewells.push([code, String(words)]))
+            client.on("close", (code, reason) => closeFrames.push([code, String(reason)]))
           }
         })
       ))
-      yield* Child.until(() => farewells.length > 0)
-      assert.deepStrictEqual(farewells, [[1000, "the client has closed the session"]])
+      yield* Child.until(() => closeFrames.length > 0)
+      assert.deepStrictEqual(closeFrames, [[1000, "the client has closed the session"]])
     }))
 })

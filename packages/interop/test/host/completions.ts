@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Conditions } from "./conditions.ts"
 
 export const completions = ({ it }: Conditions) => {
-  it.effect("[CMP-01] [CMP-02] completes an argument of a prompt, and a variable of a template", () =>
+  it.effect("[CMP-01] [CMP-02] completes an argument of a prompt and a variable of a template", () =>
     Effect.gen(function*() {
       const { complete } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(

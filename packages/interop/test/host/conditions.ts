@@ -1,4 +1,4 @@
-/** The host with a server of somebody else's: what its tests run in, and what they see of it. */
+/** The host with an official server: the conditions of its tests, and observations of it. */
 import { Model, parrot } from "@effect-mcp/examples/src/host/model.ts"
 import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import * as Session from "@effect-mcp/examples/src/host/session.ts"
@@ -33,7 +33,7 @@ export interface Host {
   >
   readonly script: Script
   readonly events: ReadonlyArray<SessionEvent.SessionEvent>
-  /** All that crossed the transport. */
+  /** All sent and received messages. */
   readonly entries: ReadonlyArray<Recording.Entry>
   readonly server: Child.Server
 }
@@ -55,7 +55,7 @@ const scripted = (script: Script) =>
     )
   ).pipe(Layer.provide(Layer.merge(parrot, accepting)))
 
-/** The host, with this server, at one revision. */
+/** Creates the host with this server at one revision. */
 export const make = (
   revision: Revision.Revision,
   server: Child.Server,
@@ -75,10 +75,10 @@ export const make = (
   return { layer, script, events, entries, server }
 }
 
-/** Runs a program with other answers. */
-export const answering = <A, E, R>({ script }: Host, answers: Script, program: Effect.Effect<A, E, R>) =>
+/** Runs a program with other handlers. */
+export const withScript = <A, E, R>({ script }: Host, handlers: Script, program: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
-    Effect.sync(() => Object.assign(script, answers)),
+    Effect.sync(() => Object.assign(script, handlers)),
     () => program,
     () =>
       Effect.sync(() => {
@@ -88,16 +88,16 @@ export const answering = <A, E, R>({ script }: Host, answers: Script, program: E
       })
   )
 
-/** What has to be known of a server's SDK to expect the right thing of it. */
+/** An official server, and its differences from the others. */
 export interface Peer {
   readonly name: string
   readonly file: string
-  /** How it words the errors of its handlers. */
-  readonly worded: (code: number, message: string) => string
-  /** Its code for params that do not fit. JSON-RPC has −32602 for it. */
-  readonly misfit: number
-  /** Its code for a resource that is not there. These revisions have −32002 for it. */
-  readonly notFound: number
+  /** The message of the server for an error of a handler. */
+  readonly errorMessage: (code: number, message: string) => string
+  /** The code of the server for invalid params. JSON-RPC defines −32602. */
+  readonly invalidParamsCode: number
+  /** The code of the server for a missing resource. These revisions define −32002. */
+  readonly notFoundCode: number
 }
 
 export interface Conditions {

@@ -2,8 +2,8 @@ import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { type Elicitation, type ElicitationSchema, Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { answering, type Conditions } from "./conditions.ts"
-import { asked, requested, said } from "./results.ts"
+import { type Conditions, withScript } from "./conditions.ts"
+import { callForText, rawServerRequest, serverRequest } from "./results.ts"
 
 const form: ElicitationSchema.ElicitationSchema = {
   type: "object",
@@ -18,7 +18,7 @@ const form: ElicitationSchema.ElicitationSchema = {
   required: ["name", "sure"]
 }
 
-const newer = {
+const formWithDefaults = {
   ...form,
   properties: {
     ...form.properties,
@@ -29,9 +29,9 @@ const newer = {
   }
 }
 
-const filled = { name: "Ada!!", mail: "ada@example.com", beads: 7, share: 1, sure: false, colour: "red" }
+const content = { name: "Ada!!", mail: "ada@example.com", beads: 7, share: 1, sure: false, colour: "red" }
 
-const page = {
+const urlParams = {
   mode: "url",
   message: "Sign in",
   url: "https://example.com/in",
@@ -40,75 +40,84 @@ const page = {
 
 export const elicitation = (conditions: Conditions) => {
   const { it, revision } = conditions
-  if (Revision.isAtLeast(revision, "2025-06-18")) byForm(conditions)
-  if (Revision.isAtLeast(revision, "2025-11-25")) byPage(conditions)
+  if (Revision.isAtLeast(revision, "2025-06-18")) formElicitation(conditions)
+  if (Revision.isAtLeast(revision, "2025-11-25")) urlElicitation(conditions)
 
-  it.effect("[ELI-05] [INIT-13] refuses questions of a kind that the revision does not have", () =>
+  it.effect("[ELI-05] [INIT-13] rejects kinds of elicitation that the revision does not have", () =>
     Effect.gen(function*() {
-      const byForm = yield* requested("elicitation/create", { message: "Who are you?", requestedSchema: form })
-      const byPage = yield* requested("elicitation/create", page)
+      const formOutcome = yield* rawServerRequest("elicitation/create", {
+        message: "Who are you?",
+        requestedSchema: form
+      })
+      const urlOutcome = yield* rawServerRequest("elicitation/create", urlParams)
       const expected = {
         "2024-11-05": [-32601, -32601],
         "2025-03-26": [-32601, -32601],
         "2025-06-18": [undefined, -32602],
         "2025-11-25": [undefined, undefined]
       }
-      assert.deepStrictEqual([byForm["code"], byPage["code"]], expected[revision])
+      assert.deepStrictEqual([formOutcome["code"], urlOutcome["code"]], expected[revision])
     }))
 }
 
-const byForm = ({ host, it, revision }: Conditions) => {
-  it.effect("[ELI-01] [ELI-04] [ELI-07] [ELI-08] its user fills in a form", () =>
+const formElicitation = ({ host, it, revision }: Conditions) => {
+  it.effect("[ELI-01] [ELI-04] [ELI-07] [ELI-08] the user fills in a form", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* asked("elicitation/create", { message: "Who are you?", requestedSchema: form }), {
-        answer: { action: "accept", content: filled }
-      })
-      if (!Revision.isAtLeast(revision, "2025-11-25")) return
-      assert.deepStrictEqual(yield* asked("elicitation/create", { message: "Who are you?", requestedSchema: newer }), {
-        answer: {
-          action: "accept",
-          content: { ...filled, beads: 8, shape: "round", sizes: ["small"], holes: ["1"] }
+      assert.deepStrictEqual(
+        yield* serverRequest("elicitation/create", { message: "Who are you?", requestedSchema: form }),
+        {
+          result: { action: "accept", content }
         }
-      })
+      )
+      if (!Revision.isAtLeast(revision, "2025-11-25")) return
+      assert.deepStrictEqual(
+        yield* serverRequest("elicitation/create", { message: "Who are you?", requestedSchema: formWithDefaults }),
+        {
+          result: {
+            action: "accept",
+            content: { ...content, beads: 8, shape: "round", sizes: ["small"], holes: ["1"] }
+          }
+        }
+      )
     }))
 
-  it.effect("[ELI-09] its user may say no, or go away", () =>
+  it.effect("[ELI-09] the user declines or cancels", () =>
     Effect.gen(function*() {
       for (const action of ["decline", "cancel"] as const) {
-        const given: Array<Elicitation.FormParams> = []
+        const received: Array<Elicitation.FormParams> = []
         const fillForm = (params: Elicitation.FormParams) => {
-          given.push(params)
+          received.push(params)
           return Effect.succeed({ action })
         }
-        const asking = asked("elicitation/create", { message: "Who are you?", requestedSchema: form })
-        assert.deepStrictEqual(yield* answering(host, { fillForm }, asking), { answer: { action } })
-        assert.strictEqual(given[0]?.message, "Who are you?")
-        assert.deepStrictEqual(given[0]?.requestedSchema, form)
+        const sending = serverRequest("elicitation/create", { message: "Who are you?", requestedSchema: form })
+        assert.deepStrictEqual(yield* withScript(host, { fillForm }, sending), { result: { action } })
+        assert.strictEqual(received[0]?.message, "Who are you?")
+        assert.deepStrictEqual(received[0]?.requestedSchema, form)
       }
     }))
 }
 
-const byPage = ({ host, it, peer }: Conditions) => {
-  it.effect("[ELI-10] its user is asked before a page is visited, and told who wants it", () =>
+const urlElicitation = ({ host, it, peer }: Conditions) => {
+  it.effect("[ELI-10] the user confirms a URL elicitation, which names its server", () =>
     Effect.gen(function*() {
-      const given: Array<unknown> = []
+      const received: Array<unknown> = []
       for (const action of ["accept", "decline"] as const) {
         const openUrl = ({ _meta, ...params }: Elicitation.UrlParams, serverName: string) => {
-          given.push(params, serverName)
+          received.push(params, serverName)
           return Effect.succeed({ action })
         }
-        assert.deepStrictEqual(yield* answering(host, { openUrl }, asked("elicitation/create", page)), {
-          answer: { action }
+        assert.deepStrictEqual(yield* withScript(host, { openUrl }, serverRequest("elicitation/create", urlParams)), {
+          result: { action }
         })
       }
-      assert.deepStrictEqual(given, [page, peer.name, page, peer.name])
+      assert.deepStrictEqual(received, [urlParams, peer.name, urlParams, peer.name])
     }))
 
-  it.effect("[ELI-12] hears that a page has been dealt with", () =>
+  it.effect("[ELI-12] receives the completion of a URL elicitation", () =>
     Effect.gen(function*() {
       const method = "notifications/elicitation/complete"
       const params = { elicitationId: "page-1" }
-      yield* said("tell", { method, params })
+      yield* callForText("notify", { method, params })
       assert.deepStrictEqual(yield* Notifications.next(method), { method, params })
     }))
 }

@@ -5,7 +5,7 @@ import { misreadBy } from "../../../protocol/test/revisions.ts"
 import type { Conditions } from "./conditions.ts"
 
 export const handshake = ({ host, it, peer, revision }: Conditions) => {
-  it.effect("[INIT-02] [INIT-04] [INIT-07] [INIT-13] knows who the server is, and what it can do", () =>
+  it.effect("[INIT-02] [INIT-04] [INIT-07] [INIT-13] receives the server's profile", () =>
     Effect.gen(function*() {
       const { profile } = yield* ClientSession.ClientSession
       assert.strictEqual(profile.revision, revision)
@@ -28,7 +28,7 @@ export const handshake = ({ host, it, peer, revision }: Conditions) => {
       assert.deepStrictEqual(host.events.map(({ _tag }) => _tag), ["StateChanged", "StateChanged"])
     }))
 
-  it.effect("[INIT-13] offers a revision with nothing that a reader of that revision would misread", () =>
+  it.effect("[INIT-13] its initialize params have nothing that a reader of the offered revision would misread", () =>
     Effect.sync(() => {
       const first = host.entries[0]
       assert(first?._tag === "Sent" && "params" in first.frame)

@@ -1,19 +1,19 @@
-/** The official servers. */
+/** The official feature servers. */
 import type { Peer } from "./conditions.ts"
 
 export const peers: ReadonlyArray<Peer> = [
   {
     name: "official-v1",
-    file: "offeringServerV1.ts",
-    worded: (code, message) => `MCP error ${code}: ${message}`,
-    misfit: -32603,
-    notFound: -32002
+    file: "featureServerV1.ts",
+    errorMessage: (code, message) => `MCP error ${code}: ${message}`,
+    invalidParamsCode: -32603,
+    notFoundCode: -32002
   },
   {
     name: "official-v2",
-    file: "offeringServerV2.ts",
-    worded: (_, message) => message,
-    misfit: -32602,
-    notFound: -32602
+    file: "featureServerV2.ts",
+    errorMessage: (_, message) => message,
+    invalidParamsCode: -32602,
+    notFoundCode: -32602
   }
 ]

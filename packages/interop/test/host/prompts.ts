@@ -4,11 +4,11 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Conditions } from "./conditions.ts"
-import { refusal, said } from "./results.ts"
+import { callForText, errorResponse } from "./results.ts"
 import { blocks } from "./tools.ts"
 
 export const prompts = ({ host, it, peer }: Conditions) => {
-  it.effect("[PAG-01] [PAG-02] [PAG-03] lists prompts, page by page, with all that is said of them", () =>
+  it.effect("[PAG-01] [PAG-02] [PAG-03] lists prompts with all members, page by page", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const before = host.entries.length
@@ -18,8 +18,8 @@ export const prompts = ({ host, it, peer }: Conditions) => {
         title: "Add up",
         description: "Adds up beads",
         arguments: [
-          { name: "beads", description: "How many there are", required: true },
-          { name: "more", description: "How many come to them" }
+          { name: "beads", description: "The number of beads", required: true },
+          { name: "more", description: "The number of additional beads" }
         ],
         icons: [{ src: "https://example.com/bead.svg", mimeType: "image/svg+xml", sizes: ["any"] }],
         _meta: { "example.com/beads": true }
@@ -28,16 +28,16 @@ export const prompts = ({ host, it, peer }: Conditions) => {
       assert.strictEqual(host.entries.length, before + 4)
     }))
 
-  it.effect("a cursor that the server never gave", () =>
+  it.effect("receives the error for an unknown cursor", () =>
     Effect.gen(function*() {
       const { listPrompts } = yield* ClientSession.ClientSession
-      assert.deepInclude(yield* refusal(listPrompts({ cursor: "9" })), {
+      assert.deepInclude(yield* errorResponse(listPrompts({ cursor: "9" })), {
         code: -32602,
-        message: peer.worded(-32602, "Unknown cursor")
+        message: peer.errorMessage(-32602, "Unknown cursor")
       })
     }))
 
-  it.effect("gets a prompt, filled in", () =>
+  it.effect("gets a prompt with arguments", () =>
     Effect.gen(function*() {
       const { getPrompt } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* getPrompt("add", { beads: "15", more: "27" }), {
@@ -50,17 +50,17 @@ export const prompts = ({ host, it, peer }: Conditions) => {
       })
       const { messages } = yield* getPrompt("show")
       assert.deepStrictEqual(messages.map(({ content }) => content), blocks)
-      assert.deepInclude(yield* refusal(getPrompt("add")), {
+      assert.deepInclude(yield* errorResponse(getPrompt("add")), {
         code: -32602,
-        message: peer.worded(-32602, "Missing argument: beads")
+        message: peer.errorMessage(-32602, "Missing argument: beads")
       })
-      assert.deepInclude(yield* refusal(getPrompt("burn")), {
+      assert.deepInclude(yield* errorResponse(getPrompt("burn")), {
         code: -32602,
-        message: peer.worded(-32602, "Unknown prompt: burn")
+        message: peer.errorMessage(-32602, "Unknown prompt: burn")
       })
     }))
 
-  it.effect("[TOOL-02] [RES-02] [PRM-02] hears that a list has changed", () =>
+  it.effect("[TOOL-02] [RES-02] [PRM-02] receives list_changed notifications", () =>
     Effect.gen(function*() {
       for (
         const method of [
@@ -69,7 +69,7 @@ export const prompts = ({ host, it, peer }: Conditions) => {
           "notifications/resources/list_changed"
         ] as const
       ) {
-        yield* said("tell", { method })
+        yield* callForText("notify", { method })
         assert.deepStrictEqual(yield* Notifications.next(method), { method, params: {} })
       }
     }))

@@ -4,12 +4,12 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Conditions } from "./conditions.ts"
-import { refusal, said, told } from "./results.ts"
+import { callForJson, callForText, errorResponse } from "./results.ts"
 
 const icons = [{ src: "https://example.com/bead.svg", mimeType: "image/svg+xml", sizes: ["any"] }]
 
 export const resources = ({ it, peer }: Conditions) => {
-  it.effect("[PAG-01] [PAG-02] [PAG-03] lists resources, page by page, with all that is said of them", () =>
+  it.effect("[PAG-01] [PAG-02] [PAG-03] lists resources with all members, page by page", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* Stream.runCollect(session.resources), [
@@ -29,7 +29,7 @@ export const resources = ({ it, peer }: Conditions) => {
       ])
     }))
 
-  it.effect("[PAG-07] lists templates, of which there is one page", () =>
+  it.effect("[PAG-07] lists resource templates from a single page", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* Stream.runCollect(session.resourceTemplates), [
@@ -37,7 +37,7 @@ export const resources = ({ it, peer }: Conditions) => {
       ])
     }))
 
-  it.effect("reads text and bytes, and hears of what is not there", () =>
+  it.effect("reads text and bytes, and receives the error for a missing resource", () =>
     Effect.gen(function*() {
       const { readResource } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* readResource("bead:///1"), {
@@ -47,24 +47,24 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.deepStrictEqual((yield* readResource("bead:///2")).contents, [
         { uri: "bead:///2", mimeType: "image/png", blob: "AAAA" }
       ])
-      assert.deepStrictEqual(yield* refusal(readResource("bead:///9")), {
-        // One of these servers gives the code of a later revision.
-        code: peer.notFound,
-        message: peer.worded(-32002, "Resource not found: bead:///9"),
+      assert.deepStrictEqual(yield* errorResponse(readResource("bead:///9")), {
+        // One of these servers sends the code of a later revision.
+        code: peer.notFoundCode,
+        message: peer.errorMessage(-32002, "Resource not found: bead:///9"),
         data: { uri: "bead:///9" }
       })
     }))
 
-  it.effect("subscribes to a resource, hears that it has changed, and unsubscribes", () =>
+  it.effect("subscribes to a resource, receives its update, and unsubscribes", () =>
     Effect.gen(function*() {
       const { subscribeResource, unsubscribeResource } = yield* ClientSession.ClientSession
       const uri = "bead:///1"
       yield* subscribeResource(uri)
-      assert.deepInclude(yield* told("seen"), { subscribed: [uri] })
+      assert.deepInclude(yield* callForJson("observations"), { subscribed: [uri] })
       const method = "notifications/resources/updated"
-      yield* said("tell", { method, params: { uri } })
+      yield* callForText("notify", { method, params: { uri } })
       assert.deepStrictEqual(yield* Notifications.next(method), { method, params: { uri } })
       yield* unsubscribeResource(uri)
-      assert.deepInclude(yield* told("seen"), { subscribed: [] })
+      assert.deepInclude(yield* callForJson("observations"), { subscribed: [] })
     }))
 }

@@ -3,12 +3,12 @@ import { CallbackContext, ClientSession } from "@effect-mcp/session"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
-import { answering, type Conditions } from "./conditions.ts"
-import { asked, told } from "./results.ts"
+import { type Conditions, withScript } from "./conditions.ts"
+import { callForJson, serverRequest } from "./results.ts"
 
 const text = (text: string) => ({ type: "text" as const, text })
 
-const question = {
+const params = {
   messages: [{ role: "user", content: text("How many beads are there?") }],
   maxTokens: 3,
   systemPrompt: "Count.",
@@ -21,10 +21,10 @@ const question = {
 const tool = { name: "look", inputSchema: { type: "object", required: ["at"], properties: { at: { type: "string" } } } }
 
 export const sampling = ({ host, it, revision }: Conditions) => {
-  it.effect("[SMP-01] its model answers, and is asked all that the server asks", () =>
+  it.effect("[SMP-01] the model receives all params of the server, and the server receives the result", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* asked("sampling/createMessage", question), {
-        answer: { role: "assistant", model: "parrot", stopReason: "maxTokens", content: text("How many beads") }
+      assert.deepStrictEqual(yield* serverRequest("sampling/createMessage", params), {
+        result: { role: "assistant", model: "parrot", stopReason: "maxTokens", content: text("How many beads") }
       })
       let given: Sampling.CreateMessageParams | undefined
       const picture: Sampling.CreateMessageResult = {
@@ -36,58 +36,65 @@ export const sampling = ({ host, it, revision }: Conditions) => {
         given = params
         return Effect.succeed(picture)
       }
-      assert.deepStrictEqual(yield* answering(host, { createMessage }, asked("sampling/createMessage", question)), {
-        answer: picture
-      })
-      const { _meta, ...params } = given ?? { _meta: undefined }
-      assert.deepStrictEqual(params, question)
+      assert.deepStrictEqual(
+        yield* withScript(host, { createMessage }, serverRequest("sampling/createMessage", params)),
+        {
+          result: picture
+        }
+      )
+      const { _meta, ...received } = given ?? { _meta: undefined }
+      assert.deepStrictEqual(received, params)
     }))
 
-  it.effect("[PRG-01] [PRG-03] [law 9] the progress that its model makes reaches the server, which it asks meanwhile", () =>
+  it.effect("[PRG-01] [PRG-03] [law 9] the server receives progress of the model while the host calls the server", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
-      const seen = Effect.map(told("seen"), ({ progress }) => JSON.stringify(progress))
-      const { progress: before } = yield* told("seen")
+      const observedProgress = Effect.map(callForJson("observations"), ({ progress }) => JSON.stringify(progress))
+      const { progress: before } = yield* callForJson("observations")
       const createMessage = () =>
         Effect.gen(function*() {
           for (const progress of [0.25, 0.5]) {
             yield* CallbackContext.progress({ progress, total: 1 })
-            while (!(yield* seen).endsWith(`${progress}]`)) yield* Effect.sleep("5 millis")
+            while (!(yield* observedProgress).endsWith(`${progress}]`)) yield* Effect.sleep("5 millis")
           }
           return { role: "assistant" as const, model: "slow", content: text("Seven.") }
         }).pipe(Effect.provideService(ClientSession.ClientSession, session), Effect.orDie)
-      yield* answering(host, { createMessage }, asked("sampling/createMessage", question))
-      const { progress: after } = yield* told("seen")
+      yield* withScript(host, { createMessage }, serverRequest("sampling/createMessage", params))
+      const { progress: after } = yield* callForJson("observations")
       assert.deepStrictEqual(after, [...(Array.isArray(before) ? before : []), 0.25, 0.5])
     }))
 
-  it.effect("[SMP-06] a defect of its model is nobody's business", () =>
+  it.effect("[SMP-06] a defect of the model is sent as an internal error without its message", () =>
     Effect.gen(function*() {
       const createMessage = () => Effect.die(new Error("the parrot is ill"))
-      const { code, thrown } = yield* answering(host, { createMessage }, asked("sampling/createMessage", question))
+      const { code, error } = yield* withScript(
+        host,
+        { createMessage },
+        serverRequest("sampling/createMessage", params)
+      )
       assert.strictEqual(code, -32603)
-      assert.notInclude(String(thrown), "parrot")
+      assert.notInclude(String(error), "parrot")
       yield* Child.until(() => host.events.some(({ _tag }) => _tag === "HandlerFailed"))
     }))
 
   if (!Revision.isAtLeast(revision, "2025-11-25")) return
 
-  it.effect("[SMP-02] [SMP-03] [SMP-04] its model uses tools, and reads what came of it", () =>
+  it.effect("[SMP-02] [SMP-03] [SMP-04] the model uses tools, and receives their results", () =>
     Effect.gen(function*() {
       const use = { type: "tool_use", id: "use-1", name: "look", input: { at: "there" } }
       const tools = [tool]
       assert.deepStrictEqual(
-        yield* asked("sampling/createMessage", { ...question, tools, toolChoice: { mode: "required" } }),
-        { answer: { role: "assistant", model: "parrot", stopReason: "toolUse", content: [use] } }
+        yield* serverRequest("sampling/createMessage", { ...params, tools, toolChoice: { mode: "required" } }),
+        { result: { role: "assistant", model: "parrot", stopReason: "toolUse", content: [use] } }
       )
       const messages = [
-        ...question.messages,
+        ...params.messages,
         { role: "assistant", content: [use] },
         { role: "user", content: [{ type: "tool_result", toolUseId: "use-1", content: [text("Seven.")] }] }
       ]
       assert.deepStrictEqual(
-        yield* asked("sampling/createMessage", { ...question, messages, tools, toolChoice: { mode: "none" } }),
-        { answer: { role: "assistant", model: "parrot", stopReason: "endTurn", content: text("Seven.") } }
+        yield* serverRequest("sampling/createMessage", { ...params, messages, tools, toolChoice: { mode: "none" } }),
+        { result: { role: "assistant", model: "parrot", stopReason: "endTurn", content: text("Seven.") } }
       )
     }))
 }

@@ -4,7 +4,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Conditions } from "./conditions.ts"
-import { told, words } from "./results.ts"
+import { callForJson, textOf } from "./results.ts"
 
 const annotations: Annotations.Annotations = { audience: ["user"], priority: 0.5, lastModified: "2025-11-25T00:00:00Z" }
 const icons = [{ src: "https://example.com/bead.svg", mimeType: "image/svg+xml", sizes: ["any"] }]
@@ -22,14 +22,14 @@ export const blocks: ReadonlyArray<Content.ContentBlock> = [
 ]
 
 export const tools = ({ it }: Conditions) => {
-  it.effect("[TOOL-06] [TOOL-11] lists tools, with all that is said of them", () =>
+  it.effect("[TOOL-06] [TOOL-11] lists tools with all members", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       const [first, second, ...rest] = yield* Stream.runCollect(session.tools)
       assert.deepStrictEqual(first, {
         name: "blocks",
         title: "Blocks",
-        description: "What blocks does",
+        description: "Runs blocks",
         inputSchema: { type: "object" },
         annotations: { title: "Blocks of every kind", readOnlyHint: true, openWorldHint: false },
         icons,
@@ -43,13 +43,13 @@ export const tools = ({ it }: Conditions) => {
       assert.strictEqual(rest.length, 15)
     }))
 
-  it.effect("[MSG-08] takes words, pictures, sounds, links and wholes, with what is said of them", () =>
+  it.effect("[MSG-08] receives text, image, audio, link and embedded resource blocks with all members", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* callTool("blocks"), { content: blocks, _meta: { "example.com/blocks": 5 } })
     }))
 
-  it.effect("[TOOL-09] takes structure, and the same as text", () =>
+  it.effect("[TOOL-09] receives structured content and its text", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* callTool("structure"), {
@@ -58,12 +58,12 @@ export const tools = ({ it }: Conditions) => {
       })
     }))
 
-  it.effect("[MSG-28] what it puts into the metadata of a call arrives", () =>
+  it.effect("[MSG-28] the server receives the metadata of a call", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       const meta = { "example.com/trace": { deep: ["ä"] } }
-      assert.deepStrictEqual(JSON.parse(words(yield* callTool("meta", {}, { meta }))), { meta })
-      assert.deepStrictEqual(yield* told("meta"), {})
+      assert.deepStrictEqual(JSON.parse(textOf(yield* callTool("meta", {}, { meta }))), { meta })
+      assert.deepStrictEqual(yield* callForJson("meta"), {})
     }))
 
   it.effect("a failure of the tool is a result", () =>

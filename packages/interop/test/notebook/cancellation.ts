@@ -6,22 +6,22 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Child from "../fixtures/child.ts"
 import { call, OfficialClient, timedOutAfter } from "../fixtures/officialClient.ts"
-import { type Conditions, isAboutProgress } from "../fixtures/officialClients.ts"
+import { type Conditions, isLateProgress } from "../fixtures/officialClients.ts"
 import { members } from "./results.ts"
 
-/** An answer of the client's that never comes, and what becomes of it. */
-const endless = Effect.gen(function*() {
-  const begun = yield* Deferred.make<void>()
+/** A handler of the client that never returns, and its start and interruption. */
+const neverHandler = Effect.gen(function*() {
+  const started = yield* Deferred.make<void>()
   const interrupted = yield* Deferred.make<void>()
-  const answering = () =>
+  const handler = () =>
     Effect.andThen(
-      Deferred.succeed(begun, undefined),
+      Deferred.succeed(started, undefined),
       Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
     )
-  return { answering, begun: Deferred.await(begun), interrupted: Deferred.await(interrupted) }
+  return { handler, started: Deferred.await(started), interrupted: Deferred.await(interrupted) }
 })
 
-const isAnswerTo = (id: unknown) => (message: unknown) =>
+const isResponseTo = (id: unknown) => (message: unknown) =>
   members(message)["id"] === id && members(message)["method"] === undefined
 
 const lastCall = Effect.map(
@@ -30,20 +30,20 @@ const lastCall = Effect.map(
 )
 
 export const cancellation = ({ it, peer }: Conditions) => {
-  it.effect("[CAN-01] [CAN-04] [CAN-08] a call that is aborted is interrupted, and never answered", () =>
+  it.effect("[CAN-01] [CAN-04] [CAN-08] an aborted call is interrupted and never answered", () =>
     Effect.gen(function*() {
-      const { complaints, received, request, stderr } = yield* OfficialClient
+      const { errors, received, request, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the milk", afterMs: 60_000 }))
       yield* Child.until(() => stderr().includes("reminder of the milk: due"))
       const id = yield* lastCall
       yield* Fiber.interrupt(calling)
       yield* Child.until(() => stderr().includes("reminder of the milk: cancelled"))
       yield* request.ping
-      assert.isFalse(received.some(isAnswerTo(id)))
-      assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
+      assert.isFalse(received.some(isResponseTo(id)))
+      assert.deepStrictEqual(errors.filter((error) => !isLateProgress(error)), [])
     }))
 
-  it.effect("[TMO-03] [CAN-04] a call whose time is up at the client is interrupted as well", () =>
+  it.effect("[TMO-03] [CAN-04] a call that times out at the client is interrupted", () =>
     Effect.gen(function*() {
       const { stderr } = yield* OfficialClient
       const isDue = Child.until(() => stderr().includes("reminder of the bread: due"))
@@ -52,14 +52,14 @@ export const cancellation = ({ it, peer }: Conditions) => {
       yield* Child.until(() => stderr().includes("reminder of the bread: cancelled"))
     }))
 
-  it.effect("[CAN-01] [CAN-04] what it has asked on behalf of a call is cancelled with the call", () =>
+  it.effect("[CAN-01] [CAN-04] a request that belongs to a call is cancelled with the call", () =>
     Effect.gen(function*() {
-      const { answers, request, sent } = yield* OfficialClient
-      const { answering, begun, interrupted } = yield* endless
-      answers.sampling = answering
+      const { handlers, request, sent } = yield* OfficialClient
+      const { handler, interrupted, started } = yield* neverHandler
+      handlers.sampling = handler
       const before = sent.length
       const calling = yield* Effect.forkChild(call("summarize", { name: "plan" }))
-      yield* begun
+      yield* started
       yield* Fiber.interrupt(calling)
       yield* interrupted
       yield* request.ping
@@ -69,11 +69,11 @@ export const cancellation = ({ it, peer }: Conditions) => {
       )
     }))
 
-  it.effect("[TMO-01] [TMO-03] [TMO-04] gives up what takes the client too long, and tells it", () =>
+  it.effect("[TMO-01] [TMO-03] [TMO-04] a request that times out is cancelled at the client", () =>
     Effect.gen(function*() {
-      const { answers } = yield* OfficialClient
-      const { answering, interrupted } = yield* endless
-      answers.sampling = answering
+      const { handlers } = yield* OfficialClient
+      const { handler, interrupted } = yield* neverHandler
+      handlers.sampling = handler
       assert.deepStrictEqual(yield* call("summarize", { name: "plan", timeoutMs: 50 }), {
         text: "sampling/createMessage: timed out after 50 ms; set timeout or totalTimeout to allow more",
         isError: true
@@ -81,7 +81,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
       yield* interrupted
     }))
 
-  it.effect(`[CAN-05] [CAN-07] ${peer.cancelsAnswered ? "this client cancels" : "nothing cancels"} what was answered`, () =>
+  it.effect(`[CAN-05] [CAN-07] aborting a completed call sends ${peer.cancelsAnswered ? "a" : "no"} cancellation`, () =>
     Effect.gen(function*() {
       const { request, sent, stderr } = yield* OfficialClient
       const scope = yield* Scope.make()

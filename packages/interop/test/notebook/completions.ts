@@ -27,7 +27,7 @@ export const completions = ({ it, peer }: Conditions) => {
       assert.deepStrictEqual(found["values"], ["colours"])
     }))
 
-  it.effect("[CMP-01] completes by the values of other arguments", () =>
+  it.effect("[CMP-01] completes with the values of other arguments", () =>
     Effect.gen(function*() {
       const argument = { name: "second", value: "pl" }
       const ref = prompt("compare")
@@ -36,22 +36,22 @@ export const completions = ({ it, peer }: Conditions) => {
       assert.deepStrictEqual((yield* completed({ ref, argument, context }))["values"], [])
     }))
 
-  it.effect("[CMP-03] refuses what is no prompt, no template, or no argument of theirs", () =>
+  it.effect("[CMP-03] rejects an unknown prompt, template or argument", () =>
     Effect.gen(function*() {
-      const refusal = Effect.fnUntraced(function*(...params: Parameters<typeof completed>) {
+      const errorOf = Effect.fnUntraced(function*(...params: Parameters<typeof completed>) {
         const failure = yield* Effect.flip(completed(...params))
-        assert(failure._tag === "Refused", failure.message)
+        assert(failure._tag === "ErrorResponse", failure.message)
         return { code: failure.code, message: failure.message }
       })
-      const invalid = (message: string) => ({ code: -32602, message: peer.worded(-32602, message) })
+      const invalid = (message: string) => ({ code: -32602, message: peer.errorMessage(-32602, message) })
       const argument = { name: "colour", value: "" }
-      assert.deepStrictEqual(yield* refusal({ ref: prompt("burn"), argument }), invalid("Unknown prompt: burn"))
+      assert.deepStrictEqual(yield* errorOf({ ref: prompt("burn"), argument }), invalid("Unknown prompt: burn"))
       assert.deepStrictEqual(
-        yield* refusal({ ref: prompt("compare"), argument }),
+        yield* errorOf({ ref: prompt("compare"), argument }),
         invalid("Prompt compare has no argument colour")
       )
       assert.deepStrictEqual(
-        yield* refusal({ ref: template("note:///{name}"), argument }),
+        yield* errorOf({ ref: template("note:///{name}"), argument }),
         invalid("Template note:///{name} has no variable colour")
       )
     }))

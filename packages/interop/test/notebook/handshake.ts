@@ -7,7 +7,7 @@ import type { Conditions } from "../fixtures/officialClients.ts"
 import { members, structure } from "./results.ts"
 
 export const handshake = ({ it, revision }: Conditions) => {
-  it.effect("[INIT-04] [INIT-07] says who it is, how to use it, and what it can do", () =>
+  it.effect("[INIT-04] [INIT-07] sends its implementation, its instructions and its capabilities", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
       assert.strictEqual(client.revision, revision)
@@ -23,9 +23,9 @@ export const handshake = ({ it, revision }: Conditions) => {
       assert.hasAllKeys(client.server, ["name", "title", "version", "description", "websiteUrl", "icons"])
     }))
 
-  it.effect("[PING-01] answers a ping", () => Effect.flatMap(OfficialClient, ({ request }) => request.ping))
+  it.effect("[PING-01] answers ping", () => Effect.flatMap(OfficialClient, ({ request }) => request.ping))
 
-  it.effect("[PING-01] [INIT-02] pings the client, and knows who it is and what it can do", () =>
+  it.effect("[PING-01] [INIT-02] pings the client, and knows its implementation and its capabilities", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(structure(yield* result("status")), {
         client: "official 1.0.0",
@@ -37,7 +37,7 @@ export const handshake = ({ it, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[INIT-13] the server describes itself with nothing that a reader of the revision would misread", () =>
+  it.effect("[INIT-13] its initialize result has nothing that a reader of the revision would misread", () =>
     Effect.gen(function*() {
       const { received } = yield* OfficialClient
       assert.deepStrictEqual(misreadBy(revision, "initialize", "result", members(received[0])["result"]), [])

@@ -4,24 +4,24 @@ import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
 import { call, OfficialClient, result, timedOutAfter } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
-import { members, words } from "./results.ts"
+import { members, textOf } from "./results.ts"
 
 const overHttp = Effect.map(OfficialClient, ({ http }) => {
   assert(http !== undefined)
   return http
 })
 
-/** The media types of the answers to what a program says. */
-const answered = Effect.fnUntraced(function*<A, E, R>(program: Effect.Effect<A, E, R>) {
+/** Returns the content types, or the statuses, of the responses to the POSTs of a program. */
+const responseTypes = Effect.fnUntraced(function*<A, E, R>(program: Effect.Effect<A, E, R>) {
   const { calls } = yield* overHttp
   const before = calls.length
   yield* program
   return calls.slice(before).filter(({ method }) => method === "POST").map(({ status, type }) => type ?? status)
 })
 
-/** What is only there over HTTP. To be registered first, since it looks at how everything begins. */
+/** Tests of HTTP. Registered first, because they check the first requests of the session. */
 export const http = ({ it, over, revision }: Conditions) => {
-  it.effect("[HTTP-06] [SHS-13] [SHS-21] [SHS-22] is given a session, says which, and listens", () =>
+  it.effect("[HTTP-06] [SHS-13] [SHS-21] [SHS-22] sends its session id, and opens the standalone stream", () =>
     Effect.gen(function*() {
       const { calls, sessionId } = yield* overHttp
       const id = sessionId()
@@ -39,34 +39,34 @@ export const http = ({ it, over, revision }: Conditions) => {
       )
     }))
 
-  const quick = over === "stream" || over === "resumable" ? "text/event-stream" : "application/json"
+  const typeOfFastResponse = over === "stream" || over === "resumable" ? "text/event-stream" : "application/json"
 
-  it.effect(`[HTTP-09] answers what is soon done with ${quick}`, () =>
+  it.effect(`[HTTP-09] answers a fast request with ${typeOfFastResponse}`, () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
-      assert.deepStrictEqual(yield* answered(request.ping), [quick])
-      assert.deepStrictEqual(yield* answered(result("show", { name: "plan" })), [quick])
+      assert.deepStrictEqual(yield* responseTypes(request.ping), [typeOfFastResponse])
+      assert.deepStrictEqual(yield* responseTypes(result("show", { name: "plan" })), [typeOfFastResponse])
     }))
 
-  it.effect("[SHS-08] what a call is about comes with its answer, and not where nothing is said of it", () =>
+  it.effect("[SHS-08] progress of a call arrives on its response stream", () =>
     Effect.gen(function*() {
       const { received } = yield* OfficialClient
       const before = received.length
-      const indexed = yield* answered(result("index", { delayMs: 1 }, { onprogress: () => {} }))
-      const [said, ...rest] = received.slice(before).map(members).map(({ method }) => method)
+      const types = yield* responseTypes(result("index", { delayMs: 1 }, { onprogress: () => {} }))
+      const [first, ...rest] = received.slice(before).map(members).map(({ method }) => method)
       if (over === "json") {
-        // JSON has room for the reply only.
-        assert.deepStrictEqual(indexed, ["application/json"])
-        assert.deepStrictEqual([said, ...rest], [undefined])
+        // A JSON response has no room for other messages than the reply.
+        assert.deepStrictEqual(types, ["application/json"])
+        assert.deepStrictEqual([first, ...rest], [undefined])
       } else {
-        assert.deepStrictEqual(indexed, ["text/event-stream"])
-        assert.strictEqual(said, "notifications/progress")
+        assert.deepStrictEqual(types, ["text/event-stream"])
+        assert.strictEqual(first, "notifications/progress")
         assert.isUndefined(rest.at(-1))
       }
     }))
 
   if (over === "json") {
-    it.effect("a call that has to ask back fails at once, since an answer in JSON has no room for the question", () =>
+    it.effect("a call that sends a request fails at once, because a JSON response has no room for it", () =>
       Effect.gen(function*() {
         const summary = yield* call("summarize", { name: "plan" })
         assert.deepInclude(summary, { isError: true })
@@ -76,7 +76,7 @@ export const http = ({ it, over, revision }: Conditions) => {
       }))
   }
 
-  it.effect("[CAN-04] [CAN-08] a call that the client gives up leaves nothing open", () =>
+  it.effect("[CAN-04] [CAN-08] a cancelled call leaves no response open", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
       const isDue = Child.until(() => client.stderr().includes("reminder of the tide: due"))
@@ -86,19 +86,19 @@ export const http = ({ it, over, revision }: Conditions) => {
       yield* Child.until(() => client.stderr().includes("reminder of the tide: cancelled"))
       yield* client.request.ping
       yield* Child.until(() => open() === 0)
-      // A client may come back to a stream that is no more (typescript-sdk#2682), which has an answer of its own.
+      // A client may try to resume a stream that has ended (typescript-sdk#2682). Another test checks its status.
       assert.isTrue(calls.every(({ lastEventId, status }) => status < 300 || lastEventId !== undefined))
     }))
 
-  // It takes its time.
+  // This test is slow.
   if (over !== "adaptive" || revision !== Revision.latest) return
 
-  it.effect("a call that takes long is answered when it is done", () =>
+  it.effect("a slow call is answered on a stream when it completes", () =>
     Effect.gen(function*() {
-      const said = yield* answered(
-        Effect.map(result("remind", { text: "at last", afterMs: 1200 }), (reminded) => words(reminded))
+      const types = yield* responseTypes(
+        Effect.map(result("remind", { text: "at last", afterMs: 1200 }), (reminded) => textOf(reminded))
       )
-      // It has become a stream meanwhile, so that somebody who listens has something to hear.
-      assert.deepStrictEqual(said, ["text/event-stream"])
+      // The response has become a stream meanwhile, so that the server can send keep-alives.
+      assert.deepStrictEqual(types, ["text/event-stream"])
     }))
 }

@@ -9,7 +9,7 @@ import { list, members } from "./results.ts"
 const mebibyte = 2 ** 20
 
 export const load = ({ it, over }: Conditions) => {
-  it.effect("[MSG-03] [MSG-07] serves many calls at a time, and answers each when it is done", () =>
+  it.effect("[MSG-03] [MSG-07] serves concurrent calls, and answers each when it completes", () =>
     Effect.gen(function*() {
       const { received, stderr } = yield* OfficialClient
       const before = received.length
@@ -25,17 +25,17 @@ export const load = ({ it, over }: Conditions) => {
       const ids = received.slice(before).map((message) => Number(members(message)["id"]))
       assert.strictEqual(ids.length, numbers.length)
       assert.strictEqual(new Set(ids).size, numbers.length)
-      assert.isUndefined(first.pollUnsafe(), "what was asked first is not done yet")
+      assert.isUndefined(first.pollUnsafe(), "the first call has not finished")
       yield* Fiber.interrupt(first)
       yield* Child.until(() => stderr().includes("reminder of the last: cancelled"))
     }))
 
   const framed = over === "stdio" ? "[STD-02] " : ""
 
-  it.effect(`${framed}[MSG-02] takes and gives a message of a mebibyte`, () =>
+  it.effect(`${framed}[MSG-02] receives and sends a message of 1 MiB`, () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
-      // Sixteen bytes: letters of one to four of them, and what a line must not hold.
+      // 16 bytes: characters of one to four bytes of UTF-8, and line separators.
       const text = "a\nä\r\n€𝄞\u2028".repeat(mebibyte / 16)
       yield* call("write", { name: "novel", text })
       const novel = yield* request.readResource({ uri: "note:///novel" })
@@ -43,7 +43,7 @@ export const load = ({ it, over }: Conditions) => {
       assert.isTrue(contents?.["text"] === text)
     }))
 
-  it.effect("[MSG-02] any letters, in names, texts and URIs", () =>
+  it.effect("[MSG-02] any characters in names, texts and URIs", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const name = "メモ 🗒️ / ä?#%"

@@ -1,15 +1,15 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
-import { call, heardOf, OfficialClient } from "../fixtures/officialClient.ts"
+import { call, notificationsOf, OfficialClient } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
 
 export const logging = ({ it }: Conditions) => {
-  it.effect("[LOG-01] [LOG-02] [LOG-03] logs all there is until it is told a level, and then at or above it", () =>
+  it.effect("[LOG-01] [LOG-02] [LOG-03] sends all log messages until a level is set, then those at or above it", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
       const { request } = client
-      const logs = () => heardOf(client, "notifications/message")
+      const logs = () => notificationsOf(client, "notifications/message")
       const before = logs().length
       const write = (text: string) => call("write", { name: "diary", text })
       yield* write("a")
@@ -25,7 +25,7 @@ export const logging = ({ it }: Conditions) => {
       )
     }))
 
-  it.effect("[LOG-04] refuses a level that is none", () =>
+  it.effect("[LOG-04] rejects an unknown level", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const failure = yield* Effect.flip(request.raw("logging/setLevel", { level: "loud" }))

@@ -2,25 +2,25 @@ import { Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
-import { all, call, heardOf, OfficialClient } from "../fixtures/officialClient.ts"
+import { all, call, notificationsOf, OfficialClient } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
 import { list, members } from "./results.ts"
 
-const messages = Effect.fnUntraced(function*(name: string, filled: { readonly [argument: string]: string }) {
+const messages = Effect.fnUntraced(function*(name: string, args: { readonly [argument: string]: string }) {
   const { request } = yield* OfficialClient
-  const prompt = yield* request.getPrompt({ name, arguments: filled })
+  const prompt = yield* request.getPrompt({ name, arguments: args })
   return list(prompt["messages"])
 })
 
 const kinds = (found: ReturnType<typeof list>) => found.map(({ content }) => members(content)["type"])
 
 export const prompts = ({ it, peer, revision }: Conditions) => {
-  const refusal = (name: string, filled: { readonly [argument: string]: string }) =>
-    Effect.map(Effect.flip(messages(name, filled)), (failure) => {
-      assert(failure._tag === "Refused", failure.message)
+  const errorOf = (name: string, args: { readonly [argument: string]: string }) =>
+    Effect.map(Effect.flip(messages(name, args)), (failure) => {
+      assert(failure._tag === "ErrorResponse", failure.message)
       return { code: failure.code, message: failure.message }
     })
-  const invalid = (message: string) => ({ code: -32602, message: peer.worded(-32602, message) })
+  const invalid = (message: string) => ({ code: -32602, message: peer.errorMessage(-32602, message) })
 
   it.effect("[PRM-01] [PAG-03] [INIT-13] lists its prompts, page by page", () =>
     Effect.gen(function*() {
@@ -28,7 +28,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       const before = received.length
       const prompts = yield* all(request.listPrompts, "prompts")
       assert.deepStrictEqual(prompts.map(({ name }) => name), ["compare", "illustrate", "letter", "summarize"])
-      // Three on a page.
+      // Three prompts per page.
       assert.strictEqual(received.length - before, 2)
       const { arguments: inputs, icons, ...summarize } = members(prompts[3])
       assert.deepStrictEqual(
@@ -47,7 +47,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       ])
     }))
 
-  it.effect("[PRM-01] [INIT-13] these clients lose the title of an argument, which was sent", () =>
+  it.effect("[PRM-01] [INIT-13] sends the title of an argument, which these clients drop", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       yield* request.listPrompts({})
@@ -59,25 +59,25 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       )
     }))
 
-  it.effect("refuses a cursor that it never gave", () =>
+  it.effect("rejects an unknown cursor", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const failure = yield* Effect.flip(request.listPrompts({ cursor: "4" }))
       assert.deepInclude(failure, invalid("Unknown cursor: 4"))
     }))
 
-  it.effect("gets a prompt, filled in, with a whole resource in it and its metadata beside it", () =>
+  it.effect("returns a prompt with arguments, an embedded resource and metadata", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const prompt = yield* request.getPrompt({ name: "summarize", arguments: { note: "plan", style: "as a haiku" } })
       assert.strictEqual(prompt["description"], "A summary of the note “plan”")
       assert.deepStrictEqual(prompt["_meta"], { "example.com/from": "notebook" })
-      const [question, whole] = list(prompt["messages"])
-      assert.deepStrictEqual(question, {
+      const [instruction, embedded] = list(prompt["messages"])
+      assert.deepStrictEqual(instruction, {
         role: "user",
         content: { type: "text", text: "Summarize this note as a haiku." }
       })
-      const content = members(members(whole)["content"])
+      const content = members(members(embedded)["content"])
       assert.deepInclude(content, { type: "resource", annotations: { audience: ["assistant"] } })
       assert.deepInclude(content["resource"], {
         uri: "note:///plan",
@@ -86,7 +86,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[INIT-13] pictures, sounds and links in prompts are what the revision has for them", () =>
+  it.effect("[INIT-13] images, audio and links in prompts have the form of the revision", () =>
     Effect.gen(function*() {
       const illustrate = yield* messages("illustrate", { note: "plan" })
       assert.deepStrictEqual(illustrate.map(({ role }) => role), ["user", "user", "user", "assistant"])
@@ -96,23 +96,23 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       assert.deepStrictEqual(kinds(compare), ["text", link, link])
     }))
 
-  it.effect("refuses an unknown prompt, a missing argument and one that makes no sense", () =>
+  it.effect("rejects an unknown prompt, a missing argument and an invalid argument", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* refusal("burn", {}), invalid("Unknown prompt: burn"))
+      assert.deepStrictEqual(yield* errorOf("burn", {}), invalid("Unknown prompt: burn"))
       assert.deepStrictEqual(
-        yield* refusal("compare", { first: "plan" }),
+        yield* errorOf("compare", { first: "plan" }),
         invalid("Prompt compare needs the argument second")
       )
       assert.deepStrictEqual(
-        yield* refusal("illustrate", { note: "nothing" }),
+        yield* errorOf("illustrate", { note: "nothing" }),
         invalid("There is no note “nothing”")
       )
     }))
 
-  it.effect("[PRM-02] says that there are more prompts, and then there are", () =>
+  it.effect("[PRM-02] sends list_changed for a new prompt, and lists it", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
-      const changes = () => heardOf(client, "notifications/prompts/list_changed").length
+      const changes = () => notificationsOf(client, "notifications/prompts/list_changed").length
       const before = changes()
       yield* call("write", { name: "invitation", text: "Come to {place} at {time}, says {host}." })
       yield* Child.until(() => changes() > before)

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
-import { all, call, heardOf, OfficialClient } from "../fixtures/officialClient.ts"
+import { all, call, notificationsOf, OfficialClient } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
 import { list, members } from "./results.ts"
 
@@ -76,15 +76,15 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.match(Buffer.from(String(blob), "base64").toString("latin1"), /^\u0089PNG/)
     }))
 
-  it.effect("says that there is no such resource, and which", () =>
+  it.effect("rejects an unknown resource with an error that names it", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
-      for (const ask of [request.readResource, request.subscribeResource]) {
+      for (const send of [request.readResource, request.subscribeResource]) {
         for (const uri of ["note:///nothing", "note:///%", "file:///etc/passwd", ""]) {
-          const failure = yield* Effect.flip(ask({ uri }))
-          assert(failure._tag === "Refused", failure.message)
-          assert.strictEqual(failure.message, peer.worded(-32002, `Resource not found: ${uri}`))
-          // One of these clients makes another code of it, that of a later revision.
+          const failure = yield* Effect.flip(send({ uri }))
+          assert(failure._tag === "ErrorResponse", failure.message)
+          assert.strictEqual(failure.message, peer.errorMessage(-32002, `Resource not found: ${uri}`))
+          // One of these clients replaces the code with that of a later revision.
           assert.deepStrictEqual(members(received.at(-1))["error"], {
             code: -32002,
             message: `Resource not found: ${uri}`,
@@ -94,13 +94,13 @@ export const resources = ({ it, peer }: Conditions) => {
       }
     }))
 
-  it.effect("says that a resource has changed to those who subscribed, for as long as they do", () =>
+  it.effect("sends updates of a resource while the client is subscribed", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
       const { request } = client
       const uri = "note:///weather%20report"
-      const updates = () => heardOf(client, "notifications/resources/updated")
-      const lists = () => heardOf(client, "notifications/resources/list_changed").length
+      const updates = () => notificationsOf(client, "notifications/resources/updated")
+      const lists = () => notificationsOf(client, "notifications/resources/list_changed").length
       const write = (name: string, text: string) => call("write", { name, text })
       const before = updates().length
       yield* write("weather report", "Fog.")
@@ -112,20 +112,20 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.strictEqual(list(report["contents"])[0]?.["text"], "Rain.")
       yield* request.unsubscribeResource({ uri })
       yield* write("weather report", "Snow.")
-      // What is told of the one note is told before what is told of the other.
-      const told = lists()
+      // Notifications are sent in order: an update of the first note would arrive before this list_changed.
+      const listsBefore = lists()
       yield* write("weather warning", "Ice.")
-      yield* Child.until(() => lists() > told)
+      yield* Child.until(() => lists() > listsBefore)
       assert.strictEqual(updates().length, before + 1)
     }))
 
-  it.effect("[RES-02] says that there are more resources, and then there are", () =>
+  it.effect("[RES-02] sends list_changed for a new resource, and lists it", () =>
     Effect.gen(function*() {
       const client = yield* OfficialClient
-      const lists = () => heardOf(client, "notifications/resources/list_changed").length
-      const told = lists()
+      const lists = () => notificationsOf(client, "notifications/resources/list_changed").length
+      const listsBefore = lists()
       yield* call("write", { name: "zebra", text: "Black and white." })
-      yield* Child.until(() => lists() > told)
+      yield* Child.until(() => lists() > listsBefore)
       const resources = yield* all(client.request.listResources, "resources")
       assert.strictEqual(resources.at(-1)?.["name"], "zebra")
     }))

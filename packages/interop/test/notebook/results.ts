@@ -1,27 +1,28 @@
-/** What the answers of the notebook hold. */
+/** Parts of the notebook's results. */
 import { assert } from "@effect/vitest"
 import type { Members } from "../fixtures/officialClient.ts"
 
-/** A member of a list that is no list, or no object, fails the test that looks for it. */
+/** Asserts that a value is a list. */
 export const list = (value: unknown): ReadonlyArray<Members> => {
   assert.isArray(value)
   return Array.isArray(value) ? value : []
 }
 
+/** Asserts that a value is an object. Returns its members. */
 export const members = (value: unknown): Members => {
   assert.isObject(value)
   return typeof value === "object" && value !== null ? { ...value } : {}
 }
 
-/** The blocks of a result. */
+/** Returns the content blocks of a result. */
 export const blocks = (result: Members): ReadonlyArray<Members> => list(result["content"])
 
-/** The text of its first block. */
-export const words = (result: Members): string => String(blocks(result)[0]?.["text"])
+/** Returns the text of the first block of a result. */
+export const textOf = (result: Members): string => String(blocks(result)[0]?.["text"])
 
-/** The structured content of a result, which is also there as text. */
+/** Returns the structured content of a result. Asserts that its text is the same JSON. */
 export const structure = (result: Members): unknown => {
-  const said: unknown = JSON.parse(words(result))
-  assert.deepStrictEqual(result["structuredContent"], said)
-  return said
+  const parsed: unknown = JSON.parse(textOf(result))
+  assert.deepStrictEqual(result["structuredContent"], parsed)
+  return parsed
 }

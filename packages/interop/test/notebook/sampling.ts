@@ -1,18 +1,18 @@
 import { McpError, Revision } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { type Asked, call, OfficialClient, result } from "../fixtures/officialClient.ts"
+import { call, OfficialClient, type ReceivedRequest, result } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
 import { list, members, structure } from "./results.ts"
 
 export const sampling = ({ it, revision }: Conditions) => {
-  it.effect("[SMP-01] asks the client's model, and takes what it says", () =>
+  it.effect("[SMP-01] requests a message of the client's model", () =>
     Effect.gen(function*() {
-      const { answers } = yield* OfficialClient
-      let asked: Asked["params"] = {}
-      answers.sampling = ({ params }) =>
+      const { handlers } = yield* OfficialClient
+      let received: ReceivedRequest["params"] = {}
+      handlers.sampling = ({ params }) =>
         Effect.sync(() => {
-          asked = params
+          received = params
           return {
             role: "assistant",
             model: "parrot-1",
@@ -25,7 +25,7 @@ export const sampling = ({ it, revision }: Conditions) => {
         model: "parrot-1",
         stopReason: "endTurn"
       })
-      const { _meta, ...params } = asked
+      const { _meta, ...params } = received
       assert.deepStrictEqual(params, {
         messages: [
           { role: "user", content: { type: "text", text: "Summarize the note at note:///plan." } },
@@ -39,10 +39,10 @@ export const sampling = ({ it, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[SMP-01] takes pictures from the client's model, too", () =>
+  it.effect("[SMP-01] accepts images of the client's model", () =>
     Effect.gen(function*() {
-      const { answers } = yield* OfficialClient
-      answers.sampling = () =>
+      const { handlers } = yield* OfficialClient
+      handlers.sampling = () =>
         Effect.succeed({
           role: "assistant",
           model: "painter",
@@ -54,10 +54,10 @@ export const sampling = ({ it, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[SMP-06] takes a no of the client for a failure of the tool", () =>
+  it.effect("[SMP-06] an error of the client becomes a tool error", () =>
     Effect.gen(function*() {
-      const { answers } = yield* OfficialClient
-      answers.sampling = () =>
+      const { handlers } = yield* OfficialClient
+      handlers.sampling = () =>
         Effect.fail(new McpError.McpError({ code: -1, message: "User rejected sampling request" }))
       assert.deepStrictEqual(yield* call("summarize", { name: "plan" }), {
         text: "sampling/createMessage: the peer replied with error -1: User rejected sampling request",
@@ -67,15 +67,15 @@ export const sampling = ({ it, revision }: Conditions) => {
 
   it.effect(
     revision === "2025-11-25"
-      ? "[SMP-02] [SMP-03] [SMP-04] lets the client's model use tools, and answer for good in the end"
-      : "[SMP-02] [INIT-13] the revision has no tools for models: they are not offered",
+      ? "[SMP-02] [SMP-03] [SMP-04] lets the client's model use tools, and requires an answer in the end"
+      : "[SMP-02] [INIT-13] sends no tools for models, because the revision has none",
     () =>
       Effect.gen(function*() {
-        const { answers } = yield* OfficialClient
-        const asked: Array<Asked["params"]> = []
-        answers.sampling = ({ params }) =>
+        const { handlers } = yield* OfficialClient
+        const received: Array<ReceivedRequest["params"]> = []
+        handlers.sampling = ({ params }) =>
           Effect.sync(() => {
-            asked.push(params)
+            received.push(params)
             const use = (id: string, input: { [name: string]: unknown }) => ({
               type: "tool_use" as const,
               id,
@@ -88,7 +88,7 @@ export const sampling = ({ it, revision }: Conditions) => {
                 role: "assistant",
                 model: "m",
                 stopReason: "toolUse",
-                content: [use(`${asked.length}a`, { word: "sea" }), use(`${asked.length}b`, { wrong: 1 })]
+                content: [use(`${received.length}a`, { word: "sea" }), use(`${received.length}b`, { wrong: 1 })]
               }
           })
         const outcome = yield* call("research", { question: "What is it all about?" })
@@ -98,36 +98,36 @@ export const sampling = ({ it, revision }: Conditions) => {
               "revision 2025-11-25 or later is needed",
             isError: true
           })
-          assert.deepStrictEqual(asked, [])
+          assert.deepStrictEqual(received, [])
           return
         }
         assert.deepStrictEqual(outcome, { text: "The sea.", isError: false })
-        assert.deepStrictEqual(asked.map(({ toolChoice }) => toolChoice), [
+        assert.deepStrictEqual(received.map(({ toolChoice }) => toolChoice), [
           { mode: "auto" },
           { mode: "auto" },
           { mode: "auto" },
           { mode: "none" }
         ])
-        assert.deepStrictEqual(list(asked[0]?.["tools"]).map(({ name }) => name), ["search"])
-        const [, uses, results] = list(asked[1]?.["messages"])
+        assert.deepStrictEqual(list(received[0]?.["tools"]).map(({ name }) => name), ["search"])
+        const [, uses, results] = list(received[1]?.["messages"])
         assert.strictEqual(uses?.["role"], "assistant")
         assert.deepStrictEqual(list(uses?.["content"]).map(({ id }) => id), ["1a", "1b"])
         assert.strictEqual(results?.["role"], "user")
-        const [found, misfit] = list(results?.["content"])
+        const [found, invalid] = list(results?.["content"])
         assert.deepInclude(found, { type: "tool_result", toolUseId: "1a" })
-        // One of these clients drops what is structured in it; the text says the same.
+        // One of these clients drops the structured content. The text is the same JSON.
         assert.deepStrictEqual(found?.["content"], [{
           type: "text",
           text: JSON.stringify({ matches: [{ name: "plan", count: 1 }, { name: "reading", count: 2 }] })
         }])
-        assert.deepInclude(misfit, { type: "tool_result", toolUseId: "1b", isError: true })
+        assert.deepInclude(invalid, { type: "tool_result", toolUseId: "1b", isError: true })
       })
   )
 
-  it.effect("[SMP-06] takes a defect of the client for a failure of the tool", () =>
+  it.effect("[SMP-06] an internal error of the client becomes a tool error", () =>
     Effect.gen(function*() {
-      const { answers } = yield* OfficialClient
-      answers.sampling = () => Effect.die(new Error("the parrot is ill"))
+      const { handlers } = yield* OfficialClient
+      handlers.sampling = () => Effect.die(new Error("the parrot is ill"))
       assert.deepStrictEqual(yield* call("summarize", { name: "plan" }), {
         text: "sampling/createMessage: the peer replied with error -32603: the parrot is ill",
         isError: true

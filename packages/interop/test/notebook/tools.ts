@@ -3,10 +3,10 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { all, call, OfficialClient, result } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
-import { blocks, list, members, structure, words } from "./results.ts"
+import { blocks, list, members, structure, textOf } from "./results.ts"
 
 export const tools = ({ it, peer, revision }: Conditions) => {
-  it.effect("[TOOL-01] [TOOL-06] [INIT-13] lists its tools, members that came after the revision included", () =>
+  it.effect("[TOOL-01] [TOOL-06] [INIT-13] lists its tools, with members that later revisions introduced", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const tools = yield* all(request.listTools, "tools")
@@ -43,21 +43,21 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       assert.property(search, "outputSchema")
     }))
 
-  it.effect("[TOOL-08] [TOOL-09] answers with structure, which fits what it said of it", () =>
+  it.effect("[TOOL-08] [TOOL-09] returns structured content that matches its output schema", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
-      // These clients check it against the schema that they were listed.
+      // These clients validate the result against the listed schema.
       yield* all(request.listTools, "tools")
       assert.deepStrictEqual(structure(yield* result("search", { word: "sea" })), {
         matches: [{ name: "plan", count: 1 }, { name: "reading", count: 2 }]
       })
     }))
 
-  it.effect("[MSG-08] [INIT-13] answers in words, pictures, sounds, links and wholes, as the revision has them", () =>
+  it.effect("[MSG-08] [INIT-13] returns content blocks of every type in the form of the revision", () =>
     Effect.gen(function*() {
       const shown = yield* result("show", { name: "colours" })
       assert.deepStrictEqual(shown["_meta"], { "example.com/shown": "colours" })
-      const [text, image, audio, link, whole, ...rest] = blocks(shown)
+      const [text, image, audio, link, embedded, ...rest] = blocks(shown)
       assert.deepStrictEqual(rest, [])
       assert.deepStrictEqual(text, {
         type: "text",
@@ -94,7 +94,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       )
       if (!Revision.isAtLeast(revision, "2025-06-18")) assert.strictEqual(link?.["text"], "colours: note:///colours")
       assert.deepStrictEqual(
-        whole,
+        embedded,
         {
           type: "resource",
           resource: {
@@ -108,7 +108,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       )
     }))
 
-  it.effect("what goes wrong in a tool is for the model to read", () =>
+  it.effect("a failure of a tool is a result with isError", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* call("show", { name: "nothing" }), {
         text: "There is no note “nothing”",
@@ -116,21 +116,25 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       })
     }))
 
-  it.effect("an unknown tool, and arguments that do not fit", () =>
+  it.effect("rejects an unknown tool and invalid arguments", () =>
     Effect.gen(function*() {
-      const refused = (message: string) => ({ code: -32602, message: peer.worded(-32602, message), data: undefined })
-      assert.deepStrictEqual(yield* call("burn", {}), refused("Unknown tool: burn"))
+      const invalid = (message: string) => ({
+        code: -32602,
+        message: peer.errorMessage(-32602, message),
+        data: undefined
+      })
+      assert.deepStrictEqual(yield* call("burn", {}), invalid("Unknown tool: burn"))
       const problem = "Invalid arguments for tool search: Expected string at [\"word\"]"
       assert.deepStrictEqual(
         yield* call("search", { word: 1 }),
-        revision === "2025-11-25" ? { text: problem, isError: true } : refused(problem)
+        revision === "2025-11-25" ? { text: problem, isError: true } : invalid(problem)
       )
     }))
 
-  it.effect("writes a note, and links to it", () =>
+  it.effect("writes a note, and returns a link to it", () =>
     Effect.gen(function*() {
       const written = yield* result("write", { name: "wishes", text: "A boat." })
-      assert.strictEqual(words(written), "The note “wishes” is written.")
+      assert.strictEqual(textOf(written), "The note “wishes” is written.")
       assert.strictEqual(list(written["content"]).length, 2)
       assert.deepStrictEqual(structure(yield* result("search", { word: "boat" })), {
         matches: [{ name: "wishes", count: 1 }]

@@ -3,13 +3,13 @@ import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Child from "../fixtures/child.ts"
-import type { Path } from "../fixtures/httpPath.ts"
+import type { Path } from "../fixtures/httpServerPaths.ts"
 import * as HttpServers from "../fixtures/httpServers.ts"
-import { call, OfficialClient, type Place } from "../fixtures/officialClient.ts"
+import { call, OfficialClient, type Target } from "../fixtures/officialClient.ts"
 import type { Peer } from "../fixtures/officialClients.ts"
 
-/** Asks as somebody who knows the id of a session. */
-const knock = (url: string, sessionId: string | undefined) =>
+/** Sends ping with a session id. Returns the status. */
+const pingStatus = (url: string, sessionId: string | undefined) =>
   Effect.promise(async () => {
     const { status } = await fetch(url, {
       method: "POST",
@@ -23,21 +23,21 @@ const knock = (url: string, sessionId: string | undefined) =>
     return status
   })
 
-export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers>, peer: Peer, path: Path) => {
+export const shutdownOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers>, peer: Peer, path: Path) => {
   const revision = Revision.latest
-  const named = (name: string) => `the notebook over HTTP under ${peer.name}, ${name}`
-  const with_ = (connect: (place: Place) => ReturnType<Peer["connect"]>) =>
+  const testName = (name: string) => `the notebook over HTTP with ${peer.name}: ${name}`
+  const withClient = (connect: (target: Target) => ReturnType<Peer["connect"]>) =>
     Effect.provide(HttpServers.at(path, connect))
-  const connected = with_((place) => peer.connect(place, revision))
-  const url = Effect.map(HttpServers.HttpServers, ({ place }) => {
-    const server = place(path)
+  const connected = withClient((target) => peer.connect(target, revision))
+  const url = Effect.map(HttpServers.HttpServers, ({ target }) => {
+    const server = target(path)
     assert(server._tag === "Address")
     return server.url
   })
 
   it.effect(
-    named(
-      "[SHS-26] [SHS-28] [CAN-04] ends its session with a call in hand: the call is interrupted, and 404 from then on"
+    testName(
+      "[SHS-26] [SHS-28] [CAN-04] the client ends its session: a call is interrupted, and later requests get 404"
     ),
     () =>
       Effect.gen(function*() {
@@ -46,34 +46,34 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
         const id = http.sessionId()
         const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))
         yield* Child.until(() => stderr().includes("reminder of the end: due"))
-        assert.strictEqual(yield* knock(yield* url, id), 200)
+        assert.strictEqual(yield* pingStatus(yield* url, id), 200)
         yield* http.terminate
         assert.deepInclude(http.calls.at(-1), { method: "DELETE", status: 204 })
         assert.notProperty(yield* Fiber.join(calling), "text")
         yield* Child.until(() => stderr().includes("reminder of the end: cancelled"))
-        assert.strictEqual(yield* knock(yield* url, id), 404)
+        assert.strictEqual(yield* pingStatus(yield* url, id), 404)
       }).pipe(connected)
   )
 
   it.effect(
-    named("[SHS-10] closes without a word with a call in hand: the session, and the call, go on"),
+    testName("[SHS-10] the client closes without DELETE: the session and an in-flight call continue"),
     () =>
       Effect.gen(function*() {
         const { close, http, stderr } = yield* OfficialClient
         assert(http !== undefined)
         const calling = yield* Effect.forkChild(call("remind", { text: "the start", afterMs: 60_000 }))
         yield* Child.until(() => stderr().includes("reminder of the start: due"))
-        // These clients tell the server nothing.
+        // These clients send nothing when they close.
         yield* close
         assert.notProperty(yield* Fiber.join(calling), "text")
         assert.isFalse(http.calls.some(({ method }) => method === "DELETE"))
-        assert.strictEqual(yield* knock(yield* url, http.sessionId()), 200)
+        assert.strictEqual(yield* pingStatus(yield* url, http.sessionId()), 200)
         assert.notInclude(stderr(), "reminder of the start: cancelled")
       }).pipe(connected)
   )
 
   it.effect(
-    named("[INIT-15] [SMP-01] [ELI-01] [ROOT-01] asks nothing of a client that has declared nothing"),
+    testName("[INIT-15] [SMP-01] [ELI-01] [ROOT-01] sends no requests to a client without capabilities"),
     () =>
       Effect.gen(function*() {
         const { received } = yield* OfficialClient
@@ -92,6 +92,6 @@ export const endingOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServers
         )
         assert.deepStrictEqual(yield* call("roots", {}), failure("roots/list", "roots"))
         assert.strictEqual(received.length, before + 3)
-      }).pipe(with_((place) => peer.connectBare(place, revision)))
+      }).pipe(withClient((target) => peer.connectBare(target, revision)))
   )
 }

@@ -1,4 +1,4 @@
-/** What leaves somebody waiting for ever, or until the time is up. */
+/** Defects that let a call wait forever, or until its timeout. */
 import { Content, type JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ClientSession, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -6,15 +6,15 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Child from "../fixtures/child.ts"
+import type { Mode } from "../fixtures/featureServerHttp.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
-import type { Mode } from "../fixtures/offeringOverHttp.ts"
+import * as LocalServer from "../fixtures/localServer.ts"
 import { call, OfficialClient, result } from "../fixtures/officialClient.ts"
 import { type Peer, peers } from "../fixtures/officialClients.ts"
-import * as OwnServer from "../fixtures/ownServer.ts"
-import * as Wire from "../fixtures/wire.ts"
+import * as TcpProxy from "../fixtures/tcpProxy.ts"
 import { make } from "../host/conditions.ts"
 import { peers as servers } from "../host/peers.ts"
-import { asked } from "../host/results.ts"
+import { serverRequest } from "../host/results.ts"
 import { members } from "../notebook/results.ts"
 
 const http = Effect.map(OfficialClient, ({ http }) => {
@@ -22,23 +22,23 @@ const http = Effect.map(OfficialClient, ({ http }) => {
   return http
 })
 
-/** A server whose calls are waited for by the name of their tool: those that never end say when they have been interrupted. */
-const waiting = Effect.gen(function*() {
-  const begun = yield* Deferred.make<void>()
+/** A server whose tool name selects the behaviour, and the start and the interruption of a call that never returns. */
+const makeServer = Effect.gen(function*() {
+  const started = yield* Deferred.make<void>()
   const interrupted = yield* Deferred.make<void>()
   const handlers = ServerSession.handlers({
     "tools/call": ({ name }) => {
       switch (name) {
         case "wait":
           return Effect.andThen(
-            Deferred.succeed(begun, undefined),
+            Deferred.succeed(started, undefined),
             Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
           )
         case "null":
           return Effect.die(null)
         case "unserializable":
           return Effect.succeed({ content: [], structuredContent: { beads: 1n } })
-        case "ask":
+        case "list-roots":
           return Effect.match(RequestContext.listRoots(), {
             onSuccess: ({ roots }) => ({ content: [Content.text(`${roots.length} roots`)] }),
             onFailure: ({ message }) => ({ content: [Content.text(message)], isError: true })
@@ -49,83 +49,83 @@ const waiting = Effect.gen(function*() {
     }
   })
   const host = SessionHost.layer(handlers, {
-    info: { name: "waiting", version: "1.0.0" },
+    info: { name: "example", version: "1.0.0" },
     limits: { gracefulCloseTimeout: "50 millis" }
   })
-  return { host, begun: Deferred.await(begun), interrupted: Deferred.await(interrupted) }
+  return { host, started: Deferred.await(started), interrupted: Deferred.await(interrupted) }
 })
 
-const underClient = (peer: Peer) => {
+const testsWithClient = (peer: Peer) => {
   const latest = Revision.latest
 
   for (const responseMode of ["stream", "json"] as const) {
     it.live(`[CAN-04] mcp-ts-core#401, #2559: a cancelled call leaves no response open (${responseMode})`, () =>
       Effect.gen(function*() {
-        const { begun, host, interrupted } = yield* waiting
-        const server = yield* OwnServer.listen(host, { responseMode })
+        const { host, interrupted, started } = yield* makeServer
+        const server = yield* LocalServer.listen(host, { responseMode })
         yield* Effect.gen(function*() {
           const { open } = yield* http
           const calling = yield* Effect.forkChild(call("wait", {}))
-          yield* begun
+          yield* started
           assert.strictEqual(open(), 1)
           yield* Fiber.interrupt(calling)
           yield* interrupted
           yield* Child.until(() => open() === 0)
           const [session] = yield* server.host.sessions
           assert.deepInclude(session, { inFlight: 0, held: 1 })
-        }).pipe(Effect.provide(peer.connect(server.place, latest)))
+        }).pipe(Effect.provide(peer.connect(server.target, latest)))
       }))
 
-    it.live(`[law 1] #2692: a session that is closed with a call in hand answers the call (${responseMode})`, () =>
+    it.live(`[law 1] #2692: closing a session ends the response of its in-flight call (${responseMode})`, () =>
       Effect.gen(function*() {
-        const { begun, host } = yield* waiting
-        const server = yield* OwnServer.listen(host, { responseMode })
+        const { host, started } = yield* makeServer
+        const server = yield* LocalServer.listen(host, { responseMode })
         yield* Effect.gen(function*() {
           const { open } = yield* http
           yield* Effect.forkChild(call("wait", {}))
-          yield* begun
+          yield* started
           const [session] = yield* server.host.sessions
           yield* server.host.find(session?.id ?? "")?.close({ _tag: "Requested" }) ?? Effect.void
           yield* Child.until(() => open() === 0)
-        }).pipe(Effect.provide(peer.connect(server.place, latest)))
+        }).pipe(Effect.provide(peer.connect(server.target, latest)))
       }))
   }
 
-  it.live("[law 5] #2521: what throws null, and what is no JSON, is an error at once", () =>
+  it.live("[law 5] #2521: a handler that throws null, and a result that is not JSON, fail the call at once", () =>
     Effect.gen(function*() {
-      const { host } = yield* waiting
-      const { place } = yield* OwnServer.listen(host)
+      const { host } = yield* makeServer
+      const { target } = yield* LocalServer.listen(host)
       yield* Effect.gen(function*() {
         for (const name of ["null", "unserializable"]) {
           assert.deepInclude(yield* call(name, {}), { code: -32603 })
         }
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 
-  it.live("#857, conformance#407: a question that has no way to the client fails at once, and so does its call", () =>
+  it.live("#857, conformance#407: a request that cannot reach the client fails at once, and so does its call", () =>
     Effect.gen(function*() {
-      const { host } = yield* waiting
-      const { place } = yield* OwnServer.listen(host, { responseMode: "json" })
+      const { host } = yield* makeServer
+      const { target } = yield* LocalServer.listen(host, { responseMode: "json" })
       yield* Effect.gen(function*() {
-        const { answers } = yield* OfficialClient
-        answers.roots = () => Effect.succeed({ roots: [] })
-        const asked = yield* call("ask", {})
-        assert.deepInclude(asked, { isError: true })
-        assert.include("text" in asked ? asked.text : "", "roots/list")
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+        const client = yield* OfficialClient
+        client.handlers.roots = () => Effect.succeed({ roots: [] })
+        const outcome = yield* call("list-roots", {})
+        assert.deepInclude(outcome, { isError: true })
+        assert.include("text" in outcome ? outcome.text : "", "roots/list")
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 
-  it.live("Effect B5: a question without params has none, and this client, which takes no null for them, answers", () =>
+  it.live("Effect B5: a request without params is sent without params instead of null, which this client rejects", () =>
     Effect.gen(function*() {
-      const { host } = yield* waiting
-      const { place } = yield* OwnServer.listen(host)
+      const { host } = yield* makeServer
+      const { target } = yield* LocalServer.listen(host)
       yield* Effect.gen(function*() {
-        const { answers, received } = yield* OfficialClient
-        answers.roots = () => Effect.succeed({ roots: [] })
-        yield* result("ask")
-        const question = received.map(members).find(({ method }) => method === "roots/list")
-        assert.isTrue(question !== undefined && question["params"] !== null)
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+        const client = yield* OfficialClient
+        client.handlers.roots = () => Effect.succeed({ roots: [] })
+        yield* result("list-roots")
+        const request = client.received.map(members).find(({ method }) => method === "roots/list")
+        assert.isTrue(request !== undefined && request["params"] !== null)
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 }
 
@@ -143,38 +143,38 @@ const callOf = (id: number, name: string): JsonRpc.Request => ({
   params: { name }
 })
 
-/** One of the clients in the wild counts from 1 for each of its parts. */
+/** Some clients reuse an id, because each of their components counts from 1. */
 const duplicates = () =>
-  it.live("[law 5] #2433: of two calls at a time with the same id both are answered, the second with an error", () =>
+  it.live("[law 5] #2433: two concurrent calls with the same id are both answered, the second with an error", () =>
     Effect.gen(function*() {
-      const { begun, host } = yield* waiting
-      const { host: { sessions }, url } = yield* OwnServer.listen(host)
-      yield* OwnServer.post(url, undefined, initialize)
+      const { host, started } = yield* makeServer
+      const { host: { sessions }, url } = yield* LocalServer.listen(host)
+      yield* LocalServer.post(url, undefined, initialize)
       const [session] = yield* sessions
-      const first = yield* Effect.forkChild(OwnServer.post(url, session?.id, callOf(1, "wait")))
-      yield* begun
-      const second = yield* OwnServer.post(url, session?.id, callOf(1, "echo"))
+      const first = yield* Effect.forkChild(LocalServer.post(url, session?.id, callOf(1, "wait")))
+      yield* started
+      const second = yield* LocalServer.post(url, session?.id, callOf(1, "echo"))
       assert.strictEqual(JSON.parse(second.text).error.code, -32600)
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }
-      assert.strictEqual((yield* OwnServer.post(url, session?.id, cancelled)).status, 202)
+      assert.strictEqual((yield* LocalServer.post(url, session?.id, cancelled)).status, 202)
       assert.isBelow((yield* Fiber.join(first)).status, 300)
-      const third = yield* OwnServer.post(url, session?.id, callOf(1, "echo"))
+      const third = yield* LocalServer.post(url, session?.id, callOf(1, "echo"))
       assert.deepStrictEqual(JSON.parse(third.text).result, { content: [Content.text("echo")] })
     }))
 
 export const hangs = () => {
   for (const peer of peers) {
-    describe(`what would hang, under ${peer.name}`, () => {
-      underClient(peer)
+    describe(`calls that could hang, with ${peer.name}`, () => {
+      testsWithClient(peer)
     })
   }
 
-  describe("what would hang, under any client", () => {
+  describe("calls that could hang, with any client", () => {
     duplicates()
   })
 
   for (const peer of servers) {
-    describe(`what would hang, with a server of ${peer.name}`, () => {
+    describe(`calls that could hang, with a server of ${peer.name}`, () => {
       const listener = HttpListener.make(Child.file(peer.file), "--http")
       layer(listener.layer, { excludeTestServices: true })((it) => {
         const at = (mode: Mode) => {
@@ -182,60 +182,60 @@ export const hangs = () => {
           return make(Revision.latest, server).layer
         }
 
-        it.effect("[law 1] #2739: a call whose stream ends without a response fails when it does, and says what is known", () =>
+        it.effect("[law 1] #2739: a call fails with OutcomeUnknown as soon as its stream ends without a response", () =>
           Effect.gen(function*() {
-            const wire = yield* Wire.make(`${listener.address()}/stateful`)
-            const host = make(Revision.latest, HttpListener.server(listener, () => wire.url))
+            const proxy = yield* TcpProxy.make(`${listener.address()}/stateful`)
+            const host = make(Revision.latest, HttpListener.server(listener, () => proxy.url))
             yield* Effect.gen(function*() {
               const { callTool } = yield* ClientSession.ClientSession
               const { reason } = yield* Effect.flip(
-                callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => wire.cut })
+                callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => proxy.disconnect })
               )
               assert.strictEqual(reason._tag, "OutcomeUnknown")
             }).pipe(Effect.provide(host.layer))
           }))
 
-        it.effect("mcp-ts-core#401: the stream of a call that was given up, which this server never ends, is let go", () =>
+        it.effect("mcp-ts-core#401: the client closes the stream of a cancelled call; this server never does", () =>
           Effect.gen(function*() {
-            const wire = yield* Wire.make(`${listener.address()}/stateful`)
-            const host = make(Revision.latest, HttpListener.server(listener, () => wire.url))
+            const proxy = yield* TcpProxy.make(`${listener.address()}/stateful`)
+            const host = make(Revision.latest, HttpListener.server(listener, () => proxy.url))
             yield* Effect.gen(function*() {
               const { callTool, ping } = yield* ClientSession.ClientSession
               yield* ping()
-              const before = wire.connections()
+              const before = proxy.connections()
               for (let calls = 0; calls < 5; calls++) {
                 const { reason } = yield* Effect.flip(
                   callTool("remind", { text: "", afterMs: 60_000 }, { timeout: "20 millis" })
                 )
                 assert.strictEqual(reason._tag, "Timeout")
               }
-              yield* Child.until(() => wire.connections() <= before + 1)
+              yield* Child.until(() => proxy.connections() <= before + 1)
             }).pipe(Effect.provide(host.layer))
           }))
 
-        it.effect("#2559: a call that was given up, which this server never answers in JSON, holds up no other, nor the end", () =>
+        it.effect("#2559: a cancelled call, which this server never answers in JSON, delays no other call", () =>
           Effect.gen(function*() {
             const { callTool } = yield* ClientSession.ClientSession
             for (let calls = 0; calls < 5; calls++) {
               yield* Effect.flip(callTool("remind", { text: "", afterMs: 60_000 }, { timeout: "20 millis" }))
             }
-            assert.isUndefined((yield* callTool("echo", { text: "on" })).isError)
+            assert.isUndefined((yield* callTool("echo", { text: "still alive" })).isError)
           }).pipe(Effect.provide(at("json"))))
 
-        it.effect("#857: a server without sessions asks, and cannot be answered: the call ends when it gives up", () =>
+        it.effect("#857: a request of a server without sessions gets no response, and times out", () =>
           Effect.gen(function*() {
-            const { thrown } = yield* asked("roots/list", {}, { timeout: 100 })
-            assert.match(String(thrown), /timed out/)
+            const { error } = yield* serverRequest("roots/list", {}, { timeout: 100 })
+            assert.match(String(error), /timed out/)
           }).pipe(Effect.provide(at("stateless"))))
 
-        it.effect("[PRG-05] #2580: progress that comes in one piece with the result is heard before it", () =>
+        it.effect("[PRG-05] #2580: progress that is read together with the result is delivered before it", () =>
           Effect.gen(function*() {
             const { callTool } = yield* ClientSession.ClientSession
-            const heard: Array<number> = []
+            const received: Array<number> = []
             yield* callTool("count", { to: 100, delayMs: 0 }, {
-              onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
+              onProgress: ({ progress }) => Effect.sync(() => received.push(progress))
             })
-            assert.deepStrictEqual(heard, Array.from({ length: 100 }, (_, index) => index + 1))
+            assert.deepStrictEqual(received, Array.from({ length: 100 }, (_, index) => index + 1))
           }).pipe(Effect.provide(at("stateful"))))
       })
     })

@@ -8,11 +8,11 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Child from "../fixtures/child.ts"
-import { answering, make, type Peer } from "./conditions.ts"
-import { asked } from "./results.ts"
+import { make, type Peer, withScript } from "./conditions.ts"
+import { serverRequest } from "./results.ts"
 
-export const ending = (peer: Peer) => {
-  const begin = Effect.gen(function*() {
+export const shutdown = (peer: Peer) => {
+  const connect = Effect.gen(function*() {
     const host = make(Revision.latest, Child.server(Child.file(peer.file)), { gracefulCloseTimeout: "50 millis" })
     const scope = yield* Scope.make()
     const context = yield* Layer.buildWithScope(host.layer, scope)
@@ -20,33 +20,33 @@ export const ending = (peer: Peer) => {
     return { host, run, session: yield* run(ClientSession.ClientSession), close: Scope.close(scope, Exit.void) }
   })
 
-  /** Calls the host waits for, one of which waits for the host. */
-  const pending = Effect.fnUntraced(function*({ host, run, session }: Effect.Success<typeof begin>) {
-    const begun = yield* Deferred.make<void>()
+  /** Starts two calls of the host, one of which waits for a request to the host. */
+  const pending = Effect.fnUntraced(function*({ host, run, session }: Effect.Success<typeof connect>) {
+    const started = yield* Deferred.make<void>()
     const interrupted = yield* Deferred.make<void>()
     const createMessage = () =>
       Effect.andThen(
-        Deferred.succeed(begun, undefined),
+        Deferred.succeed(started, undefined),
         Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
       )
-    const question = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
-    const asking = answering(host, { createMessage }, run(asked("sampling/createMessage", question)))
-    const reminding = Effect.asVoid(session.callTool("remind", { text: "", afterMs: 60_000 }))
+    const params = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
+    const sampling = withScript(host, { createMessage }, run(serverRequest("sampling/createMessage", params)))
+    const reminder = Effect.asVoid(session.callTool("remind", { text: "", afterMs: 60_000 }))
     const calls = yield* Effect.forkChild(
-      Effect.forEach([reminding, Effect.asVoid(asking)], Effect.flip, { concurrency: 2 })
+      Effect.forEach([reminder, Effect.asVoid(sampling)], Effect.flip, { concurrency: 2 })
     )
-    yield* Deferred.await(begun)
+    yield* Deferred.await(started)
     return {
       reasons: Effect.map(Fiber.join(calls), (errors) => errors.map(({ reason }) => reason)),
       interrupted: Deferred.await(interrupted)
     }
   })
 
-  it.live("[law 1] [law 2] the server ends by itself: calls in hand end with that, its questions are dropped", () =>
+  it.live("[law 1] [law 2] the server exits: calls fail with its exit code, its requests are interrupted", () =>
     Effect.gen(function*() {
-      const conversation = yield* begin
-      const { close, host: { server }, session } = conversation
-      const { interrupted, reasons } = yield* pending(conversation)
+      const connection = yield* connect
+      const { close, host: { server }, session } = connection
+      const { interrupted, reasons } = yield* pending(connection)
       const { reason } = yield* Effect.flip(session.callTool("exit", { code: 3 }))
       assert(reason._tag === "Closed")
       assert(reason.reason._tag === "PeerEnded")
@@ -59,11 +59,11 @@ export const ending = (peer: Peer) => {
       assert.isFalse(Child.isRunning(server.pid()))
     }))
 
-  it.live("[STD-07] [law 1] [law 2] the host ends: calls in hand end with that, and the server exits", () =>
+  it.live("[STD-07] [law 1] [law 2] the host closes: in-flight calls fail with Closed, and the server exits", () =>
     Effect.gen(function*() {
-      const conversation = yield* begin
-      const { close, host: { server }, session } = conversation
-      const { interrupted, reasons } = yield* pending(conversation)
+      const connection = yield* connect
+      const { close, host: { server }, session } = connection
+      const { interrupted, reasons } = yield* pending(connection)
       yield* close
       const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const } }
       assert.deepStrictEqual(yield* reasons, [closed, closed])

@@ -4,35 +4,35 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Child from "../fixtures/child.ts"
 import { call, OfficialClient } from "../fixtures/officialClient.ts"
-import { isAboutProgress, type Peer } from "../fixtures/officialClients.ts"
+import { isLateProgress, type Peer } from "../fixtures/officialClients.ts"
 
-export const ending = (peer: Peer, revision: Revision.Revision) => {
+export const shutdown = (peer: Peer, revision: Revision.Revision) => {
   const connected = Effect.provide(peer.connect(peer.program("notebook", revision), revision))
 
-  it.live("[STD-07] [STD-10] [CAN-04] is left with a call in hand: interrupts it, and exits", () =>
+  it.live("[STD-07] [STD-10] [CAN-04] the client disconnects: a call is interrupted, and the server exits", () =>
     Effect.gen(function*() {
       const { close, pid, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))
       yield* Child.until(() => stderr().includes("reminder of the end: due"))
-      // These clients end the input of their server, give it two seconds, and then tell it to end.
+      // These clients end the input of their server, and send SIGTERM after two seconds.
       yield* close
       assert.notProperty(yield* Fiber.join(calling), "text")
       yield* Child.until(() => !Child.isRunning(pid))
       yield* Child.until(() => stderr().includes("reminder of the end: cancelled"))
     }).pipe(connected))
 
-  it.live("[STD-08] is told to end with a call in hand: answers it, and exits", () =>
+  it.live("[STD-08] SIGTERM: an in-flight call is answered, and the server exits", () =>
     Effect.gen(function*() {
-      const { complaints, pid, stderr } = yield* OfficialClient
+      const { errors, pid, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 300 }))
       yield* Child.until(() => stderr().includes("reminder of the end: due"))
       process.kill(pid, "SIGTERM")
       assert.deepStrictEqual(yield* Fiber.join(calling), { text: "the end", isError: false })
       yield* Child.until(() => !Child.isRunning(pid))
-      assert.deepStrictEqual(complaints.filter((complaint) => !isAboutProgress(complaint)), [])
+      assert.deepStrictEqual(errors.filter((error) => !isLateProgress(error)), [])
     }).pipe(connected))
 
-  it.live("[INIT-15] [SMP-01] [ELI-01] [ROOT-01] asks nothing of a client that has declared nothing", () =>
+  it.live("[INIT-15] [SMP-01] [ELI-01] [ROOT-01] sends no requests to a client without capabilities", () =>
     Effect.gen(function*() {
       const { received } = yield* OfficialClient
       const before = received.length

@@ -1,4 +1,4 @@
-/** Sessions that are lost, or never end, or get into each other's way. */
+/** Defects that lose sessions, keep them forever, or mix them up. */
 import * as Notifications from "@effect-mcp/examples/src/host/notifications.ts"
 import { Content, Revision } from "@effect-mcp/protocol"
 import {
@@ -19,12 +19,12 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
+import * as LocalServer from "../fixtures/localServer.ts"
 import { call, OfficialClient } from "../fixtures/officialClient.ts"
 import { type Peer, peers } from "../fixtures/officialClients.ts"
-import * as OwnServer from "../fixtures/ownServer.ts"
 import { make } from "../host/conditions.ts"
 import { peers as servers } from "../host/peers.ts"
-import { said } from "../host/results.ts"
+import { callForText } from "../host/results.ts"
 import { members } from "../notebook/results.ts"
 
 const { latest } = Revision
@@ -34,7 +34,7 @@ const http = Effect.map(OfficialClient, ({ http }) => {
   return http
 })
 
-/** Answers with the name of its tool; `roots` with what the client calls its roots. */
+/** A call returns the name of its tool. The tool `roots` returns the URIs of the client's roots. */
 const handlers = ServerSession.handlers({
   "tools/call": ({ name }) =>
     Effect.map(
@@ -45,68 +45,68 @@ const handlers = ServerSession.handlers({
     )
 })
 
-const hosting = (limits: HostLimits.Options = {}) =>
+const hostLayer = (limits: HostLimits.Options = {}) =>
   SessionHost.layer(handlers, {
     info: { name: "example", version: "1.0.0" },
     capabilities: { tools: { listChanged: true } },
     sessions: limits
   })
 
-const text = (text: string) => ({ text, isError: false })
+const success = (text: string) => ({ text, isError: false })
 
-const underClient = (peer: Peer) => {
-  it.live("[SHS-26] #1708, #1476, #330, #843: this client cannot begin anew, so a session outlives its server where a store keeps it", () =>
+const testsWithClient = (peer: Peer) => {
+  it.live("[SHS-26] #1708, #1476, #330, #843: a stored session survives a restart; this client starts no new one", () =>
     Effect.gen(function*() {
       const store = yield* Layer.build(SessionStore.layerMemory())
-      const host = Layer.provide(hosting(), Layer.succeedContext(store))
+      const host = Layer.provide(hostLayer(), Layer.succeedContext(store))
       const port = yield* HttpListener.freePort
       const scope = yield* Scope.make()
-      const { place } = yield* Scope.provide(OwnServer.listen(host, { port }), scope)
+      const { target } = yield* Scope.provide(LocalServer.listen(host, { port }), scope)
       yield* Effect.gen(function*() {
         const { sessionId } = yield* http
         const id = sessionId()
-        assert.deepStrictEqual(yield* call("before", {}), text("before"))
+        assert.deepStrictEqual(yield* call("before", {}), success("before"))
         yield* Scope.close(scope, Exit.void)
-        const { host: another } = yield* OwnServer.listen(host, { port })
-        assert.deepStrictEqual(yield* call("after", {}), text("after"))
+        const { host: another } = yield* LocalServer.listen(host, { port })
+        assert.deepStrictEqual(yield* call("after", {}), success("after"))
         const [session] = yield* another.sessions
         assert.deepStrictEqual([session?.id, session?.revision, session?.client?.name], [id, latest, "official"])
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 
-  it.live("[SHS-26] #1708: without a store it is told 404 at once, and does not wait", () =>
+  it.live("[SHS-26] #1708: without a store a call gets 404 and fails at once", () =>
     Effect.gen(function*() {
-      const { host: { find }, place } = yield* OwnServer.listen(hosting())
+      const { host: { find }, target } = yield* LocalServer.listen(hostLayer())
       yield* Effect.gen(function*() {
         const { calls, sessionId } = yield* http
         yield* find(sessionId() ?? "")?.close({ _tag: "Requested" }) ?? Effect.void
         assert.notProperty(yield* call("after", {}), "text")
         assert.strictEqual(calls.findLast(({ method }) => method === "POST")?.status, 404)
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 
-  it.live("modelcontextprotocol#2807, Effect B7: this client leaves without a word, and its session expires all the same", () =>
+  it.live("modelcontextprotocol#2807, Effect B7: the session of a client that disconnects without DELETE expires", () =>
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
-      const { host: { sessions }, place } = yield* Effect.provideService(
-        OwnServer.listen(hosting({ idle: "10 minutes" })),
+      const { host: { sessions }, target } = yield* Effect.provideService(
+        LocalServer.listen(hostLayer({ idle: "10 minutes" })),
         Clock.Clock,
         clock
       )
       yield* Effect.gen(function*() {
         yield* call("hello", {})
         assert.strictEqual((yield* sessions).length, 1)
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+      }).pipe(Effect.provide(peer.connect(target, latest)))
       const later = Effect.andThen(clock.adjust("10 minutes"), Effect.sleep("5 millis"))
       yield* Effect.repeat(Effect.andThen(later, sessions), { until: ({ length }) => length === 0 })
     }))
 
-  it.live("Effect B7: there are as many sessions as there may be, and one that ends makes room", () =>
+  it.live("Effect B7: a full host rejects new sessions until one ends", () =>
     Effect.gen(function*() {
-      const { host: { health }, place, url } = yield* OwnServer.listen(hosting({ max: 2 }))
-      const connected = <A, E, R>(program: Effect.Effect<A, E, R>) =>
-        Effect.provide(program, peer.connect(place, latest))
-      yield* connected(connected(Effect.gen(function*() {
+      const { host: { health }, target, url } = yield* LocalServer.listen(hostLayer({ max: 2 }))
+      const withClient = <A, E, R>(program: Effect.Effect<A, E, R>) =>
+        Effect.provide(program, peer.connect(target, latest))
+      yield* withClient(withClient(Effect.gen(function*() {
         assert.deepInclude(yield* health, { accepting: false, sessions: 2 })
         const initialize = {
           jsonrpc: "2.0",
@@ -114,63 +114,63 @@ const underClient = (peer: Peer) => {
           method: "initialize",
           params: { protocolVersion: latest, capabilities: {}, clientInfo: { name: "third", version: "1" } }
         }
-        assert.strictEqual((yield* OwnServer.post(url, undefined, initialize)).status, 503)
+        assert.strictEqual((yield* LocalServer.post(url, undefined, initialize)).status, 503)
         yield* Effect.flatMap(http, ({ terminate }) => terminate)
-        assert.strictEqual((yield* OwnServer.post(url, undefined, initialize)).status, 200)
+        assert.strictEqual((yield* LocalServer.post(url, undefined, initialize)).status, 200)
       })))
     }))
 
-  it.live("[law 10] #961, #1278, #1405: one server serves many clients, and none gets what is another's", () =>
+  it.live("[law 10] #961, #1278, #1405: one server serves many clients, and none receives messages of another", () =>
     Effect.gen(function*() {
-      const { place } = yield* OwnServer.listen(hosting())
+      const { target } = yield* LocalServer.listen(hostLayer())
       const names = Array.from({ length: 8 }, (_, index) => `file:///${index}`)
-      const served = yield* Effect.forEach(names, (uri) =>
+      const outcomes = yield* Effect.forEach(names, (uri) =>
         Effect.gen(function*() {
-          const { answers } = yield* OfficialClient
-          answers.roots = () => Effect.delay(Effect.succeed({ roots: [{ uri }] }), "5 millis")
+          const client = yield* OfficialClient
+          client.handlers.roots = () => Effect.delay(Effect.succeed({ roots: [{ uri }] }), "5 millis")
           return yield* Effect.forEach([1, 2, 3], () => call("roots", {}), { concurrency: "unbounded" })
-        }).pipe(Effect.provide(peer.connect(place, latest))), { concurrency: "unbounded" })
-      assert.deepStrictEqual(served, names.map((uri) => [text(uri), text(uri), text(uri)]))
+        }).pipe(Effect.provide(peer.connect(target, latest))), { concurrency: "unbounded" })
+      assert.deepStrictEqual(outcomes, names.map((uri) => [success(uri), success(uri), success(uri)]))
     }))
 
-  it.live("Effect B8: a client that only listens hears that a list has changed", () =>
+  it.live("Effect B8: a client without requests receives list_changed on the standalone stream", () =>
     Effect.gen(function*() {
-      const { host: { find }, place } = yield* OwnServer.listen(hosting())
+      const { host: { find }, target } = yield* LocalServer.listen(hostLayer())
       yield* Effect.gen(function*() {
-        const { heard, http } = yield* OfficialClient
+        const { http, notifications } = yield* OfficialClient
         const session = find(http?.sessionId() ?? "")?.session
         assert(session !== undefined)
         yield* session.toolListChanged
-        yield* Child.until(() => heard.some(({ method }) => method === "notifications/tools/list_changed"))
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+        yield* Child.until(() => notifications.some(({ method }) => method === "notifications/tools/list_changed"))
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 
-  it.live("[SHS-10] a call whose client has left for good is interrupted in the end", () =>
+  it.live("[SHS-10] a call whose client does not reconnect is interrupted after detachedRequestTimeout", () =>
     Effect.gen(function*() {
-      const begun = yield* Deferred.make<void>()
+      const started = yield* Deferred.make<void>()
       const interrupted = yield* Deferred.make<void>()
       const host = SessionHost.layer({
         "tools/call": () =>
           Effect.andThen(
-            Deferred.succeed(begun, undefined),
+            Deferred.succeed(started, undefined),
             Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
           )
       }, { info: { name: "example", version: "1.0.0" } })
-      const { place } = yield* OwnServer.listen(host, { detachedRequestTimeout: "50 millis" })
+      const { target } = yield* LocalServer.listen(host, { detachedRequestTimeout: "50 millis" })
       yield* Effect.gen(function*() {
         const { close } = yield* OfficialClient
         yield* Effect.forkChild(call("wait", {}))
-        yield* Deferred.await(begun)
+        yield* Deferred.await(started)
         yield* close
         yield* Deferred.await(interrupted)
-      }).pipe(Effect.provide(peer.connect(place, latest)))
+      }).pipe(Effect.provide(peer.connect(target, latest)))
     }))
 }
 
-const refusals = () => {
-  it.live("Effect B9: what is refused over HTTP says so as JSON-RPC does, and nothing of what is inside", () =>
+const rejections = () => {
+  it.live("Effect B9: rejections over HTTP are JSON-RPC errors and disclose no internals", () =>
     Effect.gen(function*() {
-      const { url } = yield* OwnServer.listen(hosting())
+      const { url } = yield* LocalServer.listen(hostLayer())
       const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
       for (
         const [session, message, status] of [
@@ -181,7 +181,7 @@ const refusals = () => {
           [undefined, { ...ping, id: {} }, 400]
         ] as const
       ) {
-        const answer = yield* OwnServer.post(url, session, message)
+        const answer = yield* LocalServer.post(url, session, message)
         assert.strictEqual(answer.status, status, answer.text)
         const { error, ...rest } = members(JSON.parse(answer.text))
         assert.hasAllKeys(error, ["code", "message"])
@@ -190,20 +190,20 @@ const refusals = () => {
     }))
 }
 
-/** The same program, stopped and started again at the same port: it knows nothing of its sessions then. */
-const restarting = (
+/** Starts a program that can be restarted at the same port. The restart loses its sessions. */
+const restartable = (
   start: (port: number) => ReturnType<typeof Child.program>,
   isUp: (program: Child.Program) => boolean
 ) =>
   Effect.gen(function*() {
     const port = yield* HttpListener.freePort
-    const begin = Effect.gen(function*() {
+    const startProcess = Effect.gen(function*() {
       const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
       const program = yield* Scope.provide(start(port), scope)
       yield* Child.until(() => isUp(program))
       return { program, scope }
     })
-    let { program, scope } = yield* begin
+    let { program, scope } = yield* startProcess
     return {
       port,
       pid: () => program.pid,
@@ -211,16 +211,16 @@ const restarting = (
         const { exited } = program
         yield* Scope.close(scope, Exit.void)
         yield* exited
-        ;({ program, scope } = yield* begin)
+        ;({ program, scope } = yield* startProcess)
       })
     }
   })
 
-const withServer = () => {
+const testsWithServers = () => {
   for (const peer of servers) {
-    it.live(`[SHS-27] #1708, #1476: ${peer.name} is started again and knows nothing: the host begins anew, and its call is answered`, () =>
+    it.live(`[SHS-27] #1708, #1476: after a restart of ${peer.name} a call starts a new session`, () =>
       Effect.gen(function*() {
-        const { pid, port, restart } = yield* restarting(
+        const { pid, port, restart } = yield* restartable(
           (port) => Child.program(process.execPath, [Child.file(peer.file), "--http", String(port)]),
           ({ stdout }) => stdout().includes("listening at")
         )
@@ -228,31 +228,31 @@ const withServer = () => {
         const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
         const host = make(latest, server)
         yield* Effect.gen(function*() {
-          assert.strictEqual(yield* said("echo", { text: "before" }), "before")
+          assert.strictEqual(yield* callForText("echo", { text: "before" }), "before")
           const session = server.calls.at(-1)?.sessionId
           yield* restart
-          // Whether the connection that was kept is still good, only a request finds out.
+          // The pooled connection may be closed. Only a request notices that.
           const { ping } = yield* ClientSession.ClientSession
           yield* Effect.eventually(ping())
-          assert.strictEqual(yield* said("echo", { text: "after" }), "after")
+          assert.strictEqual(yield* callForText("echo", { text: "after" }), "after")
           assert.isTrue(host.events.some(({ _tag }) => _tag === "SessionRenewed"))
           assert.notStrictEqual(server.calls.at(-1)?.sessionId, session)
-          // What it says of its own account is heard again as well.
+          // The host also reopens the standalone stream.
           yield* Child.until(() =>
             server.calls.some(({ method, sessionId, status }) =>
               method === "GET" && status === 200 && sessionId !== session
             )
           )
           const method = "notifications/tools/list_changed"
-          yield* said("tell", { method })
+          yield* callForText("notify", { method })
           yield* Notifications.next(method)
         }).pipe(Effect.provide(host.layer))
       }))
   }
 
-  it.live("#1708: server-everything, started again, says 400 where the protocol has 404: calls fail at once, and say why", () =>
+  it.live("#1708: after a restart server-everything answers 400 instead of 404: calls fail at once", () =>
     Effect.gen(function*() {
-      const { pid, port, restart } = yield* restarting(
+      const { pid, port, restart } = yield* restartable(
         (port) =>
           Child.program(process.execPath, [Child.everything, "streamableHttp"], {
             ...Child.environment,
@@ -266,8 +266,8 @@ const withServer = () => {
         const { callTool, ping } = yield* ClientSession.ClientSession
         yield* ping()
         yield* restart
-        const reasonOf = Effect.map(Effect.flip(callTool("echo", { message: "on" })), ({ reason }) => reason)
-        // The first may find that the connection is gone.
+        const reasonOf = Effect.map(Effect.flip(callTool("echo", { message: "hello" })), ({ reason }) => reason)
+        // The first call may fail because the connection is closed.
         yield* reasonOf
         const reason = yield* reasonOf
         assert.strictEqual(reason._tag, "ErrorResponse")
@@ -277,16 +277,16 @@ const withServer = () => {
 
 export const sessions = () => {
   for (const peer of peers) {
-    describe(`sessions that would be lost or kept, under ${peer.name}`, () => {
-      underClient(peer)
+    describe(`sessions that could be lost or kept forever, with ${peer.name}`, () => {
+      testsWithClient(peer)
     })
   }
 
-  describe("sessions that would be lost or kept, under any client", () => {
-    refusals()
+  describe("sessions that could be lost or kept forever, with any client", () => {
+    rejections()
   })
 
-  describe("sessions that would be lost, with servers that are started again", () => {
-    withServer()
+  describe("sessions that could be lost, with servers that restart", () => {
+    testsWithServers()
   })
 }

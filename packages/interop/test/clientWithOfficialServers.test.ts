@@ -1,4 +1,4 @@
-/** Our client against servers made with the official SDKs, each in a child process, at every revision. */
+/** The client against servers of the official SDKs, each in a child process, at every revision. */
 import { type Logging, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, Recording, type RequestError, type SessionEvent } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -16,16 +16,16 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
 interface Peer {
   readonly name: string
   readonly file: string
-  /** How the SDK words the errors of its handlers. */
-  readonly worded: (code: number, message: string) => string
+  /** The message of the SDK for an error of a handler. */
+  readonly errorMessage: (code: number, message: string) => string
 }
 
 const peers: ReadonlyArray<Peer> = [
-  { name: "official-v1", file: "serverV1.ts", worded: (code, message) => `MCP error ${code}: ${message}` },
-  { name: "official-v2", file: "serverV2.ts", worded: (_, message) => message }
+  { name: "official-v1", file: "serverV1.ts", errorMessage: (code, message) => `MCP error ${code}: ${message}` },
+  { name: "official-v2", file: "serverV2.ts", errorMessage: (_, message) => message }
 ]
 
-const againstServer = (peer: Peer, revision: Revision.Revision) => {
+const testsWithServer = (peer: Peer, revision: Revision.Revision) => {
   const logs: Array<Logging.LogMessageParams> = []
   const events: Array<SessionEvent.SessionEvent> = []
   const entries: Array<Recording.Entry> = []
@@ -43,7 +43,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
       (result) => Number(textOf(result))
     )
 
-    it.effect("[INIT-02] [INIT-04] [INIT-07] [INIT-08] shakes hands", () =>
+    it.effect("[INIT-02] [INIT-04] [INIT-07] [INIT-08] completes the handshake", () =>
       Effect.gen(function*() {
         const { profile, state } = yield* ClientSession.ClientSession
         assert.strictEqual(profile.revision, revision)
@@ -57,7 +57,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         ])
       }))
 
-    it.effect("[PING-01] pings", () => Effect.flatMap(ClientSession.ClientSession, (session) => session.ping()))
+    it.effect("[PING-01] sends ping", () => Effect.flatMap(ClientSession.ClientSession, (session) => session.ping()))
 
     it.effect("[PAG-03] lists the tools", () =>
       Effect.gen(function*() {
@@ -66,12 +66,12 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.isUndefined(nextCursor)
         assert.deepStrictEqual(
           tools.map(({ name }) => name),
-          ["add", "count", "fail", "refuse", "crash", "log", "aborted"]
+          ["add", "count", "fail", "error", "crash", "log", "aborted"]
         )
         assert.deepStrictEqual(tools[0]?.inputSchema, { type: "object" })
       }))
 
-    it.effect("[MSG-03] [MSG-07] calls a tool, also many at the same time", () =>
+    it.effect("[MSG-03] [MSG-07] calls a tool once and many times concurrently", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         assert.strictEqual(textOf(yield* callTool("add", { a: 15, b: 27 })), "42")
@@ -80,7 +80,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.deepStrictEqual(sums.map(textOf), numbers.map((a) => String(a + 1)))
       }))
 
-    it.effect("a failure of the tool is a result", () =>
+    it.effect("a failed tool is a result with isError", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const result = yield* callTool("fail", { message: "no beads" })
@@ -88,34 +88,34 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.strictEqual(textOf(result), "no beads")
       }))
 
-    it.effect("[MSG-10] [MSG-27] an error of the server is an error, with its code, message and data", () =>
+    it.effect("[MSG-10] [MSG-27] an error of the server has its code, message and data", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
-        const said = (name: string) =>
+        const errorOf = (name: string) =>
           Effect.map(Effect.flip(callTool(name)), ({ reason }) => {
             assert(reason._tag === "ErrorResponse")
             const { code, data, message } = reason.error
             return { code, data, message }
           })
-        assert.deepStrictEqual(yield* said("refuse"), {
+        assert.deepStrictEqual(yield* errorOf("error"), {
           code: -32000,
-          message: peer.worded(-32000, "not today"),
+          message: peer.errorMessage(-32000, "not today"),
           data: { retry: "tomorrow" }
         })
-        assert.deepStrictEqual(yield* said("subtract"), {
+        assert.deepStrictEqual(yield* errorOf("subtract"), {
           code: -32602,
-          message: peer.worded(-32602, "Unknown tool: subtract"),
+          message: peer.errorMessage(-32602, "Unknown tool: subtract"),
           data: undefined
         })
-        // These servers tell what went wrong inside them. We pass on what they say.
-        assert.deepStrictEqual(yield* said("crash"), {
+        // These servers disclose the message of a defect. The client passes it on.
+        assert.deepStrictEqual(yield* errorOf("crash"), {
           code: -32603,
           message: "the abacus has lost a bead",
           data: undefined
         })
       }))
 
-    it.effect("[INIT-14] [INIT-15] what the server has not declared fails here, typed, and is not sent", () =>
+    it.effect("[INIT-14] [INIT-15] a request without its capability fails with MissingCapability, unsent", () =>
       Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
         const before = entries.length
@@ -128,7 +128,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.deepStrictEqual(yield* reason(session.listResourceTemplates()), missing("resources"))
         assert.deepStrictEqual(yield* reason(session.readResource("file:///any")), missing("resources"))
         assert.deepStrictEqual(yield* reason(session.subscribeResource("file:///any")), missing("resources.subscribe"))
-        // Nor does this client say what it has not declared itself.
+        // The client sends no notification of a capability that it has not declared itself.
         assert.deepStrictEqual(yield* reason(session.rootsListChanged), {
           _tag: "UndeclaredCapability",
           capability: "roots.listChanged",
@@ -138,32 +138,32 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         const completion = yield* reason(
           session.complete({ ref: { type: "ref/prompt", name: "any" }, argument: { name: "any", value: "" } })
         )
-        // The first revision has completion, but no word for declaring it.
+        // The first revision has completion, but no capability for it.
         if (revision !== "2024-11-05") return assert.deepStrictEqual(completion, missing("completions"))
         assert(completion._tag === "ErrorResponse")
         assert.strictEqual(completion.error.code, -32601)
       }))
 
-    it.effect("[PRG-01] [PRG-03] [PRG-04] progress comes in order and before the result", () =>
+    it.effect("[PRG-01] [PRG-03] [PRG-04] progress arrives in order and before the result", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
-        const heard: Array<unknown> = []
+        const received: Array<unknown> = []
         const result = yield* callTool("count", { to: 20, delayMs: 1 }, {
-          onProgress: ({ progress, total }) => Effect.sync(() => heard.push([progress, total]))
+          onProgress: ({ progress, total }) => Effect.sync(() => received.push([progress, total]))
         })
-        heard.push(textOf(result))
-        assert.deepStrictEqual(heard, [...Array.from({ length: 20 }, (_, index) => [index + 1, 20]), "20"])
+        received.push(textOf(result))
+        assert.deepStrictEqual(received, [...Array.from({ length: 20 }, (_, index) => [index + 1, 20]), "20"])
       }))
 
-    it.effect("[CAN-01] [CAN-04] interrupting a call aborts its handler, and no answer comes", () =>
+    it.effect("[CAN-01] [CAN-04] interrupting a call aborts its handler, and no response arrives", () =>
       Effect.gen(function*() {
         const { callTool, inFlight } = yield* ClientSession.ClientSession
         const before = yield* aborted
-        const isUnderWay = yield* Deferred.make<void>()
+        const started = yield* Deferred.make<void>()
         const call = yield* Effect.forkChild(
-          callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => Deferred.succeed(isUnderWay, undefined) })
+          callTool("count", { to: 1000, delayMs: 10 }, { onProgress: () => Deferred.succeed(started, undefined) })
         )
-        yield* Deferred.await(isUnderWay)
+        yield* Deferred.await(started)
         yield* Fiber.interrupt(call)
         assert.deepStrictEqual(yield* inFlight, { sent: 0, served: 0 })
         while ((yield* aborted) === before) yield* Effect.sleep("5 millis")
@@ -171,7 +171,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
         assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "UnmatchedResponse"), [])
       }))
 
-    it.effect("[TMO-03] [TMO-04] a deadline aborts the handler as well", () =>
+    it.effect("[TMO-03] [TMO-04] a timeout aborts the handler", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const before = yield* aborted
@@ -189,7 +189,7 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
       }))
   })
 
-  it.live("[STD-07] closing ends its input; it exits by itself, and nothing is left of it", () =>
+  it.live("[STD-07] closing ends the server's input, and the server exits by itself", () =>
     Effect.gen(function*() {
       const server = Child.serverWith({ exitTimeout: "1 minute" }, Child.file(peer.file))
       const session = yield* Effect.provide(ClientSession.ClientSession, startSession(server))
@@ -204,23 +204,23 @@ const againstServer = (peer: Peer, revision: Revision.Revision) => {
 for (const peer of peers) {
   for (const revision of Revision.supported) {
     describe(`a server of ${peer.name} at ${revision}`, () => {
-      againstServer(peer, revision)
+      testsWithServer(peer, revision)
     })
   }
 }
 
-describe("a server that speaks one old revision", () => {
+describe("a server with one old revision", () => {
   const old: Revision.Revision = "2025-03-26"
   const server = () => Child.server(Child.file("serverV2.ts"), old)
 
-  it.live("[INIT-03] [INIT-05] [INIT-12] is offered the newest, and met at its own", () =>
+  it.live("[INIT-03] [INIT-05] [INIT-12] is offered the newest revision, and its own is used", () =>
     Effect.gen(function*() {
       const session = yield* ClientSession.ClientSession
       assert.strictEqual(session.profile.revision, old)
       assert.strictEqual(textOf(yield* session.callTool("add", { a: 15, b: 27 })), "42")
     }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), server().transport))))
 
-  it.live("[INIT-06] [INIT-16] is left by a client that does not speak it", () =>
+  it.live("[INIT-06] [INIT-16] is rejected by a client that does not support its revision", () =>
     Effect.gen(function*() {
       const child = server()
       const error = yield* ClientSession.ClientSession.pipe(
@@ -236,8 +236,8 @@ describe("a server that speaks one old revision", () => {
     }))
 })
 
-describe("a server that does not get to the handshake", () => {
-  it.live("[INIT-16] [STD-05] is told of with its exit code and last words", () =>
+describe("a server that exits before the handshake", () => {
+  it.live("[INIT-16] [STD-05] is reported with its exit code and its last lines of stderr", () =>
     Effect.gen(function*() {
       const error = yield* ClientSession.ClientSession.pipe(
         Effect.provide(

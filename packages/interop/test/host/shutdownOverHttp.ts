@@ -8,31 +8,31 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as HttpListener from "../fixtures/httpListener.ts"
-import { answering, make } from "./conditions.ts"
-import { asked } from "./results.ts"
+import { make, withScript } from "./conditions.ts"
+import { serverRequest } from "./results.ts"
 
-export const endingOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListener.Listener) => {
-  it.effect("[SHS-28] [law 1] [law 2] the host ends: calls in hand end with that, and the server is told to forget the session", () => {
+export const shutdownOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListener.Listener) => {
+  it.effect("[SHS-28] [law 1] [law 2] the host closes: calls fail with Closed, and the session is deleted", () => {
     const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
     const host = make(Revision.latest, server, { gracefulCloseTimeout: "50 millis" })
     return Effect.gen(function*() {
       const scope = yield* Scope.make()
       const run = Effect.provideContext(yield* Layer.buildWithScope(host.layer, scope))
       const session = yield* run(ClientSession.ClientSession)
-      const begun = yield* Deferred.make<void>()
+      const started = yield* Deferred.make<void>()
       const interrupted = yield* Deferred.make<void>()
       const createMessage = () =>
         Effect.andThen(
-          Deferred.succeed(begun, undefined),
+          Deferred.succeed(started, undefined),
           Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
         )
-      const question = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
-      const asking = answering(host, { createMessage }, run(asked("sampling/createMessage", question)))
-      const reminding = Effect.asVoid(session.callTool("remind", { text: "", afterMs: 60_000 }))
+      const params = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
+      const sampling = withScript(host, { createMessage }, run(serverRequest("sampling/createMessage", params)))
+      const reminder = Effect.asVoid(session.callTool("remind", { text: "", afterMs: 60_000 }))
       const calls = yield* Effect.forkChild(
-        Effect.forEach([reminding, Effect.asVoid(asking)], Effect.flip, { concurrency: 2 })
+        Effect.forEach([reminder, Effect.asVoid(sampling)], Effect.flip, { concurrency: 2 })
       )
-      yield* Deferred.await(begun)
+      yield* Deferred.await(started)
       yield* Scope.close(scope, Exit.void)
       const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const } }
       assert.deepStrictEqual((yield* Fiber.join(calls)).map(({ reason }) => reason), [closed, closed])
