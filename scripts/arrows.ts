@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import { isBuiltin } from "node:module"
 import * as path from "node:path"
 import { type Import, parse } from "./syntax.ts"
-import { type Package, packages, read, root } from "./workspace.ts"
+import { type Package, packages, publicModules, publicPackages, read, root } from "./workspace.ts"
 
 /** The packages of this workspace that a package may import. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -111,15 +111,48 @@ const folderSeparations = Object.entries(sessionFolders).map(([folder, known]): 
   )
 }))
 
-const entryModules = ["ClientSession", "ServerSession", "SessionHost", "SessionlessServer"]
+/**
+ * The public modules that internal modules of session may import: ports, events, errors, options and plain functions.
+ * The others are built on internal modules.
+ */
+const sharedModules: ReadonlySet<string> = new Set([
+  "CallbackContext",
+  "Extension",
+  "ForeignCall",
+  "Handlers",
+  "HandshakeError",
+  "HostLimits",
+  "JsonSchemaValidator",
+  "Limits",
+  "MemoryBudget",
+  "Metrics",
+  "Middleware",
+  "Principal",
+  "RequestContext",
+  "RequestError",
+  "RequestOptions",
+  "Session",
+  "SessionClosed",
+  "SessionEvent",
+  "SessionId",
+  "SessionStore",
+  "Shutdown",
+  "Tracing",
+  "Transport",
+  "TransportError",
+  "UnsupportedSchema"
+])
+
+const entryModules = publicPackages.filter(({ folder }) => folder === "session").flatMap(publicModules)
+  .filter((file) => !sharedModules.has(path.posix.basename(file, ".ts")))
 
 const separations: ReadonlyArray<Separation> = [
   ...transportSeparations,
   ...folderSeparations,
   {
-    rule: "internal modules of session do not know its entry modules",
+    rule: "internal modules of session do not know the public modules that are built on them",
     from: [`${session}/internal/*`],
-    to: entryModules.map((name) => `${session}/${name}.ts`)
+    to: entryModules
   }
 ]
 

@@ -38,7 +38,7 @@ const signed = HttpRouter.middleware(
 // =====================================================================================================================
 
 /** The sessions: at most 500. The host closes a session that is idle for ten minutes. */
-const host = SessionHost.layer(Tools.handlers, { ...Tools.options, sessions: { max: 500, idle: "10 minutes" } })
+const host = SessionHost.layer(Tools.handlers, { ...Tools.options, sessions: { max: 500, idleTimeout: "10 minutes" } })
 
 /** Accepts names as tokens. A real backend would look tokens up, or verify their signatures. */
 const tokens = Authentication.layerBearer({

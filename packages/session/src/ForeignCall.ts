@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
  *
  * @example
  * ```ts
- * import { ForeignCall } from "@effect-mcp/session"
+ * import * as ForeignCall from "@effect-mcp/session/ForeignCall"
  *
  * export const message = new ForeignCall.TimedOut({ call: "SessionStore.load", millis: 5000 }).message
  * // => "SessionStore.load: timed out after 5000 ms"
@@ -66,7 +66,7 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
  *
  * @example
  * ```ts
- * import { ForeignCall } from "@effect-mcp/session"
+ * import * as ForeignCall from "@effect-mcp/session/ForeignCall"
  * import * as Effect from "effect/Effect"
  *
  * const hangs = Effect.uninterruptible(Effect.never)

@@ -51,7 +51,7 @@ export interface Options {
    * The time for which a session can be idle, that is neither used nor held nor with a request in flight. After it the
    * session closes as `Expired`. Default 30 minutes.
    */
-  readonly idle?: Duration.Input
+  readonly idleTimeout?: Duration.Input
   /**
    * The time for which an anonymous session must be unused before a full host can evict it for another anonymous
    * client. Default 5 minutes.
@@ -72,7 +72,7 @@ export interface HostLimits {
   readonly max: number
   readonly maxPerPrincipal: number
   readonly handshakeTimeout: number
-  readonly idle: number
+  readonly idleTimeout: number
   readonly maxAge: number
   readonly anonymousEvictionTimeout: number
   readonly maxAnonymousEvictionsPerSecond: number
@@ -84,7 +84,7 @@ const rules: NumericOption.Rules<Options> = {
   max: countFromZero,
   maxPerPrincipal: countFromZero,
   handshakeTimeout: duration,
-  idle: duration,
+  idleTimeout: duration,
   maxAge: duration,
   anonymousEvictionTimeout: duration,
   maxAnonymousEvictionsPerSecond: countFromZero
@@ -109,7 +109,7 @@ export const make = (options: Options = {}): HostLimits => {
     max,
     maxPerPrincipal: Math.min(maxPerPrincipal, max),
     handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "60 seconds"),
-    idle: Duration.toMillis(options.idle ?? "30 minutes"),
+    idleTimeout: Duration.toMillis(options.idleTimeout ?? "30 minutes"),
     maxAge: Duration.toMillis(options.maxAge ?? Duration.infinity),
     anonymousEvictionTimeout: Duration.toMillis(options.anonymousEvictionTimeout ?? "5 minutes"),
     maxAnonymousEvictionsPerSecond: options.maxAnonymousEvictionsPerSecond ?? 10

@@ -173,7 +173,7 @@ const millisOf = (input: unknown): number => {
  *
  * @example
  * ```ts
- * import { NumericOption } from "@effect-mcp/session"
+ * import * as NumericOption from "@effect-mcp/session/NumericOption"
  * import type * as Duration from "effect/Duration"
  *
  * interface Options {

@@ -148,7 +148,7 @@ export class SessionHost extends Context.Service<SessionHost, SessionHostShape>(
  * export const clients = Effect.gen(function*() {
  *   const host = yield* SessionHost.make({
  *     "tools/call": () => Effect.succeed({ content: [Content.text("42")] })
- *   }, { info, sessions: { max: 100, idle: "10 minutes" } })
+ *   }, { info, sessions: { max: 100, idleTimeout: "10 minutes" } })
  *   const pair = yield* MemoryTransport.make()
  *   yield* host.open(pair.server, { kind: "memory" })
  *   const client = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))

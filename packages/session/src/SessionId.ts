@@ -10,7 +10,7 @@ declare const crypto: { readonly randomUUID: () => string }
  *
  * @example
  * ```ts
- * import { SessionId } from "@effect-mcp/session"
+ * import * as SessionId from "@effect-mcp/session/SessionId"
  *
  * export const length = SessionId.make().length // => 36
  * ```

@@ -95,13 +95,13 @@ export interface MemoryOptions {
    */
   readonly maxBytes?: number
   /** The time after its last use for which a session is stored. Default: no limit. */
-  readonly idle?: Duration.Input
+  readonly idleTimeout?: Duration.Input
 }
 
 const rules: NumericOption.Rules<MemoryOptions> = {
   maxSessions: NumericOption.count,
   maxBytes: NumericOption.count,
-  idle: NumericOption.duration
+  idleTimeout: NumericOption.duration
 }
 
 /** A session in the store. */
@@ -127,7 +127,7 @@ interface Entry {
  * import * as Effect from "effect/Effect"
  *
  * export const usedAt = Effect.gen(function*() {
- *   const store = yield* SessionStore.makeMemory({ idle: "1 day" })
+ *   const store = yield* SessionStore.makeMemory({ idleTimeout: "1 day" })
  *   yield* store.save({ id: "s", principal: undefined, handshakeMessages: [], openedAt: 1, usedAt: 1 })
  *   yield* store.touch("s", 2)
  *   return (yield* store.load("s"))?.usedAt
@@ -140,7 +140,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
   Effect.map(Clock.Clock, (clock) => {
     const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
     NumericOption.check(options, rules)
-    const idleMillis = Duration.toMillis(options.idle ?? Duration.infinity)
+    const idleMillis = Duration.toMillis(options.idleTimeout ?? Duration.infinity)
     const sessions = LeastRecentlyUsed.make<Entry>({
       size: options.maxSessions ?? 10_000,
       weight: options.maxBytes ?? 64 * 1024 * 1024
@@ -192,7 +192,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
  * ```ts
  * import { SessionStore } from "@effect-mcp/session"
  *
- * export const sessions = SessionStore.layerMemory({ maxSessions: 1000, idle: "1 day" })
+ * export const sessions = SessionStore.layerMemory({ maxSessions: 1000, idleTimeout: "1 day" })
  * ```
  *
  * @category layers

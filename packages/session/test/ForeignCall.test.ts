@@ -1,4 +1,4 @@
-import { ForeignCall } from "@effect-mcp/session"
+import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -4,7 +4,6 @@ import {
   Limits,
   MemoryBudget,
   MemoryTransport,
-  NumericOption,
   ServerSession,
   SessionHost,
   SessionlessServer,
@@ -12,6 +11,7 @@ import {
   Transport
 } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -118,14 +118,18 @@ const constructors: ReadonlyArray<
     () => SessionlessServer.make({}, { info, limits: { requestTimeout: Number.NaN } }),
     "limits.requestTimeout"
   ],
-  ["a host", () => Effect.scoped(SessionHost.make({}, { info, sessions: { idle: Number.NaN } })), "sessions.idle"],
+  [
+    "a host",
+    () => Effect.scoped(SessionHost.make({}, { info, sessions: { idleTimeout: Number.NaN } })),
+    "sessions.idleTimeout"
+  ],
   [
     "a host's limits",
     () => Effect.scoped(SessionHost.make({}, { info, limits: { maxBatchMessages: 0 } })),
     "limits.maxBatchMessages"
   ],
   ["a store of events", () => Effect.scoped(EventStore.makeMemory({ maxBytesPerStream: 0.5 })), "maxBytesPerStream"],
-  ["a store of sessions", () => SessionStore.makeMemory({ idle: -1 }), "idle"],
+  ["a store of sessions", () => SessionStore.makeMemory({ idleTimeout: -1 }), "idleTimeout"],
   ["a validator", () => Effect.sync(() => AjvValidator.make({ maxSteps: Number.NaN })), "maxSteps"],
   ["a budget", () => Effect.sync(() => MemoryBudget.make({ maxBytes: Number.NaN })), "maxBytes"]
 ]

@@ -53,7 +53,7 @@ describe("SessionStore.makeMemory", () => {
   it.effect("deletes a session after the idle time without use, and no other", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
-      const store = yield* census.count(SessionStore.makeMemory({ idle: "1 minute" }))
+      const store = yield* census.count(SessionStore.makeMemory({ idleTimeout: "1 minute" }))
       for (const id of ["unused", "touched", "loaded", "saved"]) yield* store.save(session(id))
       yield* TestClock.adjust(59_999)
       // The store measures the idle time with its own clock, not by `usedAt`.

@@ -195,7 +195,7 @@ describe("the sessions of a host", () => {
       // A test clock that was never adjusted starts a fiber for its warning, which would be counted.
       yield* TestClock.adjust(1)
       const scope = yield* Scope.make()
-      const host = yield* makeHost({}, { sessions: { idle: "10 minutes" } }).pipe(
+      const host = yield* makeHost({}, { sessions: { idleTimeout: "10 minutes" } }).pipe(
         Effect.provideService(Clock.Clock, counting),
         Scope.provide(scope),
         census.count
@@ -240,7 +240,7 @@ describe("the sessions of a host", () => {
                 : []
             )
         )
-      const host = yield* makeHost({}, { sessions: { max: 2, idle: "1 minute" } })
+      const host = yield* makeHost({}, { sessions: { max: 2, idleTimeout: "1 minute" } })
       yield* openOperating(host)
       yield* openSession(host)
       yield* Effect.flip(openSession(host))

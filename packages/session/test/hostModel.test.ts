@@ -136,7 +136,7 @@ const runCommands = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
       handshakeTimeout: `${handshakeSeconds} seconds`,
       anonymousEvictionTimeout: `${evictAnonymousSeconds} seconds`,
       maxAnonymousEvictionsPerSecond: 1,
-      idle: `${idleSeconds} seconds`,
+      idleTimeout: `${idleSeconds} seconds`,
       maxAge: `${ageSeconds} seconds`
     },
     limits: { initializeTimeout: `${initializeSeconds} seconds` }

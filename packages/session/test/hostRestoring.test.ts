@@ -356,7 +356,7 @@ describe("a restored session", () => {
     Effect.gen(function*() {
       const { kept, service } = store()
       const host = yield* makeHost(handlers, {
-        sessions: { idle: "Infinity" },
+        sessions: { idleTimeout: "Infinity" },
         limits: { initializeTimeout: "Infinity" }
       })
         .pipe(

@@ -11,7 +11,7 @@ export const limits: Limits.Options = { gracefulCloseTimeout: "200 millis" }
 
 const hostLimits = {
   patient: {},
-  idle: { idle: "5 seconds" },
+  idle: { idleTimeout: "5 seconds" },
   ageing: { maxAge: "5 seconds" }
 } as const satisfies Readonly<Record<Terms, HostLimits.Options>>
 

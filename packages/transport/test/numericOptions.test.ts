@@ -1,5 +1,6 @@
 /** Invalid numbers and durations in the options of all transports. */
-import { NumericOption, SessionHost } from "@effect-mcp/session"
+import { SessionHost } from "@effect-mcp/session"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import {
   Authentication,
   HttpFallbackClient,

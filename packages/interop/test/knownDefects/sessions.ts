@@ -89,7 +89,7 @@ const testsWithClient = (peer: Peer) => {
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
       const { host: { sessions }, target } = yield* Effect.provideService(
-        LocalServer.listen(hostLayer({ idle: "10 minutes" })),
+        LocalServer.listen(hostLayer({ idleTimeout: "10 minutes" })),
         Clock.Clock,
         clock
       )

@@ -284,7 +284,7 @@ describe.concurrent("the end of a session", () => {
     Effect.gen(function*() {
       const clock = yield* Layer.build(TestClock.layer())
       const server = yield* serve(greeting, {
-        session: { sessions: { idle: "10 minutes" } },
+        session: { sessions: { idleTimeout: "10 minutes" } },
         services: Layer.succeedContext(clock)
       })
       const client = yield* openSession({ path: server.path })

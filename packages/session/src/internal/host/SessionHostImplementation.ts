@@ -87,7 +87,7 @@ export class SessionHostImplementation implements SessionHostShape {
     this.#lifetimes = {
       initialize: Duration.toMillis(server.limits?.initializeTimeout ?? "30 seconds"),
       handshake: this.#limits.handshakeTimeout,
-      idle: this.#limits.idle,
+      idle: this.#limits.idleTimeout,
       age: this.#limits.maxAge
     }
     this.#gracefulCloseMillis = Limits.make(server.limits).gracefulCloseTimeout

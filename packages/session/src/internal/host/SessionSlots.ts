@@ -353,7 +353,7 @@ export class SessionSlots {
       : Math.min(
         dueIn(this.#handshaking, graceMillis),
         dueIn(own?.unused, graceMillis),
-        dueIn(this.#anonymous.unused, this.#options.limits.idle),
+        dueIn(this.#anonymous.unused, this.#options.limits.idleTimeout),
         Math.max(
           Math.min(
             dueIn(this.#anonymous.unused, this.#anonymousEvictionTimeout(newcomer)),

@@ -66,7 +66,7 @@ describe.concurrent("a server sends the close code", () => {
   it.live("4002 if the session reaches its maximum age, but not for idleness while its client is connected", () =>
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
-      const serving = serve(handlers, { session: { sessions: { maxAge: "2500 millis", idle: "50 millis" } } })
+      const serving = serve(handlers, { session: { sessions: { maxAge: "2500 millis", idleTimeout: "50 millis" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const peer = yield* connect(server)
       yield* Effect.repeat(Effect.andThen(clock.adjust("100 millis"), turns(2)), {

@@ -115,7 +115,7 @@ describe.concurrent("a session of HTTP+SSE ends", () => {
   it.live("[SHS-26] but not for idleness while its stream is open", () =>
     Effect.gen(function*() {
       const clock = yield* TestClock.make()
-      const serving = serveSse(busyTools().handlers, { session: { sessions: { idle: "1 minute" } } })
+      const serving = serveSse(busyTools().handlers, { session: { sessions: { idleTimeout: "1 minute" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connectSse(server)
       yield* clock.adjust("1 hour")

@@ -182,7 +182,7 @@ describe.concurrent("every response ends", () => {
     Effect.gen(function*() {
       const ending = yield* Deferred.make<Ending>()
       const clock = yield* TestClock.make()
-      const serving = serve(waiting(ending), { session: { sessions: { idle: "1 minute" } } })
+      const serving = serve(waiting(ending), { session: { sessions: { idleTimeout: "1 minute" } } })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connect(server)
       const standalone = yield* client.get()
@@ -208,7 +208,7 @@ describe.concurrent("every response ends", () => {
           http: { responseMode: mode, detachedRequestTimeout: "1 minute" },
           store: store.service,
           sessionStore,
-          session: { sessions: { idle: "1 minute" } }
+          session: { sessions: { idleTimeout: "1 minute" } }
         })
         const server = yield* Effect.provideService(serving, Clock.Clock, clock)
         const client = yield* connect(server)

@@ -81,7 +81,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
 
   it.live("[SHS-26] a session that has expired is answered with 404", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { session: { sessions: { idle: "100 millis" } } })
+      const server = yield* serve(handlers, { session: { sessions: { idleTimeout: "100 millis" } } })
       const client = yield* connect(server)
       yield* until(() => server.host.find(client.id) === undefined)
       assertRejected(yield* client.ping(4), 404, 4)
