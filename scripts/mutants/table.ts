@@ -19,6 +19,7 @@ const capacity = `${session}/engine/Capacity.ts`
 const handlerFiber = `${session}/engine/HandlerFiber.ts`
 const inboundProcessor = `${session}/engine/InboundProcessor.ts`
 const requestServer = `${session}/engine/RequestServer.ts`
+const progressMatcher = `${session}/engine/ProgressMatcher.ts`
 const responseMatcher = `${session}/engine/ResponseMatcher.ts`
 const replies = `${session}/engine/Replies.ts`
 const outbox = `${session}/engine/Outbox.ts`
@@ -112,7 +113,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "delivers no progress",
-    file: responseMatcher,
+    file: progressMatcher,
     original: "const taken = exchange.progress.offer(params, bytes)",
     broken: "const taken = \"Taken\""
   },
@@ -239,13 +240,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "does not restart a timeout on progress",
-    file: responseMatcher,
-    original: "exchange.extendsTo !== undefined && taken",
-    broken: "false && taken"
+    file: progressMatcher,
+    original: "if (taken !== \"NotIncreasing\") extendDeadline(runtime, exchange)",
+    broken: ""
   },
   {
     name: "ignores the maximum total timeout on progress",
-    file: responseMatcher,
+    file: progressMatcher,
     original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "runtime.timer.now() + exchange.allowedMillis"
   },

@@ -76,7 +76,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-05",
-    file: "packages/session/src/internal/engine/ResponseMatcher.ts",
+    file: "packages/session/src/internal/engine/ProgressMatcher.ts",
     original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
     broken: "exchange?.progress === undefined",
     test: "packages/session/test/clientProgress.test.ts",

@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-06",
-    file: "packages/session/src/internal/engine/ResponseMatcher.ts",
+    file: "packages/session/src/internal/engine/ProgressMatcher.ts",
     original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "runtime.timer.now() + exchange.allowedMillis",
     test: "packages/session/test/progressExtendedDeadlines.test.ts",

@@ -10,6 +10,7 @@ import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
 import { trust } from "../trust.ts"
 import * as Batch from "./Batch.ts"
 import type { NotificationHandling } from "./NotificationQueue.ts"
+import * as ProgressMatcher from "./ProgressMatcher.ts"
 import type { RateLimit } from "./RateLimit.ts"
 import * as RequestRejections from "./RequestRejections.ts"
 import { type ReplySink, type RequestGate, type RequestRuntime, RequestServer } from "./RequestServer.ts"
@@ -191,7 +192,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   #progress(message: JsonRpc.Notification, bytes: number | undefined): void {
     const params = validate(MethodTable.notifications["notifications/progress"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)
-    ResponseMatcher.matchProgress(this.#runtime, params.success, bytes)
+    ProgressMatcher.match(this.#runtime, params.success, bytes)
   }
 
   #handle(message: JsonRpc.Notification, bytes: number | undefined): void {

@@ -1,9 +1,9 @@
-/** The matching of responses and progress of the peer to pending requests. */
+/** The matching of responses of the peer to pending requests. */
 
-import { type Handshake, type JsonRpc, type Progress, type RequestId } from "@effect-mcp/protocol"
+import type { Handshake, JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { ProgressDropReason, SessionEvent } from "../../SessionEvent.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
 import * as PendingRequests from "./PendingRequests.ts"
 import type { RateLimit } from "./RateLimit.ts"
 
@@ -59,27 +59,4 @@ export const matchMalformed = (runtime: ResponseRuntime, id: RequestId.RequestId
   if (!isExpected(runtime)) return
   const exchange = runtime.exchanges.find(id)
   if (exchange?.handed === true) PendingRequests.completeMalformed(exchange, problem)
-}
-
-/**
- * Passes a step of progress to its pending request: the progress token of a request is its id. A step may extend the
- * deadline of the request.
- */
-export const matchProgress = (
-  runtime: ResponseRuntime,
-  params: Progress.ProgressParams,
-  bytes: number | undefined
-): void => {
-  const { progressToken } = params
-  const exchange = runtime.exchanges.find(progressToken)
-  const dropped = (reason: ProgressDropReason) =>
-    runtime.emit({ _tag: "ProgressDropped", method: exchange?.method, progressToken, reason })
-  if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
-    return dropped("UnknownToken")
-  }
-  const taken = exchange.progress.offer(params, bytes)
-  if (exchange.extendsTo !== undefined && taken !== "NotIncreasing") {
-    exchange.deadline = Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)
-  }
-  if (taken !== "Taken") dropped(taken)
 }
