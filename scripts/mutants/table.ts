@@ -15,6 +15,7 @@ export interface Mutant {
 const session = "packages/session/src/internal"
 const pendingRequests = `${session}/engine/PendingRequests.ts`
 const incomingRequests = `${session}/engine/IncomingRequests.ts`
+const cancellation = `${session}/engine/Cancellation.ts`
 const capacity = `${session}/engine/Capacity.ts`
 const handlerFiber = `${session}/engine/HandlerFiber.ts`
 const inboundProcessor = `${session}/engine/InboundProcessor.ts`
@@ -95,9 +96,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "replies to a cancelled request",
-    file: requestServer,
-    original: "if (!claimed) return inflight.release(request)",
-    broken: "if (!claimed) inflight.release(request)"
+    file: cancellation,
+    original: "  inflight.release(request)\n  return true",
+    broken: "  inflight.release(request)\n  return false"
   },
   {
     name: "replies twice to a rejected request",
@@ -107,9 +108,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     name: "does not interrupt the handler of a cancelled request",
-    file: requestServer,
-    original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
-    broken: "    this.#runtime.replies.settle"
+    file: cancellation,
+    original: "  IncomingRequests.interrupt(request)\n  runtime.replies.settle",
+    broken: "  runtime.replies.settle"
   },
   {
     name: "delivers no progress",

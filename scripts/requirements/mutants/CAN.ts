@@ -44,28 +44,28 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-04",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
-    broken: "    this.#runtime.replies.settle",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  IncomingRequests.interrupt(request)\n  runtime.replies.settle",
+    broken: "  runtime.replies.settle",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-04",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "    IncomingRequests.interrupt(request)\n    this.#runtime.replies.settle",
-    broken: "    this.#runtime.replies.settle",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  IncomingRequests.interrupt(request)\n  runtime.replies.settle",
+    broken: "  runtime.replies.settle",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
       "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-05",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "      return this.#runtime.emit({ _tag: \"CancelIgnored\", id })\n",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "    return runtime.emit({ _tag: \"CancelIgnored\", id })\n",
     broken:
-      "      return reject(this.#runtime, { id: id ?? 0, method: \"a cancellation\" }, RequestRejections.duplicate, undefined)\n",
+      "    return runtime.replies.reply({ jsonrpc: \"2.0\", id: id ?? 0, error: { code: -32600, message: \"a cancellation\" } }, undefined)\n",
     test: "packages/session/test/cancellationRaces.test.ts",
     name: "a cancellation after the reply is ignored"
   },
@@ -95,25 +95,25 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-07",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "if (!claimed) return inflight.release(request)",
-    broken: "if (!claimed) inflight.release(request)",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  inflight.release(request)\n  return true",
+    broken: "  inflight.release(request)\n  return false",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-07",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "if (!claimed) return inflight.release(request)",
-    broken: "if (!claimed) inflight.release(request)",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  inflight.release(request)\n  return true",
+    broken: "  inflight.release(request)\n  return false",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
       "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
   },
   {
     id: "CAN-08",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
     original: "_tag: \"Cancelled\", method: request.method, id: request.id, reason }",
     broken: "_tag: \"Cancelled\", method: request.method, id: request.id, reason: undefined }",
     test: "packages/session/test/cancelledServerRequests.test.ts",
@@ -131,9 +131,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "CAN-09",
     file: "packages/session/src/internal/engine/InboundProcessor.ts",
     original:
-      "    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)\n    this.#requests.cancel",
+      "    if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)\n    Cancellation.cancel",
     broken:
-      "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    this.#requests.cancel",
+      "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    Cancellation.cancel",
     test: "packages/session/test/cancellationRaces.test.ts",
     name: "invalid cancellations, and a cancellation of initialize, have no effect"
   }

@@ -9,6 +9,7 @@ import type { Principal } from "../../Principal.ts"
 import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
 import { trust } from "../trust.ts"
 import * as Batch from "./Batch.ts"
+import * as Cancellation from "./Cancellation.ts"
 import type { NotificationHandling } from "./NotificationQueue.ts"
 import * as ProgressMatcher from "./ProgressMatcher.ts"
 import type { RateLimit } from "./RateLimit.ts"
@@ -84,9 +85,9 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     }
   }
 
-  /** Drops the requests of an origin whose stream has no reader left. */
+  /** Cancels the requests of an origin whose stream has no reader left. */
   abandon(origin: StreamOrigin): void {
-    this.#requests.abandon(origin)
+    Cancellation.abandon(this.#runtime, origin)
   }
 
   /** Rejects the largest request in flight, to make room. */
@@ -186,7 +187,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   #cancellation(message: JsonRpc.Notification): void {
     const params = validate(MethodTable.notifications["notifications/cancelled"].params)(message.params ?? {})
     if (Result.isFailure(params)) return this.ignoreNotification(message.method, params.failure)
-    this.#requests.cancel(params.success.requestId, params.success.reason)
+    Cancellation.cancel(this.#runtime, params.success.requestId, params.success.reason)
   }
 
   #progress(message: JsonRpc.Notification, bytes: number | undefined): void {

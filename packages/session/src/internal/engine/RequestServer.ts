@@ -1,13 +1,6 @@
 /** The engine that serves the peer's requests: one reply to each, and none to a request that was cancelled (law 5). */
 
-import {
-  type Handshake,
-  JsonRpc,
-  type MethodDefinition,
-  MethodTable,
-  type Profile,
-  type RequestId
-} from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, type MethodDefinition, MethodTable, type Profile } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -16,7 +9,7 @@ import type * as Scope from "effect/Scope"
 import type { Principal } from "../../Principal.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin } from "../../Transport.ts"
-import * as Batch from "./Batch.ts"
+import * as Cancellation from "./Cancellation.ts"
 import type { Dispatch } from "./Dispatch.ts"
 import * as HandlerFiber from "./HandlerFiber.ts"
 import * as IncomingRequests from "./IncomingRequests.ts"
@@ -81,7 +74,8 @@ const receiveRequest: Handshake.EventOf<"ReceiveRequest"> = { _tag: "ReceiveRequ
 
 /**
  * Serves requests in the same steps: admit, prepare, start, finish. A cancellation, an abandoned stream and a lack of
- * memory end a request earlier. Each end first claims the request, so that only one of them acts.
+ * memory end a request earlier. Each end first claims the request, so that only one of them acts. The
+ * first two are in `Cancellation.ts`, which also drops the reply of a handler if another end has claimed its request.
  *
  * No step suspends. Every table is changed before a fiber is started or woken, because that may run code of the program
  * at once.
@@ -107,27 +101,6 @@ export class RequestServer<P extends Profile.Profile, R> {
     const profile = this.#isDelivered() ? this.#gate.peer() : undefined
     if (profile === undefined) return this.#rejectNotReady(message, origin)
     this.#prepare(message, profile, origin, bytes, principal)
-  }
-
-  /** Cancels a request on behalf of the peer: interrupts its handler and sends no reply. */
-  cancel(id: RequestId.RequestId | undefined, reason: string | undefined): void {
-    const { inflight } = this.#runtime
-    const request = id === undefined ? undefined : inflight.find(id)
-    if (request === undefined || !inflight.claim(request)) {
-      return this.#runtime.emit({ _tag: "CancelIgnored", id })
-    }
-    this.#runtime.emit({ _tag: "Cancelled", method: request.method, id: request.id, reason })
-    this.#drop(request)
-  }
-
-  /** Drops the requests of an origin whose stream has no reader left. */
-  abandon(origin: StreamOrigin): void {
-    const { inflight } = this.#runtime
-    for (const request of inflight.all()) {
-      if (Batch.unwrap(request.origin) !== origin || !inflight.claim(request)) continue
-      this.#runtime.emit({ _tag: "Abandoned", method: request.method, id: request.id })
-      this.#drop(request)
-    }
   }
 
   /** Rejects the largest request in flight, because the process, or the server, has no capacity left. */
@@ -219,7 +192,7 @@ export class RequestServer<P extends Profile.Profile, R> {
       this.#runtime.emit({ _tag: "HandlerFailed", method: request.method, cause })
       this.#runtime.fork(Effect.logError(`the handler of ${request.method} failed`, cause))
     }
-    if (!claimed) return inflight.release(request)
+    if (Cancellation.dropReplyUnlessClaimed(inflight, request, claimed)) return
     // The request stays in flight until the transport has received its reply. Otherwise a peer that reads no replies
     // could send any number of requests.
     HandlerFiber.sendReply(
@@ -227,11 +200,5 @@ export class RequestServer<P extends Profile.Profile, R> {
       this.#runtime,
       () => replies.reply(HandlerFiber.response(request.id, exit), request.origin, () => inflight.release(request))
     )
-  }
-
-  /** Ends a claimed request without a reply. */
-  #drop(request: IncomingRequests.IncomingRequest): void {
-    IncomingRequests.interrupt(request)
-    this.#runtime.replies.settle(request.origin)
   }
 }
