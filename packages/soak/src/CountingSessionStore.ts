@@ -4,24 +4,24 @@ import * as Effect from "effect/Effect"
 
 export interface CountingSessionStore {
   readonly service: SessionStore.SessionStore["Service"]
-  readonly remembered: () => number
+  readonly stored: () => number
 }
 
 /** Creates the store in memory. */
 export const make: Effect.Effect<CountingSessionStore> = Effect.map(SessionStore.makeMemory(), (store) => {
-  const remembered = new Set<string>()
+  const stored = new Set<string>()
   return {
     service: {
       ...store,
       save: (session) => {
-        remembered.add(session.id)
+        stored.add(session.id)
         return store.save(session)
       },
       remove: (id) => {
-        remembered.delete(id)
+        stored.delete(id)
         return store.remove(id)
       }
     },
-    remembered: () => remembered.size
+    stored: () => stored.size
   }
 })

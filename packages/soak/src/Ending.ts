@@ -6,10 +6,10 @@ import type { Expected, Server, Subject } from "./Subject.ts"
 import type { Tally } from "./Tally.ts"
 
 /** The input of an ending. */
-export interface Occasion {
+export interface EndingContext {
   readonly subject: Subject
   readonly ending: EndingName
-  /** The server, started with the expected terms. */
+  /** The server, started with the expected lifetime of sessions. */
   readonly server: Server
   readonly expected: Expected
   /** The client's unique name. */
@@ -17,8 +17,8 @@ export interface Occasion {
   /** A number of at least 0 and less than 1 for random choices of the ending. */
   readonly chance: number
   readonly tally: Tally
-  /** Lets another session start, because this one only waits from now on. */
-  readonly rest: Effect.Effect<void>
+  /** Lets another session start. An ending calls it when the session only waits from now on. */
+  readonly releaseSlot: Effect.Effect<void>
 }
 
 /** An ending. */
@@ -28,5 +28,5 @@ export interface Ending {
   /** Marks an ending that takes seconds or much CPU time. A plan has fewer of these. */
   readonly slow?: boolean
   /** Opens a session and ends it in this way. Fails if the outcome is not the expected one. */
-  readonly run: (occasion: Occasion) => Effect.Effect<void, unknown, Scope.Scope>
+  readonly run: (context: EndingContext) => Effect.Effect<void, unknown, Scope.Scope>
 }

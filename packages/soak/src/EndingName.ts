@@ -2,10 +2,10 @@
 export type EndingName =
   | "client-close"
   | "server-close"
-  | "leave"
+  | "scope-close"
   | "cancel-handshake"
   | "cancel-call"
-  | "deadline"
+  | "timeout"
   | "kill"
   | "crash"
   | "destroy"

@@ -3,42 +3,42 @@ import { CloseReason } from "@effect-mcp/protocol"
 import { type HostLimits, type Limits, SessionHost } from "@effect-mcp/session"
 import { LawServer } from "@effect-mcp/testing/laws"
 import * as Effect from "effect/Effect"
-import type { Counts, FarSide, Terms } from "./Subject.ts"
+import type { Counts, Lifetime, ServerSide } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"
 
 /** Limits with a short wait for handlers, because some never return. */
 export const limits: Limits.Options = { gracefulCloseTimeout: "200 millis" }
 
 const hostLimits = {
-  patient: {},
-  idle: { idleTimeout: "5 seconds" },
-  ageing: { maxAge: "5 seconds" }
-} as const satisfies Readonly<Record<Terms, HostLimits.Options>>
+  unlimited: {},
+  shortIdle: { idleTimeout: "5 seconds" },
+  shortAge: { maxAge: "5 seconds" }
+} as const satisfies Readonly<Record<Lifetime, HostLimits.Options>>
 
-/** Returns the options of a host for these terms. */
-export const options = (terms: Terms): SessionHost.Options => ({
+/** Returns the options of a host for this lifetime. */
+export const options = (lifetime: Lifetime): SessionHost.Options => ({
   ...LawServer.options,
-  limits: terms === "idle" ? { ...limits, initializeTimeout: "5 seconds" } : limits,
-  sessions: hostLimits[terms]
+  limits: lifetime === "shortIdle" ? { ...limits, initializeTimeout: "5 seconds" } : limits,
+  sessions: hostLimits[lifetime]
 })
 
 /** Creates a host that serves the tools of the laws. */
-export const layer = (terms: Terms) => SessionHost.layer(LawServer.make(), options(terms))
+export const layer = (lifetime: Lifetime) => SessionHost.layer(LawServer.make(), options(lifetime))
 
 /** Returns the server's side of a hosted session. */
-export const farSideOf = (hosted: SessionHost.Hosted): FarSide => ({
+export const serverSideOf = (hosted: SessionHost.Hosted): ServerSide => ({
   closed: Effect.map(hosted.session.closed, ({ _tag }) => _tag),
   close: hosted.close(CloseReason.requested)
 })
 
 /** Returns the session of a client. */
-export const farSide = (host: SessionHost.SessionHostShape, client: string): Effect.Effect<FarSide, Unexpected> =>
+export const serverSide = (host: SessionHost.SessionHostShape, client: string): Effect.Effect<ServerSide, Unexpected> =>
   Effect.flatMap(host.sessions, (sessions) => {
     const listing = sessions.find((one) => one.client?.name === client)
     const hosted = listing === undefined ? undefined : host.find(listing.id)
     return hosted === undefined
       ? Effect.fail(unexpected(`the host has no session of client ${client}`))
-      : Effect.succeed(farSideOf(hosted))
+      : Effect.succeed(serverSideOf(hosted))
   })
 
 /** Returns the sizes of a host's tables. */

@@ -34,10 +34,10 @@ export const make = (
       })
     )
     child.stdin.on("error", () => {})
-    let said = ""
+    let rest = ""
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      const lines = `${said}${text}`.split("\n")
-      said = lines.pop() ?? ""
+      const lines = `${rest}${text}`.split("\n")
+      rest = lines.pop() ?? ""
       lines.forEach(onErrorLine)
     })
     const connection: Transport.Connection = {

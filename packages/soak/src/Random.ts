@@ -17,8 +17,8 @@ export const make = (seed: number): Random => {
   }
   return {
     next,
-    shuffled: (things) =>
-      things.map((thing) => ({ thing, place: next() })).toSorted((one, other) => one.place - other.place)
-        .map(({ thing }) => thing)
+    shuffled: (items) =>
+      items.map((item) => ({ item, key: next() })).toSorted((one, other) => one.key - other.key)
+        .map(({ item }) => item)
   }
 }

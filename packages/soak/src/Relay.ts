@@ -17,14 +17,14 @@ export interface Relay {
 interface Pair {
   readonly client: Net.Socket
   readonly server: Net.Socket
-  isHalf: boolean
+  inputEnded: boolean
 }
 
 interface Listening {
   readonly port: number
   /** Applies a function to every socket, and accepts no other connection. */
-  readonly broken: (how: (socket: Net.Socket) => void) => void
-  readonly half: () => void
+  readonly breakAll: (apply: (socket: Net.Socket) => void) => void
+  readonly halfClose: () => void
 }
 
 /** Creates a relay to a server. It listens on a local port or at a path. */
@@ -37,16 +37,16 @@ export const make = (
       Effect.callback<Listening, Error>(
         (resume) => {
           const pairs = new Set<Pair>()
-          let isBroken = false
+          let rejecting = false
           const listener = Net.createServer({ allowHalfOpen: true }, (client) => {
             // Without a listener an error would end the process. Errors are expected here.
             client.on("error", () => {})
-            if (isBroken) {
+            if (rejecting) {
               client.destroy()
               return
             }
             const server = Net.connect({ ...target, allowHalfOpen: true })
-            const pair: Pair = { client, server, isHalf: false }
+            const pair: Pair = { client, server, inputEnded: false }
             pairs.add(pair)
             for (const [one, other] of [[client, server], [server, client]] as const) {
               one.on("error", () => {}).on("close", () => {
@@ -55,7 +55,7 @@ export const make = (
               })
               one.on("end", () => other.end())
               one.on("data", (bytes) => {
-                if (pair.isHalf && one === client) return
+                if (pair.inputEnded && one === client) return
                 if (!other.write(bytes)) one.pause()
               })
               other.on("drain", () => one.resume())
@@ -66,14 +66,14 @@ export const make = (
             const address = listener.address()
             resume(Effect.succeed({
               port: address !== null && typeof address === "object" ? address.port : 0,
-              broken: (how) => {
-                isBroken = true
+              breakAll: (apply) => {
+                rejecting = true
                 if (listener.listening) listener.close()
-                for (const { client, server } of pairs) [client, server].forEach(how)
+                for (const { client, server } of pairs) [client, server].forEach(apply)
               },
-              half: () => {
+              halfClose: () => {
                 for (const pair of pairs) {
-                  pair.isHalf = true
+                  pair.inputEnded = true
                   pair.server.end()
                 }
               }
@@ -81,12 +81,12 @@ export const make = (
           })
         }
       ),
-      ({ broken }) => Effect.sync(() => broken((socket) => socket.destroy()))
+      ({ breakAll }) => Effect.sync(() => breakAll((socket) => socket.destroy()))
     ),
-    ({ broken, half, port }) => ({
+    ({ breakAll, halfClose, port }) => ({
       port,
-      destroy: Effect.sync(() => broken((socket) => socket.destroy())),
-      reset: Effect.sync(() => broken((socket) => socket.resetAndDestroy())),
-      halfClose: Effect.sync(half)
+      destroy: Effect.sync(() => breakAll((socket) => socket.destroy())),
+      reset: Effect.sync(() => breakAll((socket) => socket.resetAndDestroy())),
+      halfClose: Effect.sync(halfClose)
     })
   )

@@ -13,10 +13,10 @@ import type { Unexpected } from "./Unexpected.ts"
 export type Reason = CloseReason.CloseReason["_tag"]
 
 /**
- * The lifetime of a server's sessions: `patient` for the whole soak, `idle` with a short idle timeout, `ageing` for a
- * few seconds in any case.
+ * The lifetime of a server's sessions: `unlimited` for the whole soak, `shortIdle` with a short idle timeout,
+ * `shortAge` with a short maximum age.
  */
-export type Terms = "patient" | "idle" | "ageing"
+export type Lifetime = "unlimited" | "shortIdle" | "shortAge"
 
 /** The route of a client: directly to the server, or through a relay that can break the connection. */
 export type Route = "direct" | "relayed"
@@ -28,23 +28,23 @@ export interface Expected {
    * client cannot detect the end of the server's session, and is closed at last.
    */
   readonly client: Reason | ReadonlyArray<Reason>
-  /** The close reason of the server's session, likewise; `undefined` without a session or a process to report it. */
+  /** The close reason or reasons of the server's session; `undefined` if no session or process can report one. */
   readonly server: Reason | ReadonlyArray<Reason> | undefined
-  /** The terms of the server. Default: `patient`. */
-  readonly terms?: Terms
+  /** The lifetime of the server's sessions. Default: `unlimited`. */
+  readonly lifetime?: Lifetime
 }
 
 /** The server's side of one session. */
-export interface FarSide {
+export interface ServerSide {
   readonly closed: Effect.Effect<Reason, Unexpected>
   readonly close: Effect.Effect<void>
 }
 
 /** A connection to a server for one session. */
-export interface Line {
+export interface Connection {
   readonly transport: Transport.Transport["Service"]
   /** Returns the server's side, after the handshake. */
-  readonly farSide: Effect.Effect<FarSide, Unexpected>
+  readonly serverSide: Effect.Effect<ServerSide, Unexpected>
   /** Kills the server, which is a child process. */
   readonly kill?: Effect.Effect<void>
   /** Closes the connection permanently: with an orderly end (`destroy`) or without (`reset`). */
@@ -60,11 +60,11 @@ export type Counts = Readonly<Record<string, number>>
 /** A running server. */
 export interface Server {
   /** Returns a connection for a client whose session will end in this way. */
-  readonly dial: (client: string, route: Route, ending: EndingName) => Effect.Effect<Line, unknown, Scope.Scope>
+  readonly dial: (client: string, route: Route, ending: EndingName) => Effect.Effect<Connection, unknown, Scope.Scope>
   /** Returns the sizes of the server's tables. */
   readonly tables: Effect.Effect<Counts>
   /** Starts the server again at the same address, after this one has shut down. */
-  readonly restart: (terms: Terms) => Effect.Effect<Server, unknown, Scope.Scope>
+  readonly restart: (lifetime: Lifetime) => Effect.Effect<Server, unknown, Scope.Scope>
 }
 
 /** A transport under test. */
@@ -74,7 +74,7 @@ export interface Subject {
   readonly weight: number
   /** The number of concurrent sessions, without those that wait for an expiry. */
   readonly concurrency: number
-  readonly start: (terms: Terms) => Effect.Effect<Server, unknown, Scope.Scope>
+  readonly start: (lifetime: Lifetime) => Effect.Effect<Server, unknown, Scope.Scope>
   /** The possible endings of its sessions. */
   readonly endings: Partial<Readonly<Record<EndingName, Expected>>>
   /** Whether the server can send requests. Default: true. */

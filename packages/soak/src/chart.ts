@@ -24,13 +24,13 @@ interface Text {
   readonly size?: number
 }
 
-const text = (words: string, { anchor = "start", size = 11, x, y }: Text): string =>
-  `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(words)}</text>`
+const text = (content: string, { anchor = "start", size = 11, x, y }: Text): string =>
+  `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(content)}</text>`
 
 /** Draws a row: the curve, the warm-up as background, the fitted line and its slope. */
 const row = (
   { isGood, kind, quantity, trend, values }: Judged,
-  place: number,
+  rowIndex: number,
   warmUp: number,
   sessions: ReadonlyArray<number>
 ): string => {
@@ -38,11 +38,11 @@ const row = (
   const until = sessions.at(-1) ?? 0
   const fitted = (at: number) => trend.intercept + trend.slope * at
   // The rise of a level in the warm-up would leave no room for later changes.
-  const seen = kind === "count" ? values : values.slice(warmUp)
-  const all = [...seen, fitted(from), fitted(until)].filter(Number.isFinite)
+  const scaled = kind === "count" ? values : values.slice(warmUp)
+  const all = [...scaled, fitted(from), fitted(until)].filter(Number.isFinite)
   const low = Math.min(...all)
   const range = Math.max(...all) - low
-  const baseline = top + place * rowHeight + plotHeight
+  const baseline = top + rowIndex * rowHeight + plotHeight
   const x = (at: number) => left + (until === 0 ? 0 : at / until) * plotWidth
   // A constant value is drawn in the middle.
   const y = (value: number) =>
@@ -97,7 +97,7 @@ export const chart = (samples: ReadonlyArray<Sample>, { judged, warmUp }: Verdic
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" fill="#222222">`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
     text(title, { x: left, y: 22, size: 13 }),
-    ...judged.map((one, place) => row(one, place, warmUp, sessions)),
+    ...judged.map((quantity, rowIndex) => row(quantity, rowIndex, warmUp, sessions)),
     "</svg>",
     ""
   ].join("\n")

@@ -1,11 +1,11 @@
 /**
- * Opens and ends thousands of sessions over every transport in every way, and measures after each round what is left of
- * them. Fails if resources are left, or if the heap grows.
+ * Opens and ends thousands of sessions over every transport in every way, and measures after each round which resources
+ * are left. Fails if resources are left, or if the heap grows.
  *
  * `--sessions 20000` sets the number of sessions, `--rounds 30` the number of measurements, and `--seed 1` the random
- * choices. `--only http` selects a transport and `--ending leave` an ending; both can be repeated. `--out folder` sets
- * the folder of the chart and the samples. `--leak 1024` leaks that many bytes for each session, to show that leaks are
- * found.
+ * choices. `--only http` selects a transport and `--ending scope-close` an ending; both can be repeated. `--out folder`
+ * sets the folder of the chart and the samples. `--leak 1024` leaks that many bytes for each session, to show that leaks
+ * are found.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -66,9 +66,9 @@ writeFileSync(path.join(out, "soak.json"), `${json}\n`)
 writeFileSync(path.join(out, "soak.svg"), chart(outcome.samples, verdict))
 
 console.log(`\n${table(verdict)}\n`)
-for (const complaint of verdict.complaints) console.log(complaint)
+for (const problem of verdict.problems) console.log(problem)
 if (!verdict.isGrowthJudged) {
-  console.log("growth is not judged: it takes at least 7 rounds")
+  console.log("growth is not judged: set --rounds to at least 7")
 }
-console.log(`${verdict.complaints.length === 0 ? "nothing is left open" : "NOT as expected"}; see ${out}`)
-if (verdict.complaints.length > 0) process.exitCode = 1
+console.log(`${verdict.problems.length === 0 ? "passed" : "FAILED"}; see ${out}`)
+if (verdict.problems.length > 0) process.exitCode = 1

@@ -6,41 +6,41 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type { Occasion } from "./Ending.ts"
+import type { EndingContext } from "./Ending.ts"
 import * as Hosted from "./Hosted.ts"
-import type { Expected, FarSide, Line, Reason, Route } from "./Subject.ts"
+import type { Connection, Expected, Reason, Route, ServerSide } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"
 
 /** Fails with a message unless a condition holds. */
-export const check = (isSo: boolean, problem: () => string): Effect.Effect<void, Unexpected> =>
-  isSo ? Effect.void : Effect.suspend(() => Effect.fail(unexpected(problem())))
+export const check = (condition: boolean, problem: () => string): Effect.Effect<void, Unexpected> =>
+  condition ? Effect.void : Effect.suspend(() => Effect.fail(unexpected(problem())))
 
-const checkReason = (side: string, reason: Reason, expected: Expected["client" | "server"], said = "") =>
+const checkReason = (side: string, reason: Reason, expected: Expected["client" | "server"], detail = "") =>
   check(
     [expected].flat().includes(reason),
-    () => `the ${side}'s session ended as ${reason}, expected ${[expected].flat().join(" or ")}${said}`
+    () => `the ${side}'s session ended as ${reason}, expected ${[expected].flat().join(" or ")}${detail}`
   )
 
 /** Opens a session over a connection. */
-export const connect = ({ client, tally }: Occasion, { transport }: Line) =>
+export const connect = ({ client, tally }: EndingContext, { transport }: Connection) =>
   ClientSession.make({ info: { name: client, version: "1.0.0" }, limits: Hosted.limits }).pipe(
     Effect.provideService(Transport.Transport, transport),
     Effect.tap((session) => Effect.sync(() => tally.add(session)))
   )
 
 /** An operating session with both of its sides. */
-export interface Opened {
-  readonly occasion: Occasion
-  readonly line: Line
+export interface OpenSession {
+  readonly context: EndingContext
+  readonly connection: Connection
   readonly session: ClientSession.ClientSessionShape
   /** The server's side; `undefined` if the server is not expected to report its end. */
-  readonly farSide: FarSide | undefined
+  readonly serverSide: ServerSide | undefined
   /** Closes the client's scope, which contains only the session. */
-  readonly leave: Effect.Effect<void>
+  readonly closeScope: Effect.Effect<void>
 }
 
 /** Uses the main features of a session. */
-const use = Effect.fnUntraced(function*({ occasion: { chance, subject }, session }: Opened) {
+const use = Effect.fnUntraced(function*({ context: { chance, subject }, session }: OpenSession) {
   const value = Math.floor(chance * 1000)
   const echoed = yield* session.callTool("echo", { value })
   yield* check(
@@ -57,38 +57,38 @@ const use = Effect.fnUntraced(function*({ occasion: { chance, subject }, session
 })
 
 /** Opens a session and uses its main features. */
-export const open = Effect.fnUntraced(function*(occasion: Occasion, route: Route = "direct") {
-  const line = yield* occasion.server.dial(occasion.client, route, occasion.ending)
+export const open = Effect.fnUntraced(function*(context: EndingContext, route: Route = "direct") {
+  const connection = yield* context.server.dial(context.client, route, context.ending)
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
-  const session = yield* Scope.provide(connect(occasion, line), scope)
-  const opened: Opened = {
-    occasion,
-    line,
+  const session = yield* Scope.provide(connect(context, connection), scope)
+  const opened: OpenSession = {
+    context,
+    connection,
     session,
-    farSide: occasion.expected.server === undefined ? undefined : yield* line.farSide,
-    leave: Scope.close(scope, Exit.void)
+    serverSide: context.expected.server === undefined ? undefined : yield* connection.serverSide,
+    closeScope: Scope.close(scope, Exit.void)
   }
   // An ageing session may expire during its use on a busy machine. Its end is checked in any case.
-  yield* occasion.expected.terms === "ageing"
+  yield* context.expected.lifetime === "shortAge"
     ? Effect.catchTag(use(opened), "RequestError", () => Effect.void)
     : use(opened)
   return opened
 })
 
 /** Waits for the end of the server's session, if there is one, and checks its reason. */
-export const farEnd = ({ farSide }: Opened): Effect.Effect<void, Unexpected> =>
-  farSide === undefined ? Effect.void : Effect.asVoid(farSide.closed)
+export const serverEnded = ({ serverSide }: OpenSession): Effect.Effect<void, Unexpected> =>
+  serverSide === undefined ? Effect.void : Effect.asVoid(serverSide.closed)
 
 /** Checks that both sides ended as expected, and that no request is in flight. */
-export const ended = Effect.fnUntraced(function*(opened: Opened) {
-  const { farSide, leave, occasion: { expected }, session } = opened
-  if (expected.client === "Requested") yield* leave
+export const checkEnds = Effect.fnUntraced(function*(opened: OpenSession) {
+  const { serverSide, closeScope, context: { expected }, session } = opened
+  if (expected.client === "Requested") yield* closeScope
   const reason = yield* session.closed
   yield* checkReason("client", reason._tag, expected.client, `: ${CloseReason.describe(reason)}`)
-  yield* leave
+  yield* closeScope
   const { sent, served } = yield* session.inFlight
   yield* check(sent === 0 && served === 0, () => `${sent} requests are pending and ${served} are handled after the end`)
-  if (farSide !== undefined) yield* checkReason("server", yield* farSide.closed, expected.server)
+  if (serverSide !== undefined) yield* checkReason("server", yield* serverSide.closed, expected.server)
   return reason
 })
 

@@ -5,7 +5,7 @@ import * as Random from "./Random.ts"
 import type { Subject } from "./Subject.ts"
 
 /** A planned session. */
-export interface Visit {
+export interface PlannedSession {
   readonly subject: Subject
   readonly ending: EndingName
   /** The client's name. */
@@ -15,7 +15,7 @@ export interface Visit {
 }
 
 /** Sessions of the same round. After all of them have ended, the process is measured. */
-export type Round = ReadonlyArray<Visit>
+export type Round = ReadonlyArray<PlannedSession>
 
 export interface PlanOptions {
   readonly subjects: ReadonlyArray<Subject>
@@ -36,11 +36,11 @@ const namesOf = (expected: Subject["endings"]): ReadonlyArray<EndingName> => {
 }
 
 /** The factor by which endings are more frequent if they are not slow. */
-const quickShare = 4
+const fastShare = 4
 
 /** Returns an endless sequence of a subject's endings, shuffled in each pass, so that each has its exact share. */
-const deckOf = (names: ReadonlyArray<EndingName>, random: Random.Random) => {
-  const all = names.flatMap((name) => Array.from({ length: endings[name].slow === true ? 1 : quickShare }, () => name))
+const endingSequence = (names: ReadonlyArray<EndingName>, random: Random.Random) => {
+  const all = names.flatMap((name) => Array.from({ length: endings[name].slow === true ? 1 : fastShare }, () => name))
   let left: Array<EndingName> = []
   return (): ReadonlyArray<EndingName> => {
     if (left.length === 0) left = [...random.shuffled(all)]
@@ -51,23 +51,23 @@ const deckOf = (names: ReadonlyArray<EndingName>, random: Random.Random) => {
 /** Distributes the sessions among the rounds, and among the subjects by weight. */
 export const make = ({ only, rounds, seed, sessions, subjects }: PlanOptions): ReadonlyArray<Round> => {
   const random = Random.make(seed)
-  const decks = subjects.map((subject) => {
+  const queues = subjects.map((subject) => {
     const names = namesOf(subject.endings).filter((name) => only === undefined || only.includes(name))
-    return { subject, names, deal: deckOf(names, random), dealt: 0 }
+    return { subject, names, next: endingSequence(names, random), planned: 0 }
   })
   const weights = subjects.reduce((sum, { weight }) => sum + weight, 0)
   let clients = 0
-  const visit = (subject: Subject, ending: EndingName): Visit => ({
+  const session = (subject: Subject, ending: EndingName): PlannedSession => ({
     subject,
     ending,
     client: `client-${clients++}`,
     chance: random.next()
   })
   return Array.from({ length: rounds }, (_, index) =>
-    random.shuffled(decks.flatMap((deck) => {
-      const due = Math.round((sessions * deck.subject.weight * (index + 1)) / (weights * rounds))
-      const dealt = Array.from({ length: due - deck.dealt }, deck.deal).flat()
-      deck.dealt = due
-      return [...index === 0 ? deck.names : [], ...dealt].map((ending) => visit(deck.subject, ending))
+    random.shuffled(queues.flatMap((queue) => {
+      const due = Math.round((sessions * queue.subject.weight * (index + 1)) / (weights * rounds))
+      const next = Array.from({ length: due - queue.planned }, queue.next).flat()
+      queue.planned = due
+      return [...index === 0 ? queue.names : [], ...next].map((ending) => session(queue.subject, ending))
     })))
 }

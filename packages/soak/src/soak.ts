@@ -1,4 +1,4 @@
-/** Runs the sessions of a plan, and measures after each round what is left of them. */
+/** Runs the sessions of a plan, and measures after each round which resources are left. */
 import { FiberCount } from "@effect-mcp/testing"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,9 +9,9 @@ import * as Semaphore from "effect/Semaphore"
 import type { EndingName } from "./EndingName.ts"
 import { endings } from "./endings.ts"
 import * as Idle from "./idle.ts"
-import type { Round, Visit } from "./plan.ts"
+import type { PlannedSession, Round } from "./plan.ts"
 import type { Sample } from "./Sample.ts"
-import type { Counts, Server, Subject, Terms } from "./Subject.ts"
+import type { Counts, Lifetime, Server, Subject } from "./Subject.ts"
 import * as Tally from "./Tally.ts"
 import { unexpected } from "./Unexpected.ts"
 
@@ -31,7 +31,7 @@ export interface Outcome {
   /** The log messages at the level warning or above. */
   readonly warnings: ReadonlyArray<string>
   /** The numbers of sessions by subject and ending. */
-  readonly held: Counts
+  readonly sessionsByEnding: Counts
 }
 
 export interface SoakOptions {
@@ -49,22 +49,22 @@ export interface SoakOptions {
 const slowConcurrency = 16
 
 /** The number of concurrently active sessions of all subjects, small enough that each is fast on a busy machine. */
-const atWork = 16
+const activeLimit = 16
 
 /** The time limit of one session. */
 const sessionTimeout = "30 seconds"
 
-const allTerms = ["patient", "idle", "ageing"] as const satisfies ReadonlyArray<Terms>
+const allLifetimes = ["unlimited", "shortIdle", "shortAge"] as const satisfies ReadonlyArray<Lifetime>
 
-/** Starts the servers of a subject, one for each of the terms of its endings. */
+/** Starts the servers of a subject, one for each lifetime of its endings. */
 const startAll = Effect.fnUntraced(function*(subject: Subject) {
-  const needed = new Set(Object.values(subject.endings).map(({ terms }) => terms ?? "patient"))
-  const servers = new Map<Terms, Server>()
-  for (const terms of allTerms) if (needed.has(terms)) servers.set(terms, yield* subject.start(terms))
+  const needed = new Set(Object.values(subject.endings).map(({ lifetime }) => lifetime ?? "unlimited"))
+  const servers = new Map<Lifetime, Server>()
+  for (const lifetime of allLifetimes) if (needed.has(lifetime)) servers.set(lifetime, yield* subject.start(lifetime))
   return servers
 })
 
-type Servers = ReadonlyMap<string, ReadonlyMap<Terms, Server>>
+type Servers = ReadonlyMap<string, ReadonlyMap<Lifetime, Server>>
 
 /** Returns the sums of the table sizes of all servers, by subject. */
 const tablesOf = (servers: Servers): Effect.Effect<Counts> =>
@@ -84,18 +84,18 @@ const tablesOf = (servers: Servers): Effect.Effect<Counts> =>
 const problemOf = (exit: Exit.Exit<void, unknown>): string | undefined =>
   Exit.isSuccess(exit) ? undefined : Cause.pretty(exit.cause)
 
-const hold = (
-  { chance, client, ending, subject }: Visit,
+const runSession = (
+  { chance, client, ending, subject }: PlannedSession,
   servers: Servers,
   tally: Tally.Tally,
-  rest: Effect.Effect<void>
+  releaseSlot: Effect.Effect<void>
 ) =>
   Effect.suspend(() => {
     const expected = subject.endings[ending]
-    const server = servers.get(subject.name)?.get(expected?.terms ?? "patient")
+    const server = servers.get(subject.name)?.get(expected?.lifetime ?? "unlimited")
     return expected === undefined || server === undefined
       ? Effect.fail(unexpected(`${subject.name} has no ending ${ending}`))
-      : endings[ending].run({ subject, ending, server, expected, client, chance, tally, rest })
+      : endings[ending].run({ subject, ending, server, expected, client, chance, tally, releaseSlot })
   }).pipe(
     Effect.scoped,
     Effect.timeoutOrElse({
@@ -108,7 +108,7 @@ const soak = Effect.fnUntraced(function*(
   { leakBytes, onFailure, onSample, plan, subjects }: SoakOptions,
   fibers: () => number
 ): Effect.fn.Return<Omit<Outcome, "warnings">, unknown, Scope.Scope> {
-  const servers = new Map<string, ReadonlyMap<Terms, Server>>()
+  const servers = new Map<string, ReadonlyMap<Lifetime, Server>>()
   for (const subject of subjects) servers.set(subject.name, yield* startAll(subject))
 
   const tally = Tally.make(leakBytes)
@@ -117,27 +117,27 @@ const soak = Effect.fnUntraced(function*(
   // Samples are kept as text; as objects they would count themselves.
   const samples: Array<string> = []
   const failures: Array<Failure> = []
-  const held: Record<string, number> = {}
-  const look = Effect.fnUntraced(function*(round: number) {
+  const sessionsByEnding: Record<string, number> = {}
+  const takeSample = Effect.fnUntraced(function*(round: number) {
     const sample = yield* Idle.sample(gauges, base)
     samples.push(JSON.stringify(sample))
     onSample(sample, round)
   })
 
-  const work = yield* Semaphore.make(atWork)
-  const one = Effect.fnUntraced(function*(visit: Visit) {
-    yield* work.take(1)
-    let isAtWork = true
-    const rest = Effect.suspend(() => {
-      if (!isAtWork) return Effect.void
-      isAtWork = false
-      return Effect.asVoid(work.release(1))
+  const slots = yield* Semaphore.make(activeLimit)
+  const runPlanned = Effect.fnUntraced(function*(session: PlannedSession) {
+    yield* slots.take(1)
+    let holdsSlot = true
+    const releaseSlot = Effect.suspend(() => {
+      if (!holdsSlot) return Effect.void
+      holdsSlot = false
+      return Effect.asVoid(slots.release(1))
     })
-    const exit = yield* Effect.exit(hold(visit, servers, tally, rest))
-    yield* rest
-    const { client, ending, subject } = visit
+    const exit = yield* Effect.exit(runSession(session, servers, tally, releaseSlot))
+    yield* releaseSlot
+    const { client, ending, subject } = session
     const name = `${subject.name}: ${ending}`
-    held[name] = (held[name] ?? 0) + 1
+    sessionsByEnding[name] = (sessionsByEnding[name] ?? 0) + 1
     const problem = problemOf(exit)
     if (problem === undefined) return
     const failure: Failure = { subject: subject.name, ending, client, problem }
@@ -145,17 +145,17 @@ const soak = Effect.fnUntraced(function*(
     onFailure(failure)
   })
 
-  yield* look(0)
+  yield* takeSample(0)
   for (const [index, round] of plan.entries()) {
     yield* Effect.forEach(
       subjects,
       (subject) => {
-        const visits = round.filter((visit) => visit.subject === subject)
-        const isSlow = ({ ending }: Visit) => endings[ending].slow === true
+        const planned = round.filter((session) => session.subject === subject)
+        const isSlow = ({ ending }: PlannedSession) => endings[ending].slow === true
         // Sessions that wait for an expiry block no others, and use little CPU time.
         return Effect.all([
-          Effect.forEach(visits.filter(isSlow), one, { concurrency: slowConcurrency, discard: true }),
-          Effect.forEach(visits.filter((visit) => !isSlow(visit)), one, {
+          Effect.forEach(planned.filter(isSlow), runPlanned, { concurrency: slowConcurrency, discard: true }),
+          Effect.forEach(planned.filter((session) => !isSlow(session)), runPlanned, {
             concurrency: subject.concurrency,
             discard: true
           })
@@ -163,9 +163,9 @@ const soak = Effect.fnUntraced(function*(
       },
       { concurrency: "unbounded", discard: true }
     )
-    yield* look(index + 1)
+    yield* takeSample(index + 1)
   }
-  return { samples: samples.map((text): Sample => JSON.parse(text)), failures, held }
+  return { samples: samples.map((text): Sample => JSON.parse(text)), failures, sessionsByEnding }
 })
 
 /** Runs a soak with a fiber count of its own. */

@@ -17,7 +17,7 @@ export const table = ({ judged, warmUp }: Verdict): string => {
       : isGood
       ? "good"
       : kind === "count"
-      ? "NOT AS BEFORE"
+      ? "CHANGED"
       : "GROWS"
   ])
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)))

@@ -44,11 +44,11 @@ export const fit = (points: ReadonlyArray<Point>): Trend => {
   const slope = median(slopes)
   const n = points.length
   const off = quantile * Math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-  const place = Math.floor((slopes.length - off) / 2)
+  const index = Math.floor((slopes.length - off) / 2)
   return {
     slope,
     intercept: median(sorted(points.map(({ x, y }) => y - slope * x))),
-    low: place < 0 ? Number.NEGATIVE_INFINITY : slopes[place] ?? Number.NEGATIVE_INFINITY,
-    high: place < 0 ? Number.POSITIVE_INFINITY : slopes[slopes.length - 1 - place] ?? Number.POSITIVE_INFINITY
+    low: index < 0 ? Number.NEGATIVE_INFINITY : slopes[index] ?? Number.NEGATIVE_INFINITY,
+    high: index < 0 ? Number.POSITIVE_INFINITY : slopes[slopes.length - 1 - index] ?? Number.POSITIVE_INFINITY
   }
 }

@@ -23,7 +23,7 @@ export interface Verdict {
   /** Whether there are enough samples to distinguish growth from noise. */
   readonly isGrowthJudged: boolean
   /** The problems; empty if there are none. */
-  readonly complaints: ReadonlyArray<string>
+  readonly problems: ReadonlyArray<string>
 }
 
 /** The share of the samples in the warm-up, in which code is compiled and single objects are created. */
@@ -79,7 +79,7 @@ export const judge = ({ failures, samples, warnings }: Pick<Outcome, "failures" 
   }))
   const shown = seriesOf(({ shown }) => shown).map((series): Judged => ({ ...series, kind: "shown", isGood: true }))
 
-  const complaints = [
+  const problems = [
     ...failures.slice(0, printedFailures).map(({ client, ending, problem, subject }) =>
       `${subject}, ${ending} (${client}): ${problem}`
     ),
@@ -95,5 +95,5 @@ export const judge = ({ failures, samples, warnings }: Pick<Outcome, "failures" 
     ...warnings.slice(0, printedFailures).map((warning) => `logged: ${warning}`)
   ]
   const isGrowthJudged = levels.every(({ trend }) => Number.isFinite(trend.low))
-  return { warmUp, judged: [...levels, ...counts, ...shown], isGrowthJudged, complaints }
+  return { warmUp, judged: [...levels, ...counts, ...shown], isGrowthJudged, problems }
 }

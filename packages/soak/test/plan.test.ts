@@ -26,7 +26,7 @@ describe("a plan", () => {
     const [, ...others] = plan(1)
     for (const subject of subjects) {
       for (const round of others) {
-        const count = round.filter((visit) => visit.subject === subject).length
+        const count = round.filter((session) => session.subject === subject).length
         assert.approximately(count, (2000 / 8) * subject.weight / weights, 1)
       }
     }

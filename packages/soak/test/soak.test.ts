@@ -1,4 +1,4 @@
-/** The soak in separate processes, because only these show what is left after it. */
+/** The soak in separate processes, because only these show which resources are left. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
@@ -12,15 +12,15 @@ const program = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
 interface Report {
   readonly samples: ReadonlyArray<{ readonly counts: Readonly<Record<string, number>> }>
-  readonly held: Readonly<Record<string, number>>
-  readonly verdict: { readonly complaints: ReadonlyArray<string> }
+  readonly sessionsByEnding: Readonly<Record<string, number>>
+  readonly verdict: { readonly problems: ReadonlyArray<string> }
 }
 
 interface Run {
   readonly exitCode: number
   readonly report: Report
-  readonly drawing: string
-  readonly said: string
+  readonly chart: string
+  readonly output: string
 }
 
 /** Runs the soak with arguments, and reads the files that it has written. */
@@ -40,10 +40,10 @@ const soak = (...args: ReadonlyArray<string>) =>
             out,
             ...args
           ],
-          (error, said) => {
+          (error, output) => {
             const report: Report = JSON.parse(readFileSync(join(out, "soak.json"), "utf8"))
-            const drawing = readFileSync(join(out, "soak.svg"), "utf8")
-            resume(Effect.succeed({ exitCode: error === null ? 0 : Number(error.code), report, drawing, said }))
+            const chart = readFileSync(join(out, "soak.svg"), "utf8")
+            resume(Effect.succeed({ exitCode: error === null ? 0 : Number(error.code), report, chart, output }))
           }
         )
         return Effect.sync(() => child.kill())
@@ -55,13 +55,13 @@ const soak = (...args: ReadonlyArray<string>) =>
 const testTimeout = 180_000
 
 /** The arguments of the runs with a leak and without. */
-const usual = [
+const leakArguments = [
   "--only",
   "memory",
   "--ending",
   "client-close",
   "--ending",
-  "leave",
+  "scope-close",
   "--sessions",
   "2400",
   "--rounds",
@@ -73,31 +73,33 @@ describe.concurrent("a soak", () => {
     "[law 2] leaves nothing of any session, and both sides report the expected reason",
     () =>
       Effect.gen(function*() {
-        const { drawing, exitCode, report, said } = yield* soak("--sessions", "200", "--rounds", "1", "--seed", "11")
-        assert.deepStrictEqual(report.verdict.complaints, [], said)
+        const { chart, exitCode, report, output } = yield* soak("--sessions", "200", "--rounds", "1", "--seed", "11")
+        assert.deepStrictEqual(report.verdict.problems, [], output)
         assert.strictEqual(exitCode, 0)
         for (const { endings, name } of subjects) {
-          for (const ending of Object.keys(endings)) assert.isAtLeast(report.held[`${name}: ${ending}`] ?? 0, 1)
+          for (const ending of Object.keys(endings)) {
+            assert.isAtLeast(report.sessionsByEnding[`${name}: ${ending}`] ?? 0, 1)
+          }
         }
         const [before, after] = report.samples
         assert.deepStrictEqual(after?.counts, before?.counts)
-        assert.include(drawing, ">heap used</text>")
+        assert.include(chart, ">heap used</text>")
       }),
     testTimeout
   )
 
   it.live("passes without a leak", () =>
     Effect.gen(function*() {
-      const { exitCode, report, said } = yield* soak(...usual)
-      assert.deepStrictEqual(report.verdict.complaints, [], said)
+      const { exitCode, report, output } = yield* soak(...leakArguments)
+      assert.deepStrictEqual(report.verdict.problems, [], output)
       assert.strictEqual(exitCode, 0)
     }), testTimeout)
 
   it.live("finds a leak of 1 KiB for each session", () =>
     Effect.gen(function*() {
-      const { exitCode, report } = yield* soak(...usual, "--leak", "1024")
+      const { exitCode, report } = yield* soak(...leakArguments, "--leak", "1024")
       assert.strictEqual(exitCode, 1)
-      assert.match(report.verdict.complaints.join("\n"), /^heap used grows by 1\d\d\d\.\d for each session/m)
-      assert.match(report.verdict.complaints.join("\n"), /^objects grows by 1\.\d for each session/m)
+      assert.match(report.verdict.problems.join("\n"), /^heap used grows by 1\d\d\d\.\d for each session/m)
+      assert.match(report.verdict.problems.join("\n"), /^objects grows by 1\.\d for each session/m)
     }), testTimeout)
 })

@@ -8,18 +8,18 @@ export interface Trial {
   readonly attack: string
   readonly vitals: Vitals
   /** The exit status or signal of a victim that exited. */
-  readonly death: string | number | undefined
+  readonly exit: string | number | undefined
   /** New clients, served and not served during the attack; `undefined` if the transport has no other clients. */
-  readonly newcomers: { readonly served: number; readonly failed: number } | undefined
+  readonly newClients: { readonly served: number; readonly failed: number } | undefined
 }
 
 const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0)
 
 export const heading =
-  "side    transport         loop ms  heap MiB  rss MiB  served  failed  longest ms  new/refused  attack"
+  "side    transport         loop ms  heap MiB  rss MiB  served  failed  longest ms  new/failed   attack"
 
 /** One line of the table. */
-export const row = ({ attack, death, newcomers, side, transport, vitals }: Trial): string =>
+export const row = ({ attack, exit, newClients, side, transport, vitals }: Trial): string =>
   [
     side.padEnd(6),
     transport.padEnd(16),
@@ -29,20 +29,20 @@ export const row = ({ attack, death, newcomers, side, transport, vitals }: Trial
     String(vitals.served).padStart(6),
     String(vitals.failed).padStart(6),
     vitals.longestMillis.toFixed(0).padStart(10),
-    (newcomers === undefined ? "" : `${newcomers.served}/${newcomers.failed}`).padStart(11),
-    `${attack}${death === undefined ? "" : `  DIED: ${death}`}`,
+    (newClients === undefined ? "" : `${newClients.served}/${newClients.failed}`).padStart(11),
+    `${attack}${exit === undefined ? "" : `  EXITED: ${exit}`}`,
     ...vitals.lastFailure === undefined ? [] : [`(${vitals.lastFailure})`]
   ].join("  ")
 
 /** The longest allowed delay of an event loop, in milliseconds. The goal is 100. */
 const longestDelay = 3000
 
-/** Tells whether the trial has bystanders. Only a server over stdio has none. */
+/** Returns whether the trial has bystanders. Only a server over stdio has none. */
 const hasBystanders = ({ side, transport }: Trial): boolean => side === "client" || transport !== "stdio"
 
 /**
- * Tells whether the server can distinguish the attacker from new clients by its address. Clients on a Unix socket have
- * no address.
+ * Returns whether the server can distinguish the attacker from new clients by its address. Clients on a Unix socket
+ * have no address.
  */
 const distinguishesClients = ({ transport }: Trial): boolean => attackerAddress !== undefined && transport !== "unix"
 
@@ -50,19 +50,19 @@ const distinguishesClients = ({ transport }: Trial): boolean => attackerAddress 
  * Returns the problem of a trial, if there is one: the victim exited, its event loop was blocked for too long, or a
  * bystander was not served, in its session or as a new client that the server can distinguish from the attacker.
  */
-export const complaint = (trial: Trial): string | undefined => {
-  const { attack, death, newcomers, side, transport, vitals } = trial
-  const what = `${side} over ${transport}, ${attack}`
-  if (death !== undefined) return `${what}: the victim exited (${death})`
-  if (vitals.served === 0 && hasBystanders(trial)) return `${what}: no call of a bystander got a response`
+export const problemOf = (trial: Trial): string | undefined => {
+  const { attack, exit, newClients, side, transport, vitals } = trial
+  const prefix = `${side} over ${transport}, ${attack}`
+  if (exit !== undefined) return `${prefix}: the victim exited (${exit})`
+  if (vitals.served === 0 && hasBystanders(trial)) return `${prefix}: no call of a bystander got a response`
   if (vitals.loopMillis > longestDelay) {
-    return `${what}: the event loop was blocked for ${vitals.loopMillis.toFixed(0)} ms`
+    return `${prefix}: the event loop was blocked for ${vitals.loopMillis.toFixed(0)} ms`
   }
   if (vitals.failed > 0) {
-    return `${what}: ${vitals.failed} calls of a bystander failed, the last with: ${vitals.lastFailure}`
+    return `${prefix}: ${vitals.failed} calls of a bystander failed, the last with: ${vitals.lastFailure}`
   }
-  if (newcomers !== undefined && newcomers.failed > 0 && distinguishesClients(trial)) {
-    return `${what}: ${newcomers.failed} new clients were not served, and ${newcomers.served} were`
+  if (newClients !== undefined && newClients.failed > 0 && distinguishesClients(trial)) {
+    return `${prefix}: ${newClients.failed} new clients were not served, and ${newClients.served} were`
   }
   return undefined
 }

@@ -7,9 +7,9 @@ import { none, reportMillis, type Vitals } from "./Vitals.ts"
 
 export interface Victim {
   readonly vitals: () => Vitals
-  readonly death: () => string | number | undefined
+  readonly exit: () => string | number | undefined
   /** The address of a server. */
-  readonly place: Effect.Effect<string>
+  readonly address: Effect.Effect<string>
   readonly send: (message: string) => void
 }
 
@@ -21,9 +21,9 @@ export const start = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Victim, never, Scope.Scope> {
   let vitals = none
   let reportedAt = performance.now()
-  let death: string | number | undefined
-  let place: string | undefined
-  const waiting: Array<(place: string) => void> = []
+  let exit: string | number | undefined
+  let address: string | undefined
+  const listeners: Array<(address: string) => void> = []
   const running = yield* Effect.acquireRelease(
     Effect.sync((): ChildProcess => {
       const child = spawn(
@@ -38,17 +38,17 @@ export const start = Effect.fnUntraced(function*(
       )
       child.on("message", (message) => {
         if (typeof message !== "object" || message === null) return
-        if ("place" in message) {
-          place = String(message.place)
-          for (const tell of waiting) tell(place)
-        } else if ("exit" in message) death ??= String(message.exit)
+        if ("address" in message) {
+          address = String(message.address)
+          for (const listener of listeners) listener(address)
+        } else if ("exit" in message) exit ??= String(message.exit)
         else {
           vitals = { ...vitals, ...message }
           reportedAt = performance.now()
         }
       })
       child.on("exit", (code, signal) => {
-        death ??= signal ?? code ?? undefined
+        exit ??= signal ?? code ?? undefined
       })
       return child
     }),
@@ -62,14 +62,14 @@ export const start = Effect.fnUntraced(function*(
   return {
     // A process with a blocked event loop sends no reports, so the time since the last one counts.
     vitals: () =>
-      vitals === none || death !== undefined
+      vitals === none || exit !== undefined
         ? vitals
         : { ...vitals, loopMillis: Math.max(vitals.loopMillis, performance.now() - reportedAt - reportMillis) },
-    death: () => death,
+    exit: () => exit,
     send: (message) => void running.send(message),
-    place: Effect.callback<string>((resume) => {
-      if (place === undefined) waiting.push((found) => resume(Effect.succeed(found)))
-      else resume(Effect.succeed(place))
+    address: Effect.callback<string>((resume) => {
+      if (address === undefined) listeners.push((value) => resume(Effect.succeed(value)))
+      else resume(Effect.succeed(address))
     })
   }
 })

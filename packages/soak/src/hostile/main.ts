@@ -3,7 +3,7 @@
  * that other peers are served. Each victim is a process with a small heap.
  *
  * `--seconds 10` sets the duration of each attack, and `--heap 512` the heap of a victim in MiB. `--side server`,
- * `--transport http` and `--attack answers` (a part of the name) select attacks. Prints, for each attack, the longest
+ * `--transport http` and `--attack results` (a part of the name) select attacks. Prints, for each attack, the longest
  * delay of the event loop, the peak of the heap and the calls of bystanders. Fails if a victim exits or a bystander is
  * not served.
  */
@@ -13,9 +13,9 @@ import * as CommandLine from "../../../../scripts/commandLine.ts"
 import * as ClientTrials from "./clientTrials.ts"
 import { serverTransports } from "./ServerTransport.ts"
 import * as ServerTrials from "./serverTrials.ts"
-import { complaint, heading, row, type Trial } from "./Trial.ts"
+import { heading, problemOf, row, type Trial } from "./Trial.ts"
 
-const { terms, wanted } = CommandLine.orExit(() => {
+const { options, selected } = CommandLine.orExit(() => {
   const { values } = parseArgs({
     options: {
       seconds: { type: "string", default: "10" },
@@ -31,30 +31,30 @@ const { terms, wanted } = CommandLine.orExit(() => {
     CommandLine.choice("transport", transport, [...new Set([...serverTransports, ...ClientTrials.clientTransports])])
   }
   return {
-    terms: {
+    options: {
       seconds: CommandLine.wholeNumber("seconds", values.seconds),
       heapMebibytes: CommandLine.wholeNumber("heap", values.heap)
     },
-    wanted: { side, transport, attack }
+    selected: { side, transport, attack }
   }
 })
 
-const isWanted = (side: string, transport: string, attack: string): boolean =>
-  (wanted.side === undefined || wanted.side === side) &&
-  (wanted.transport === undefined || wanted.transport === transport) && attack.includes(wanted.attack)
+const isSelected = (side: string, transport: string, attack: string): boolean =>
+  (selected.side === undefined || selected.side === side) &&
+  (selected.transport === undefined || selected.transport === transport) && attack.includes(selected.attack)
 
 const trials: ReadonlyArray<Effect.Effect<Trial>> = [
   ...serverTransports.flatMap((transport) =>
-    ServerTrials.attacksOver(transport).filter((attack) => isWanted("server", transport, attack))
-      .map((attack) => ServerTrials.run(transport, attack, terms))
+    ServerTrials.attacksOver(transport).filter((attack) => isSelected("server", transport, attack))
+      .map((attack) => ServerTrials.run(transport, attack, options))
   ),
   ...ClientTrials.clientTransports.flatMap((transport) =>
-    ClientTrials.attacksOver(transport).filter((attack) => isWanted("client", transport, attack))
-      .map((attack) => ClientTrials.run(transport, attack, terms))
+    ClientTrials.attacksOver(transport).filter((attack) => isSelected("client", transport, attack))
+      .map((attack) => ClientTrials.run(transport, attack, options))
   )
 ]
 
-console.log(`${trials.length} attacks of ${terms.seconds} s, heaps of ${terms.heapMebibytes} MiB\n\n${heading}`)
+console.log(`${trials.length} attacks of ${options.seconds} s, heaps of ${options.heapMebibytes} MiB\n\n${heading}`)
 const outcomes: Array<Trial> = []
 for (const trial of trials) {
   const outcome = await Effect.runPromise(trial)
@@ -67,11 +67,11 @@ const heap = Math.max(0, ...outcomes.map(({ vitals }) => vitals.heapBytes))
 console.log(
   `\nlongest delay of an event loop ${loop.toFixed(0)} ms, largest heap ${(heap / 1024 / 1024).toFixed(0)} MiB`
 )
-const complaints = outcomes.flatMap((outcome) => complaint(outcome) ?? [])
-for (const one of complaints) console.log(one)
+const problems = outcomes.flatMap((outcome) => problemOf(outcome) ?? [])
+for (const problem of problems) console.log(problem)
 console.log(
-  complaints.length === 0
+  problems.length === 0
     ? "all victims kept running, and all bystanders were served"
-    : `${complaints.length} complaints`
+    : `${problems.length} problems`
 )
-process.exit(complaints.length === 0 && outcomes.length > 0 ? 0 : 1)
+process.exit(problems.length === 0 && outcomes.length > 0 ? 0 : 1)

@@ -7,13 +7,13 @@ export interface Behaviour {
   /** Returns the result of a request as text; `undefined` for the usual one. */
   readonly result?: (method: string, index: number) => string | undefined
   /** Returns messages to send without end after initialization, as fast as back-pressure allows. */
-  readonly pour?: (index: number) => string
+  readonly endless?: (index: number) => string
   /** The shortest interval between two messages, in milliseconds. */
   readonly everyMillis?: number
   /** Stops reading after initialization, so that replies of the client are never received. */
   readonly unread?: boolean
   /** The behaviour over HTTP, instead of a response to any request but `initialize`. */
-  readonly http?: "forget" | "retry" | "bomb" | "unread answer" | "empty lines" | "bytewise"
+  readonly http?: "lose sessions" | "retry" | "bomb" | "endless response" | "empty lines" | "bytewise"
 }
 
 const tool = (name: string, outputSchema: string): string =>
@@ -25,7 +25,7 @@ const nestedItems = (depth: number): string =>
   depth === 0 ? "{}" : `{"allOf":[${repeated(8, `{"items":${nestedItems(depth - 1)}}`)}]}`
 
 /** Schemas whose validation takes long, each with a value that shows it. */
-const slow: Readonly<Record<string, readonly [schema: string, value: string]>> = {
+const slowSchemas: Readonly<Record<string, readonly [schema: string, value: string]>> = {
   pattern: [
     `{"type":"object","properties":{"x":{"type":"string","pattern":"^(a+)+$"}}}`,
     `{"x":"${"a".repeat(60)}!"}`
@@ -40,17 +40,17 @@ const slow: Readonly<Record<string, readonly [schema: string, value: string]>> =
   ]
 }
 
-const names = Object.keys(slow)
+const names = Object.keys(slowSchemas)
 
 /** Behaviours over every transport. */
-const anywhere: Readonly<Record<string, Behaviour>> = {
-  "pings with ids of 4 MB, unread": { pour: (index) => Frames.ping(index, 4_000_000), unread: true },
-  "pings with ids of 4,000 bytes, unread": { pour: (index) => Frames.ping(index, 4000), unread: true },
-  "messages of 4 MB of nested arrays": { pour: () => Frames.log(Frames.nested(4_100_000)), everyMillis: 100 },
-  "log messages of 60 KB of nested arrays": { pour: () => Frames.log(Frames.nested(60_000)) },
+const overAnyTransport: Readonly<Record<string, Behaviour>> = {
+  "pings with ids of 4 MB, unread": { endless: (index) => Frames.ping(index, 4_000_000), unread: true },
+  "pings with ids of 4,000 bytes, unread": { endless: (index) => Frames.ping(index, 4000), unread: true },
+  "messages of 4 MB of nested arrays": { endless: () => Frames.log(Frames.nested(4_100_000)), everyMillis: 100 },
+  "log messages of 60 KB of nested arrays": { endless: () => Frames.log(Frames.nested(60_000)) },
   "batches of 4.2 MB without a message": {
     revision: "2025-03-26",
-    pour: () => Frames.badBatch(4_190_000),
+    endless: () => Frames.badBatch(4_190_000),
     everyMillis: 100
   },
   "results of 4 MB of nested arrays": {
@@ -63,9 +63,9 @@ const anywhere: Readonly<Record<string, Behaviour>> = {
   "output schemas that take long to check": {
     result: (method, index) => {
       if (method === "tools/list") {
-        return `{"tools":[${names.map((name) => tool(name, slow[name]?.[0] ?? "")).join(",")}]}`
+        return `{"tools":[${names.map((name) => tool(name, slowSchemas[name]?.[0] ?? "")).join(",")}]}`
       }
-      const [, value] = slow[names[index % names.length] ?? ""] ?? []
+      const [, value] = slowSchemas[names[index % names.length] ?? ""] ?? []
       return method === "tools/call" ? `{"content":[],"structuredContent":${value}}` : undefined
     }
   }
@@ -73,16 +73,16 @@ const anywhere: Readonly<Record<string, Behaviour>> = {
 
 /** Behaviours over HTTP only. */
 const overHttp: Readonly<Record<string, Behaviour>> = {
-  "forgets its sessions": { http: "forget" },
+  "loses its sessions": { http: "lose sessions" },
   "streams that end at once, with retry: 0": { http: "retry" },
-  "answers of 1 GiB in 1 MB of gzip": { http: "bomb" },
-  "answers that never end": { http: "unread answer" },
+  "responses of 1 GiB in 1 MB of gzip": { http: "bomb" },
+  "responses that never end": { http: "endless response" },
   "events of 4 million empty lines": { http: "empty lines" },
-  "answers in chunks of one byte": { http: "bytewise" }
+  "responses in chunks of one byte": { http: "bytewise" }
 }
 
 export const behaviours = (transport: string): Readonly<Record<string, Behaviour>> =>
-  transport === "http" ? { ...anywhere, ...overHttp } : anywhere
+  transport === "http" ? { ...overAnyTransport, ...overHttp } : overAnyTransport
 
 /** Returns the usual result of a request. */
 export const usualResult = (method: string, revision: string): string => {

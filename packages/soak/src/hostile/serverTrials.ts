@@ -4,8 +4,8 @@ import { HttpSseClient, StreamableHttpClient, UnixSocketClient, WebSocketClient 
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Bystanders from "./bystander.ts"
+import { connectionAttacks, multiConnectionAttacks } from "./connectionAttacks.ts"
 import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
-import { lineAttacks, manyLinesAttacks } from "./lineAttacks.ts"
 import type { ServerTransport } from "./ServerTransport.ts"
 import type { Trial } from "./Trial.ts"
 import * as Victim from "./Victim.ts"
@@ -16,12 +16,12 @@ import { webSocketAttacks } from "./webSocketAttacks.ts"
 export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> => {
   switch (transport) {
     case "stdio":
-      return Object.keys(lineAttacks)
+      return Object.keys(connectionAttacks)
     case "websocket":
-      return Object.keys({ ...lineAttacks, ...manyLinesAttacks, ...webSocketAttacks })
+      return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks, ...webSocketAttacks })
     case "unix":
     case "http-sse":
-      return Object.keys({ ...lineAttacks, ...manyLinesAttacks })
+      return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks })
     case "http-sessionless":
       return Object.keys(httpAttacks)
     case "http":
@@ -31,18 +31,18 @@ export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> =
 }
 
 /** Returns the transport of an honest client; `undefined` over stdio, which has one client. */
-const wayTo = (transport: ServerTransport, place: string): Layer.Layer<Transport.Transport> | undefined => {
+const transportTo = (transport: ServerTransport, address: string): Layer.Layer<Transport.Transport> | undefined => {
   switch (transport) {
     case "stdio":
       return undefined
     case "unix":
-      return UnixSocketClient.layerNode({ path: place })
+      return UnixSocketClient.layerNode({ path: address })
     case "websocket":
-      return WebSocketClient.layerNode({ url: place })
+      return WebSocketClient.layerNode({ url: address })
     case "http-sse":
-      return HttpSseClient.layerNode({ url: place })
+      return HttpSseClient.layerNode({ url: address })
     default:
-      return StreamableHttpClient.layerNode({ url: place })
+      return StreamableHttpClient.layerNode({ url: address })
   }
 }
 
@@ -53,39 +53,39 @@ export const run = Effect.fnUntraced(function*(
   { heapMebibytes, seconds }: { readonly heapMebibytes: number; readonly seconds: number }
 ) {
   const heap = `--max-old-space-size=${heapMebibytes}`
-  const staying = new Bystander()
-  const coming = new Bystander()
+  const sessionBystander = new Bystander()
+  const newClients = new Bystander()
   const victim = transport === "stdio" ? undefined : yield* Victim.start("serverVictim.ts", [transport], [heap])
-  const place = victim === undefined ? "" : yield* victim.place
-  const way = wayTo(transport, place)
-  if (way !== undefined) {
-    yield* Effect.forkScoped(Bystanders.stay(staying, way))
-    yield* Effect.forkScoped(Bystanders.come(coming, way))
+  const address = victim === undefined ? "" : yield* victim.address
+  const honestTransport = transportTo(transport, address)
+  if (honestTransport !== undefined) {
+    yield* Effect.forkScoped(Bystanders.keepSession(sessionBystander, honestTransport))
+    yield* Effect.forkScoped(Bystanders.openSessions(newClients, honestTransport))
     // The bystanders are served before the attack starts.
-    while (staying.served < 5) yield* Effect.sleep(50)
+    while (sessionBystander.served < 5) yield* Effect.sleep(50)
   }
-  const attacker = yield* Victim.start("attacker.ts", [transport, place, attack], victim === undefined ? [heap] : [])
+  const attacker = yield* Victim.start("attacker.ts", [transport, address, attack], victim === undefined ? [heap] : [])
   // Over stdio the victim starts with its attacker, and measures its event loop after its first second.
   if (victim === undefined) {
-    while (attacker.vitals() === none && attacker.death() === undefined) yield* Effect.sleep(50)
+    while (attacker.vitals() === none && attacker.exit() === undefined) yield* Effect.sleep(50)
     yield* Effect.sleep(1000)
   }
   yield* Effect.sleep(seconds * 1000)
-  const suffering = victim ?? attacker
+  const reporting = victim ?? attacker
   // Over stdio the victim ends with its attacker. Missing reports after that are not a delay of the event loop.
-  const attacked = suffering.vitals()
+  const attacked = reporting.vitals()
   attacker.send("stop")
   yield* Effect.sleep(500)
-  const { failed, lastFailure, longestMillis, served } = staying
-  const death = suffering.death()
+  const { failed, lastFailure, longestMillis, served } = sessionBystander
+  const exit = reporting.exit()
   const trial: Trial = {
     side: "server",
     transport,
     attack,
     vitals: { ...(victim?.vitals() ?? attacked), failed, lastFailure, longestMillis, served },
     // Over stdio a server that closes its only session exits, with code 0.
-    death: victim === undefined && String(death) === "0" ? undefined : death,
-    newcomers: way === undefined ? undefined : { served: coming.served, failed: coming.failed }
+    exit: victim === undefined && String(exit) === "0" ? undefined : exit,
+    newClients: honestTransport === undefined ? undefined : { served: newClients.served, failed: newClients.failed }
   }
   return trial
 }, Effect.scoped)

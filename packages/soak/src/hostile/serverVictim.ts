@@ -41,10 +41,10 @@ const handlers = {
 
 const options = { info: { name: "victim", version: "1.0.0" } }
 
-const announce = (place: string): void => void process.send?.({ place })
+const sendAddress = (address: string): void => void process.send?.({ address })
 
-const announced = <E, R>(server: Layer.Layer<HttpServer, E, R>, url: (port: number) => string) =>
-  Layer.effectDiscard(Effect.map(HttpServer, ({ address }) => announce(url("port" in address ? address.port : 0))))
+const sendingAddress = <E, R>(server: Layer.Layer<HttpServer, E, R>, url: (port: number) => string) =>
+  Layer.effectDiscard(Effect.map(HttpServer, ({ address }) => sendAddress(url("port" in address ? address.port : 0))))
     .pipe(
       Layer.provide(server)
     )
@@ -52,32 +52,32 @@ const announced = <E, R>(server: Layer.Layer<HttpServer, E, R>, url: (port: numb
 const host = SessionHost.layer(handlers, options)
 
 const unixSocket = () => {
-  const place = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
-  return Layer.tap(UnixSocketServer.layerNode({ path: place }), () => Effect.sync(() => announce(place)))
+  const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")
+  return Layer.tap(UnixSocketServer.layerNode({ path: address }), () => Effect.sync(() => sendAddress(address)))
 }
 
 const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.Layer<never, unknown>>> = {
   "unix": () => Layer.provide(unixSocket(), host),
   "websocket": () =>
-    announced(WebSocketServer.layerNode({ port: 0 }), (port) => `ws://127.0.0.1:${port}/mcp`).pipe(
+    sendingAddress(WebSocketServer.layerNode({ port: 0 }), (port) => `ws://127.0.0.1:${port}/mcp`).pipe(
       Layer.provide([host, Authentication.anonymous])
     ),
   "http": () =>
-    announced(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
+    sendingAddress(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
       Layer.provide([host, Authentication.anonymous])
     ),
   "http-stored": () =>
-    announced(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
+    sendingAddress(StreamableHttpServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/mcp`).pipe(
       Layer.provide([host, Authentication.anonymous]),
       Layer.provide(EventStore.layerMemory({ maxBytes: 64 * 1024 * 1024 }))
     ),
   "http-sessionless": () =>
-    announced(
+    sendingAddress(
       StreamableHttpServer.layerNodeSessionless(handlers, { ...options, port: 0 }),
       (port) => `http://127.0.0.1:${port}/mcp`
     ).pipe(Layer.provide(Authentication.anonymous)),
   "http-sse": () =>
-    announced(HttpSseServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/sse`).pipe(
+    sendingAddress(HttpSseServer.layerNode({ port: 0 }), (port) => `http://127.0.0.1:${port}/sse`).pipe(
       Layer.provide([host, Authentication.anonymous])
     )
 }
@@ -88,7 +88,7 @@ report(new Bystander())
 process.on("disconnect", () => process.exit(0))
 
 if (name === "stdio") {
-  announce("stdio")
+  sendAddress("stdio")
   StdioServer.runMain(ServerSession.serve(handlers, options).pipe(Effect.provide(StdioServer.layerNode())))
 } else {
   const found = Object.entries(servers).find(([transport]) => transport === name)

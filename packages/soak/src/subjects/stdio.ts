@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { fileURLToPath } from "node:url"
 import * as PlainChild from "../PlainChild.ts"
-import type { FarSide, Line, Reason, Server, Subject } from "../Subject.ts"
+import type { Connection, Reason, Server, ServerSide, Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 import { transportOf } from "./transportOf.ts"
 
@@ -28,36 +28,36 @@ const reasons: Readonly<Record<string, Reason>> = Object.fromEntries(
 )
 
 /** Reads the reports of a child on standard error. */
-const hearing = () => {
+const reportReader = () => {
   const pid = Deferred.makeUnsafe<number>()
   const closed = Deferred.makeUnsafe<Reason>()
   const onLine = (line: string) => {
-    const [word, value = ""] = line.split(" ")
+    const [key, value = ""] = line.split(" ")
     const reason = reasons[value]
-    if (word === "pid") Deferred.doneUnsafe(pid, Exit.succeed(Number(value)))
-    if (word === "closed" && reason !== undefined) Deferred.doneUnsafe(closed, Exit.succeed(reason))
+    if (key === "pid") Deferred.doneUnsafe(pid, Exit.succeed(Number(value)))
+    if (key === "closed" && reason !== undefined) Deferred.doneUnsafe(closed, Exit.succeed(reason))
   }
   const kill = (signal: NodeJS.Signals) =>
     Effect.flatMap(Deferred.await(pid), (pid) =>
       Effect.sync(() => {
         process.kill(pid, signal)
       }))
-  const farSide: FarSide = { closed: Deferred.await(closed), close: kill("SIGTERM") }
-  return { onLine, kill, farSide: Effect.succeed(farSide) }
+  const serverSide: ServerSide = { closed: Deferred.await(closed), close: kill("SIGTERM") }
+  return { onLine, kill, serverSide: Effect.succeed(serverSide) }
 }
 
 const server: Server = {
   dial: (_, route) =>
     Effect.gen(function*() {
-      const { farSide, kill, onLine } = hearing()
+      const { serverSide, kill, onLine } = reportReader()
       if (route === "relayed") {
         const { halfClose, transport } = yield* PlainChild.make(program, onLine)
-        return { transport, farSide, halfClose } satisfies Line
+        return { transport, serverSide, halfClose } satisfies Connection
       }
       const transport = yield* transportOf(
         StdioClient.layerNode({ command: process.execPath, args: [program], stderr: onLine })
       )
-      return { transport, farSide, kill: kill("SIGKILL") } satisfies Line
+      return { transport, serverSide, kill: kill("SIGKILL") } satisfies Connection
     }),
   tables: Effect.succeed({}),
   restart: () => Effect.succeed(server)

@@ -20,7 +20,7 @@ const stores: Effect.Effect<HostedHttp.Stores, never, Scope.Scope> = Effect.gen(
         Context.add(SessionStore.SessionStore, sessions.service)
       )
     ),
-    tables: () => ({ streams: events.open(), remembered: sessions.remembered() })
+    tables: () => ({ streams: events.open(), stored: sessions.stored() })
   }
 })
 
@@ -48,15 +48,15 @@ const halves: HostedHttp.Halves = {
 const endings = {
   "client-close": { client: "Requested", server: "PeerEnded" },
   "server-close": { client: "Requested", server: "Requested" },
-  leave: { client: "Requested", server: "PeerEnded" },
+  "scope-close": { client: "Requested", server: "PeerEnded" },
   "cancel-handshake": { client: "Requested", server: "PeerEnded" },
   "cancel-call": { client: "Requested", server: "PeerEnded" },
-  deadline: { client: "Requested", server: "PeerEnded" },
-  destroy: { client: "Requested", server: "Expired", terms: "idle" },
-  reset: { client: "Requested", server: "Expired", terms: "idle" },
+  timeout: { client: "Requested", server: "PeerEnded" },
+  destroy: { client: "Requested", server: "Expired", lifetime: "shortIdle" },
+  reset: { client: "Requested", server: "Expired", lifetime: "shortIdle" },
   "half-close": { client: "Requested", server: "PeerEnded" },
-  idle: { client: "Requested", server: "Expired", terms: "idle" },
-  age: { client: "Requested", server: "Expired", terms: "ageing" },
+  idle: { client: "Requested", server: "Expired", lifetime: "shortIdle" },
+  age: { client: "Requested", server: "Expired", lifetime: "shortAge" },
   shutdown: { client: "Requested", server: "Requested" }
 } as const satisfies Subject["endings"]
 

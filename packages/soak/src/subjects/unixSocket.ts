@@ -10,7 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Hosted from "../Hosted.ts"
 import * as Relay from "../Relay.ts"
-import type { Server, Subject, Terms } from "../Subject.ts"
+import type { Lifetime, Server, Subject } from "../Subject.ts"
 import { chosenEndings } from "./chosenEndings.ts"
 import { faultsOf } from "./http.ts"
 import { transportOf } from "./transportOf.ts"
@@ -26,12 +26,12 @@ const directoryAt = (path: string) =>
     () => Effect.promise(() => rm(path, { recursive: true, force: true }))
   )
 
-const startIn = (directory: string) => (terms: Terms): Effect.Effect<Server, unknown, Scope.Scope> =>
+const startIn = (directory: string) => (lifetime: Lifetime): Effect.Effect<Server, unknown, Scope.Scope> =>
   Effect.gen(function*() {
     yield* directoryAt(directory)
     const path = join(directory, "server")
     const context = yield* Layer.build(Layer.fresh(
-      UnixSocketServer.layerNode({ path }).pipe(Layer.provideMerge(Hosted.layer(terms)))
+      UnixSocketServer.layerNode({ path }).pipe(Layer.provideMerge(Hosted.layer(lifetime)))
     ))
     const host = Context.get(context, SessionHost.SessionHost)
     return {
@@ -42,7 +42,7 @@ const startIn = (directory: string) => (terms: Terms): Effect.Effect<Server, unk
           const transport = yield* transportOf(
             UnixSocketClient.layerNode({ path: relay === undefined ? path : relayed })
           )
-          return { transport, farSide: Hosted.farSide(host, client), ...faultsOf(relay) }
+          return { transport, serverSide: Hosted.serverSide(host, client), ...faultsOf(relay) }
         }),
       tables: Hosted.tables(host),
       restart: startIn(directory)
@@ -53,15 +53,15 @@ export const unixSocket: Subject = {
   name: "unix-socket",
   weight: 20,
   concurrency: 6,
-  start: (terms) => Effect.flatMap(freeDirectory, (directory) => startIn(directory)(terms)),
+  start: (lifetime) => Effect.flatMap(freeDirectory, (directory) => startIn(directory)(lifetime)),
   answersHalfClosed: true,
   endings: {
     ...chosenEndings,
     // A read reports the end of the connection, and a write fails.
     destroy: { client: ["PeerEnded", "TransportFailed"], server: ["PeerEnded", "TransportFailed"] },
     "half-close": { client: "PeerEnded", server: "PeerEnded" },
-    age: { client: "PeerEnded", server: "Expired", terms: "ageing" },
-    silence: { client: "PeerEnded", server: "HandshakeTimeout", terms: "idle" },
+    age: { client: "PeerEnded", server: "Expired", lifetime: "shortAge" },
+    silence: { client: "PeerEnded", server: "HandshakeTimeout", lifetime: "shortIdle" },
     shutdown: { client: "PeerEnded", server: "Requested" }
   }
 }

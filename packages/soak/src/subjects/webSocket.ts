@@ -18,8 +18,8 @@ export const webSocket: Subject = {
     destroy: { client: "TransportFailed", server: "TransportFailed" },
     reset: { client: "TransportFailed", server: "TransportFailed" },
     "half-close": { client: "TransportFailed", server: "TransportFailed" },
-    age: { client: "TransportFailed", server: "Expired", terms: "ageing" },
-    silence: { client: "TransportFailed", server: "HandshakeTimeout", terms: "idle" },
+    age: { client: "TransportFailed", server: "Expired", lifetime: "shortAge" },
+    silence: { client: "TransportFailed", server: "HandshakeTimeout", lifetime: "shortIdle" },
     shutdown: { client: "PeerEnded", server: "Requested" }
   }
 }

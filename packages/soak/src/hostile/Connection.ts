@@ -6,19 +6,19 @@ import type { Duplex, Readable, Writable } from "node:stream"
 import { fromAttacker } from "./attackerAddress.ts"
 import { drained } from "./drained.ts"
 
-export interface Line {
+export interface Connection {
   /** Sends a message, after back-pressure ends. Returns `false` if the connection has closed. */
   readonly send: (text: string) => Promise<boolean>
   /** Sends the beginning of a message that never ends. */
-  readonly begin: (text: string) => Promise<boolean>
+  readonly sendUnfinished: (text: string) => Promise<boolean>
   /** Starts or stops reading. */
-  readonly read: (reads: boolean) => void
+  readonly setReading: (reading: boolean) => void
   readonly close: () => void
   /** Completes when the connection has closed. */
   readonly closed: Promise<void>
 }
 
-const overStreams = (input: Readable, output: Writable, close: () => void): Line => {
+const overStreams = (input: Readable, output: Writable, close: () => void): Connection => {
   let isClosed = false
   const closed = new Promise<void>((resolve) => {
     const end = () => {
@@ -35,31 +35,31 @@ const overStreams = (input: Readable, output: Writable, close: () => void): Line
   }
   return {
     send: (text) => write(`${text}\n`),
-    begin: write,
-    read: (reads) => void (reads ? input.resume() : input.pause()),
+    sendUnfinished: write,
+    setReading: (reading) => void (reading ? input.resume() : input.pause()),
     close,
     closed
   }
 }
 
-const settled = (socket: Duplex, event: string): Promise<void> =>
+const untilEvent = (socket: Duplex, event: string): Promise<void> =>
   new Promise((resolve, reject) => void socket.once(event, resolve).once("error", reject))
 
 /** Connects to a server on a Unix socket. */
-export const unix = async (path: string): Promise<Line> => {
+export const unix = async (path: string): Promise<Connection> => {
   const socket = net.connect(path)
-  await settled(socket, "connect")
+  await untilEvent(socket, "connect")
   return overStreams(socket, socket, () => socket.destroy())
 }
 
 /** Uses the pipes of a child process. */
-export const stdio = (child: ChildProcess): Line => {
+export const stdio = (child: ChildProcess): Connection => {
   if (child.stdin === null || child.stdout === null) throw new Error("the child has no pipes")
   return overStreams(child.stdout, child.stdin, () => child.stdin?.destroy())
 }
 
 /** Connects to a WebSocket server. */
-export const webSocket = async (url: string): Promise<Line> => {
+export const webSocket = async (url: string): Promise<Connection> => {
   const client = new WebSocket(url, ["mcp"], { perMessageDeflate: false, ...fromAttacker })
   let tcp: net.Socket | undefined
   let isClosed = false
@@ -74,7 +74,7 @@ export const webSocket = async (url: string): Promise<Line> => {
   })
   await Promise.race([
     new Promise((resolve) => client.once("open", resolve)),
-    closed.then(() => Promise.reject(new Error("refused")))
+    closed.then(() => Promise.reject(new Error("the server closed the connection")))
   ])
   const send = async (text: string, fin: boolean): Promise<boolean> => {
     if (isClosed) return false
@@ -84,8 +84,8 @@ export const webSocket = async (url: string): Promise<Line> => {
   }
   return {
     send: (text) => send(text, true),
-    begin: (text) => send(text, false),
-    read: (reads) => void (reads ? tcp?.resume() : tcp?.pause()),
+    sendUnfinished: (text) => send(text, false),
+    setReading: (reading) => void (reading ? tcp?.resume() : tcp?.pause()),
     close: () => client.terminate(),
     closed
   }

@@ -1,14 +1,14 @@
 /** The HTTP+SSE connection of a hostile client, implemented on sockets. */
 import * as net from "node:net"
 import { fromAttacker } from "./attackerAddress.ts"
+import type { Connection } from "./Connection.ts"
 import { drained } from "./drained.ts"
-import type { Line } from "./Line.ts"
 
 /**
  * The greatest number of requests on one connection that wait for their status. The server closes a connection with
  * more concurrent requests than it allows.
  */
-const mostPending = 4
+const maximumPending = 4
 
 const statusLine = /HTTP\/1\.1 /g
 
@@ -16,7 +16,7 @@ const statusLine = /HTTP\/1\.1 /g
  * Opens the stream, waits for the `endpoint` event, and posts messages to its URI. The responses to the posts are only
  * counted.
  */
-export const open = async (url: URL): Promise<Line> => {
+export const open = async (url: URL): Promise<Connection> => {
   const stream = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
   let isClosed = false
   const closed = new Promise<void>((resolve) => {
@@ -34,7 +34,7 @@ export const open = async (url: URL): Promise<Line> => {
       const [, path] = /^data: ?(\S+)/m.exec(text) ?? []
       if (path !== undefined) resolve(path)
     })
-    void closed.then(() => reject(new Error("refused")))
+    void closed.then(() => reject(new Error("the server closed the connection")))
   })
   stream.removeAllListeners("data").on("data", () => {})
   const posts = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker }).on("error", () => {})
@@ -48,7 +48,7 @@ export const open = async (url: URL): Promise<Line> => {
     wake()
   }).on("close", () => wake())
   const post = async (text: string, contentLength: number): Promise<boolean> => {
-    while (pending >= mostPending && !isClosed && !posts.destroyed) {
+    while (pending >= maximumPending && !isClosed && !posts.destroyed) {
       await new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -64,8 +64,8 @@ export const open = async (url: URL): Promise<Line> => {
   }
   return {
     send: (text) => post(text, Buffer.byteLength(text)),
-    begin: (text) => post(text, Buffer.byteLength(text) + 1),
-    read: (reads) => void (reads ? stream.resume() : stream.pause()),
+    sendUnfinished: (text) => post(text, Buffer.byteLength(text) + 1),
+    setReading: (reading) => void (reading ? stream.resume() : stream.pause()),
     close: () => {
       stream.destroy()
       posts.destroy()
