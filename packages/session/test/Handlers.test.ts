@@ -1,41 +1,41 @@
-/** What a record of handlers says of itself: the services it needs, and the capabilities it amounts to. */
+/** The services that a record of handlers needs, and the capabilities that it implies. */
 import { Capabilities, MethodTable } from "@effect-mcp/protocol"
 import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { connected, tools } from "./support/sessions.ts"
 
-describe("what the session provides", () => {
-  const report = Effect.asVoid(RequestContext.progress({ progress: 1 }))
-  const reportBack = Effect.asVoid(CallbackContext.progress({ progress: 1 }))
+describe("services that the session provides to handlers", () => {
+  const requestProgress = Effect.asVoid(RequestContext.progress({ progress: 1 }))
+  const callbackProgress = Effect.asVoid(CallbackContext.progress({ progress: 1 }))
 
-  it("a server's handlers of requests have a RequestContext, and no CallbackContext", () => {
-    const handlers = { "tools/list": () => Effect.as(report, { tools: [] }) }
+  it("a handler of a server has a RequestContext, and no CallbackContext", () => {
+    const handlers = { "tools/list": () => Effect.as(requestProgress, { tools: [] }) }
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
-    const mistaken = { "tools/list": () => Effect.as(reportBack, { tools: [] }) }
-    expectTypeOf<Handlers.ServicesOf<typeof mistaken, "client">>().toEqualTypeOf<CallbackContext.CallbackContext>()
+    const wrong = { "tools/list": () => Effect.as(callbackProgress, { tools: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof wrong, "client">>().toEqualTypeOf<CallbackContext.CallbackContext>()
   })
 
-  it("a client's handlers of requests have a CallbackContext, and no RequestContext", () => {
-    const handlers = { "roots/list": () => Effect.as(reportBack, { roots: [] }) }
+  it("a handler of a client has a CallbackContext, and no RequestContext", () => {
+    const handlers = { "roots/list": () => Effect.as(callbackProgress, { roots: [] }) }
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "server">>().toEqualTypeOf<never>()
-    const mistaken = { "roots/list": () => Effect.as(report, { roots: [] }) }
-    expectTypeOf<Handlers.ServicesOf<typeof mistaken, "server">>().toEqualTypeOf<RequestContext.RequestContext>()
+    const wrong = { "roots/list": () => Effect.as(requestProgress, { roots: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof wrong, "server">>().toEqualTypeOf<RequestContext.RequestContext>()
   })
 
-  it("handlers of notifications have a scope, and nobody to report to", () => {
+  it("a handler of notifications has a Scope, and no context of a request", () => {
     const handlers = { "notifications/roots/list_changed": () => Effect.asVoid(Effect.scope) }
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
-    const mistaken = { "notifications/roots/list_changed": () => report }
-    expectTypeOf<Handlers.ServicesOf<typeof mistaken, "client">>().toEqualTypeOf<RequestContext.RequestContext>()
+    const wrong = { "notifications/roots/list_changed": () => requestProgress }
+    expectTypeOf<Handlers.ServicesOf<typeof wrong, "client">>().toEqualTypeOf<RequestContext.RequestContext>()
   })
 })
 
-describe("what handlers show, and what is declared beyond it", () => {
-  const silent = { logging: false } as const
+describe("capabilities that handlers imply, and declared ones", () => {
+  const withoutLogging = { logging: false } as const
   const subscribe = { "resources/subscribe": () => Effect.succeed({}) }
 
-  it.effect("[TOOL-01] what has a handler is declared", () =>
+  it.effect("[TOOL-01] a handler declares its capability", () =>
     Effect.gen(function*() {
       const bare = yield* connected({ server: { capabilities: { logging: false } } })
       assert.deepStrictEqual(bare.client.profile.capabilities, {})
@@ -45,43 +45,46 @@ describe("what handlers show, and what is declared beyond it", () => {
       assert.deepStrictEqual(more.client.profile.capabilities, { tools: { listChanged: true }, logging: {} })
     }))
 
-  it("[LOG-01] every server declares logging, unless it is switched off", () => {
+  it("[LOG-01] a server declares logging unless it is switched off", () => {
     assert.deepStrictEqual(Handlers.serverCapabilities({}), { logging: {} })
     assert.deepStrictEqual(Handlers.serverCapabilities({}, { logging: { acme: 1 } }), { logging: { acme: 1 } })
     const setLevel = { "logging/setLevel": () => Effect.succeed({}) }
     assert.deepStrictEqual(Handlers.serverCapabilities(setLevel, { logging: false }), {})
   })
 
-  it("[RES-01] subscriptions are declared beside whatever else is said of resources", () => {
-    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, silent), { resources: { subscribe: true } })
+  it("[RES-01] a handler of subscriptions adds subscribe to the declared resources", () => {
+    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, withoutLogging), { resources: { subscribe: true } })
     assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { listChanged: true }, logging: {} }), {
       resources: { subscribe: true, listChanged: true },
       logging: {}
     })
-    assert.deepStrictEqual(Handlers.serverCapabilities(subscribe, { resources: { subscribe: false }, ...silent }), {
-      resources: { subscribe: false }
-    })
+    assert.deepStrictEqual(
+      Handlers.serverCapabilities(subscribe, { resources: { subscribe: false }, ...withoutLogging }),
+      {
+        resources: { subscribe: false }
+      }
+    )
   })
 
-  it("[PRM-01] each capability is that of the handler's row, for every row of the table", () => {
+  it("[PRM-01] each handler implies the capability of its row, for every row of the method table", () => {
     const handler = () => Effect.die("it ran")
     for (const row of Object.values(MethodTable.requests)) {
       if (row.capability === undefined) continue
       const handlers = Object.fromEntries([[row.name, handler]])
       for (const from of ["client", "server"] as const) {
         const capabilities = from === "client"
-          ? Handlers.serverCapabilities(handlers, row.capability === "logging" ? {} : silent)
+          ? Handlers.serverCapabilities(handlers, row.capability === "logging" ? {} : withoutLogging)
           : Handlers.clientCapabilities(handlers)
         const sent = MethodTable.findRequest(row.name, from) !== undefined
         assert.strictEqual(Capabilities.declares(capabilities, row.capability), sent, `${row.name} from a ${from}`)
         assert.strictEqual(Object.keys(capabilities).length, sent ? 1 : 0, row.name)
       }
     }
-    const half = Object.fromEntries([["tools/list", undefined], ["prompts/get", handler]])
-    assert.deepStrictEqual(Handlers.serverCapabilities(half, silent), { prompts: {} })
+    const partial = Object.fromEntries([["tools/list", undefined], ["prompts/get", handler]])
+    assert.deepStrictEqual(Handlers.serverCapabilities(partial, withoutLogging), { prompts: {} })
   })
 
-  it("[ELI-01] [ELI-02] questions stand for forms, unless their modes are declared", () => {
+  it("[ELI-01] [ELI-02] a handler of elicitation implies form mode, unless modes are declared", () => {
     const elicit = { "elicitation/create": () => Effect.succeed({ action: "cancel" as const }) }
     assert.deepStrictEqual(Handlers.clientCapabilities(elicit), { elicitation: {} })
     assert.deepStrictEqual(Handlers.clientCapabilities(elicit, { elicitation: { url: {} } }), {

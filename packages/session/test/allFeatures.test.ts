@@ -38,26 +38,26 @@ const serverHandlers = ServerSession.handlers({
       ...(cursor === undefined ? { nextCursor: "second" } : cursor === "second" ? { nextCursor: "" } : undefined)
     }),
   "tools/call": Effect.fnUntraced(function*({ arguments: input, name }) {
-    const refused = Effect.mapError((error: { readonly message: string }) => McpError.invalidRequest(error.message))
+    const asMcpError = Effect.mapError((error: { readonly message: string }) => McpError.invalidRequest(error.message))
     switch (name) {
       case "sample": {
         const params: Sampling.CreateMessageParams = {
           messages: [{ role: "user", content: Content.text("hi") }],
           maxTokens: 10
         }
-        const result = yield* refused(RequestContext.createMessage(params))
+        const result = yield* asMcpError(RequestContext.createMessage(params))
         return text(JSON.stringify(result.content))
       }
       case "ask":
         return text(JSON.stringify(
-          yield* refused(RequestContext.elicit({ message: "Who are you?", requestedSchema: form }))
+          yield* asMcpError(RequestContext.elicit({ message: "Who are you?", requestedSchema: form }))
         ))
       case "visit":
         return yield* Elicitation.urlRequired([
           { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" }
         ])
       case "roots":
-        return text(JSON.stringify((yield* refused(RequestContext.listRoots())).roots))
+        return text(JSON.stringify((yield* asMcpError(RequestContext.listRoots())).roots))
       case "log":
         yield* RequestContext.log({ level: "debug", data: "fine" })
         yield* RequestContext.log({ level: "error", data: "broken" })
@@ -114,12 +114,12 @@ const connect = Effect.fnUntraced(function*(options: {
 const first = <A>(stream: Stream.Stream<A>, count = 1) =>
   Effect.forkChild(Stream.runCollect(Stream.take(stream, count)))
 
-const wordsOf = ({ content }: { readonly content: ReadonlyArray<Content.ContentBlock> }) =>
+const textsOf = ({ content }: { readonly content: ReadonlyArray<Content.ContentBlock> }) =>
   content.flatMap((block) => block.type === "text" ? [block.text] : [])
 
 for (const { form: name, pair } of forms) {
-  describe(`all a client may ask (${name})`, () => {
-    it.effect("[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] what has a handler is declared", () =>
+  describe(`requests of a client (${name})`, () => {
+    it.effect("[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] a handler declares its capability", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ pair })
         assert.deepStrictEqual(client.profile.capabilities, { ...capabilities, completions: {} })
@@ -127,7 +127,7 @@ for (const { form: name, pair } of forms) {
         assert.deepStrictEqual(profile.capabilities, { sampling: {}, elicitation: {}, roots: {} })
       }).pipe(Effect.scoped))
 
-    it.effect("resources: templates, reading, subscribing, and being told", () =>
+    it.effect("resources: templates, reading, subscriptions and updates", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ pair })
         const templates = yield* Stream.runCollect(client.resourceTemplates)
@@ -136,11 +136,11 @@ for (const { form: name, pair } of forms) {
           uri: "file:///x",
           text: "contents"
         }])
-        const told = yield* first(client.notifications("notifications/resources/updated"))
+        const received = yield* first(client.notifications("notifications/resources/updated"))
         yield* settled
         yield* client.subscribeResource("file:///x")
         yield* server.resourceUpdated("file:///x")
-        assert.deepStrictEqual(yield* Fiber.join(told), [{ uri: "file:///x" }])
+        assert.deepStrictEqual(yield* Fiber.join(received), [{ uri: "file:///x" }])
         yield* client.unsubscribeResource("file:///x")
       }).pipe(Effect.scoped))
 
@@ -157,7 +157,7 @@ for (const { form: name, pair } of forms) {
         assert.deepStrictEqual(completion.values, ["A!"])
       }).pipe(Effect.scoped))
 
-    it.effect("[PAG-03] [PAG-04] pages follow one another, an empty cursor included", () =>
+    it.effect("[PAG-03] [PAG-04] all pages are read, also after an empty cursor", () =>
       Effect.gen(function*() {
         const { client } = yield* connect({ pair })
         assert.deepStrictEqual((yield* Stream.runCollect(client.tools)).map(({ name }) => name), [
@@ -167,14 +167,14 @@ for (const { form: name, pair } of forms) {
         ])
       }).pipe(Effect.scoped))
 
-    it.effect("[PAG-02] a cursor that comes twice ends the list", () =>
+    it.effect("[PAG-02] a repeated cursor fails the list", () =>
       Effect.gen(function*() {
         const { client } = yield* connect({ pair })
         const error = yield* Effect.flip(Stream.runCollect(client.resources))
         assert.deepStrictEqual(error.reason, { _tag: "InvalidResult", problem: "the cursor \"again\" was repeated" })
       }).pipe(Effect.scoped))
 
-    it.effect("[LOG-02] milder messages than the client wants are not sent", () =>
+    it.effect("[LOG-02] messages below the level of the client are not sent", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ pair })
         const logged = yield* first(client.notifications("notifications/message"), 3)
@@ -186,10 +186,10 @@ for (const { form: name, pair } of forms) {
         assert.deepStrictEqual((yield* Fiber.join(logged)).map(({ data }) => data), ["fine", "broken", "broken"])
       }).pipe(Effect.scoped))
 
-    it.effect("[TOOL-02] [RES-02] [PRM-02] lists that change", () =>
+    it.effect("[TOOL-02] [RES-02] [PRM-02] list_changed notifications reach the client", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ pair })
-        const told = yield* Effect.forEach(
+        const received = yield* Effect.forEach(
           [
             "notifications/tools/list_changed",
             "notifications/resources/list_changed",
@@ -201,10 +201,10 @@ for (const { form: name, pair } of forms) {
         yield* server.toolListChanged
         yield* server.resourceListChanged
         yield* server.promptListChanged
-        assert.deepStrictEqual(yield* Effect.forEach(told, Fiber.join), [[{}], [{}], [{}]])
+        assert.deepStrictEqual(yield* Effect.forEach(received, Fiber.join), [[{}], [{}], [{}]])
       }).pipe(Effect.scoped))
 
-    it.effect("a method of one's own", () =>
+    it.effect("an extension that the server does not handle is rejected with -32601", () =>
       Effect.gen(function*() {
         const { client } = yield* connect({ pair })
         const row = MethodDefinition.request("acme/echo", {
@@ -217,20 +217,20 @@ for (const { form: name, pair } of forms) {
       }).pipe(Effect.scoped))
   })
 
-  describe(`all a server may ask (${name})`, () => {
-    it.effect("[SMP-01] [ELI-01] [ROOT-01] from inside a handler", () =>
+  describe(`requests of a server (${name})`, () => {
+    it.effect("[SMP-01] [ELI-01] [ROOT-01] are sent by a handler", () =>
       Effect.gen(function*() {
         const { client } = yield* connect({ pair })
-        assert.deepStrictEqual(wordsOf(yield* client.callTool("sample")), [
+        assert.deepStrictEqual(textsOf(yield* client.callTool("sample")), [
           JSON.stringify(Content.text("1 message"))
         ])
-        assert.deepStrictEqual(wordsOf(yield* client.callTool("ask")), [
+        assert.deepStrictEqual(textsOf(yield* client.callTool("ask")), [
           JSON.stringify({ action: "accept", content: { name: "Ada" } })
         ])
-        assert.deepStrictEqual(wordsOf(yield* client.callTool("roots")), [JSON.stringify([{ uri: "file:///home" }])])
+        assert.deepStrictEqual(textsOf(yield* client.callTool("roots")), [JSON.stringify([{ uri: "file:///home" }])])
       }).pipe(Effect.scoped))
 
-    it.effect("and outside of any", () =>
+    it.effect("are sent outside of handlers", () =>
       Effect.gen(function*() {
         const { server } = yield* connect({ pair })
         assert.strictEqual((yield* server.elicitForm("Who?", form)).action, "accept")
@@ -239,7 +239,7 @@ for (const { form: name, pair } of forms) {
         yield* server.ping()
       }).pipe(Effect.scoped))
 
-    it.effect("[SMP-02] [SMP-09] [ELI-03] what the client has not declared is not asked", () =>
+    it.effect("[SMP-02] [SMP-09] [ELI-03] fail if the client has not declared the capability", () =>
       Effect.gen(function*() {
         const { server } = yield* connect({ pair })
         const missing = (effect: Effect.Effect<unknown, { readonly reason: unknown }>) =>
@@ -259,7 +259,7 @@ for (const { form: name, pair } of forms) {
         )
       }).pipe(Effect.scoped))
 
-    it.effect("[SMP-03] [SMP-04] uses of tools must match their results", () =>
+    it.effect("[SMP-03] [SMP-04] fail if uses of tools do not match their results", () =>
       Effect.gen(function*() {
         const { server } = yield* connect({ pair })
         const { reason } = yield* Effect.flip(server.createMessage({
@@ -269,20 +269,20 @@ for (const { form: name, pair } of forms) {
         assert.strictEqual(reason._tag, "InvalidParams")
       }).pipe(Effect.scoped))
 
-    it.effect("[ELI-05] a client that understands no pages says so", () =>
+    it.effect("[ELI-05] a client without URL mode rejects it with -32602", () =>
       Effect.gen(function*() {
         const { server } = yield* connect({ pair })
         const params = { mode: "url" as const, message: "Visit", url: "https://example.com", elicitationId: "1" }
-        const asked = yield* Effect.flip(server.request("elicitation/create", params))
-        assert.strictEqual(asked.reason._tag, "MissingCapability")
-        // A server that does not look at what its client has declared.
+        const elicited = yield* Effect.flip(server.request("elicitation/create", params))
+        assert.strictEqual(elicited.reason._tag, "MissingCapability")
+        // This request skips the check of the declared capabilities.
         const answer = yield* first(server.messages)
         yield* settled
         yield* server.send(server.buildElicitUrl("Visit", { url: params.url, elicitationId: "1" }))
         assert.deepStrictEqual((yield* Fiber.join(answer)).map(codeOf), [-32602])
       }).pipe(Effect.scoped))
 
-    it.effect("[ELI-10] [ELI-12] [ELI-14] pages to visit", () =>
+    it.effect("[ELI-10] [ELI-12] [ELI-14] elicitation in URL mode", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({
           pair,
@@ -292,10 +292,10 @@ for (const { form: name, pair } of forms) {
           (yield* server.elicitUrl("Visit", { url: "https://example.com", elicitationId: "1" })).action,
           "accept"
         )
-        const told = yield* first(client.notifications("notifications/elicitation/complete"))
+        const received = yield* first(client.notifications("notifications/elicitation/complete"))
         yield* settled
         yield* server.elicitationComplete("1")
-        assert.deepStrictEqual(yield* Fiber.join(told), [{ elicitationId: "1" }])
+        assert.deepStrictEqual(yield* Fiber.join(received), [{ elicitationId: "1" }])
         const { reason } = yield* Effect.flip(client.callTool("visit"))
         assert.deepStrictEqual(
           reason._tag === "ErrorResponse" ? Elicitation.requiredUrls(reason.error)?.map(({ url }) => url) : reason,
@@ -303,19 +303,19 @@ for (const { form: name, pair } of forms) {
         )
       }).pipe(Effect.scoped))
 
-    it.effect("[ROOT-02] roots that change", () =>
+    it.effect("[ROOT-02] roots/list_changed reaches the server", () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ pair, client: { capabilities: { roots: { listChanged: true } } } })
-        const told = yield* first(server.notifications("notifications/roots/list_changed"))
+        const received = yield* first(server.notifications("notifications/roots/list_changed"))
         yield* settled
         yield* client.rootsListChanged
-        assert.deepStrictEqual(yield* Fiber.join(told), [{}])
+        assert.deepStrictEqual(yield* Fiber.join(received), [{}])
       }).pipe(Effect.scoped))
   })
 }
 
-describe("what a session does by hand", () => {
-  it.effect("capabilities are checked part by part, experimental ones by value", () =>
+describe("low-level members of a session", () => {
+  it.effect("hasCapability checks sub-capabilities, and the values of experimental ones", () =>
     Effect.gen(function*() {
       const { server } = yield* connect({
         client: { capabilities: { experimental: { acme: { level: 2 } }, roots: { listChanged: true } } }
@@ -330,7 +330,7 @@ describe("what a session does by hand", () => {
       assert.isFalse(yield* bare.server.hasCapability({ experimental: {} }))
     }).pipe(Effect.scoped))
 
-  it.effect("requests are built and not sent, with ids of their own", () =>
+  it.effect("build members return requests with new ids, and do not send them", () =>
     Effect.gen(function*() {
       const { server } = yield* connect()
       const built = server.buildElicitForm("Who?", form, { relatedTaskId: "t", task: { ttl: 1 } })
@@ -344,7 +344,7 @@ describe("what a session does by hand", () => {
       assert.deepStrictEqual(yield* server.inFlight, { sent: 0, served: 0 })
     }).pipe(Effect.scoped))
 
-  it.effect("a client reports progress by the token that a request brought", () =>
+  it.effect("progress of a client session reports with the token of a request of the server", () =>
     Effect.gen(function*() {
       const operating = yield* Deferred.make<ClientSession.ClientSessionShape>()
       const handlers: typeof clientHandlers = {
@@ -362,7 +362,7 @@ describe("what a session does by hand", () => {
       assert.deepStrictEqual(steps, [[1, 2]])
     }).pipe(Effect.scoped))
 
-  it.effect("a message can be sent as it is, and all that comes can be followed", () =>
+  it.effect("send sends a message unchecked, and messages streams all received ones", () =>
     Effect.gen(function*() {
       const { client, server } = yield* connect()
       const seen = yield* first(server.messages)
@@ -371,13 +371,13 @@ describe("what a session does by hand", () => {
       assert.deepStrictEqual((yield* Fiber.join(seen)).map((message) => "method" in message && message.method), [
         "ping"
       ])
-      const told = yield* first(client.notifications("notifications/message"))
+      const received = yield* first(client.notifications("notifications/message"))
       yield* settled
       yield* server.send({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } })
-      assert.deepStrictEqual(yield* Fiber.join(told), [{ level: "info", data: 1 }])
+      assert.deepStrictEqual(yield* Fiber.join(received), [{ level: "info", data: 1 }])
     }).pipe(Effect.scoped))
 
-  it.effect("a related request that has ended has no stream any more", () =>
+  it.effect("a notification related to a request that has ended fails with ExchangeEnded", () =>
     Effect.gen(function*() {
       const { server } = yield* connect()
       const { reason } = yield* Effect.flip(server.log({ level: "info", data: 1 }, { relatedRequestId: 99 }))
@@ -385,17 +385,17 @@ describe("what a session does by hand", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("each revision has what it has", () => {
+describe("elicitation and completion by revision", () => {
   for (const revision of Revision.supported) {
     it.effect(`[INIT-13] ${revision}`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ client: { revisions: [revision] } })
         const isAtLeast = (since: Revision.Revision) => Revision.isAtLeast(revision, since)
-        const asked = yield* Effect.result(server.elicitForm("Who?", form))
-        assert.strictEqual(asked._tag === "Success", isAtLeast("2025-06-18"))
-        if (asked._tag === "Failure") assert.strictEqual(asked.failure.reason._tag, "NotInRevision")
+        const elicited = yield* Effect.result(server.elicitForm("Who?", form))
+        assert.strictEqual(elicited._tag === "Success", isAtLeast("2025-06-18"))
+        if (elicited._tag === "Failure") assert.strictEqual(elicited.failure.reason._tag, "NotInRevision")
         assert.strictEqual((yield* server.profile).revision, revision)
-        // Completion has no capability in the oldest revision, and is there all the same.
+        // In the oldest revision, completion exists but has no capability.
         const completed = yield* client.complete({
           ref: { type: "ref/prompt", name: "greet" },
           argument: { name: "who", value: "A" }

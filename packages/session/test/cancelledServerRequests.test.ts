@@ -21,82 +21,90 @@ const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effe
 const cancel = (requestId: unknown, reason?: string) =>
   JsonRpc.notification("notifications/cancelled", { requestId, ...(reason === undefined ? undefined : { reason }) })
 
-const ask = (id: number | string) => JsonRpc.request(id, "roots/list", undefined)
+const rootsList = (id: number | string) => JsonRpc.request(id, "roots/list", undefined)
 
-/** A client whose user takes as long as `answering` does, and what becomes of the question. */
-const asking = (answering: Effect.Effect<void>) => {
-  const seen: Array<string> = []
-  const say = (words: string) => Effect.sync(() => seen.push(words))
+/**
+ * Makes the handlers of a client that serve `roots/list` by this work, and a record of its start, end and interruption.
+ */
+const recordedRoots = (work: Effect.Effect<void>) => {
+  const steps: Array<string> = []
+  const record = (step: string) => Effect.sync(() => steps.push(step))
   const handlers: Handlers.Handlers<"server"> = {
     "roots/list": () =>
-      say("began").pipe(
-        Effect.andThen(answering),
-        Effect.andThen(say("finished")),
-        Effect.onInterrupt(() => say("interrupted")),
+      record("began").pipe(
+        Effect.andThen(work),
+        Effect.andThen(record("finished")),
+        Effect.onInterrupt(() => record("interrupted")),
         Effect.as({ roots: [] })
       )
   }
-  return { seen, handlers }
+  return { steps, handlers }
 }
 
-describe("a client whose server cancels", () => {
-  it.effect("[CAN-04] [CAN-08] stops, does not answer, and shows why", () =>
+describe("a client whose server cancels a request", () => {
+  it.effect("[CAN-04] [CAN-08] interrupts the handler, sends no reply, and reports the reason", () =>
     Effect.gen(function*() {
-      const { handlers, seen } = asking(Effect.never)
+      const { handlers, steps } = recordedRoots(Effect.never)
       const { raw, record, session } = yield* withRawServer({ client: { handlers } })
-      const said = raw.received.length
-      yield* raw.send(ask(1), cancel(1, "the user has left"))
+      const before = raw.received.length
+      yield* raw.send(rootsList(1), cancel(1, "the user has left"))
       yield* settled
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
-      assert.deepStrictEqual(raw.received.slice(said), [])
+      assert.deepStrictEqual(steps, ["began", "interrupted"])
+      assert.deepStrictEqual(raw.received.slice(before), [])
       assert.deepStrictEqual(record.of("Cancelled"), [
         { _tag: "Cancelled", method: "roots/list", id: 1, reason: "the user has left" }
       ])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("[CAN-04] [CAN-07] does not answer later either, where the question cannot be stopped", () =>
+  it.effect("[CAN-04] [CAN-07] sends no reply later, if the handler cannot be interrupted", () =>
     Effect.gen(function*() {
-      const { handlers, seen } = asking(Effect.uninterruptible(Effect.sleep(10)))
+      const { handlers, steps } = recordedRoots(Effect.uninterruptible(Effect.sleep(10)))
       const { raw } = yield* withRawServer({ client: { handlers } })
-      const said = raw.received.length
-      yield* raw.send(ask(1), cancel(1))
+      const before = raw.received.length
+      yield* raw.send(rootsList(1), cancel(1))
       yield* TestClock.adjust(10)
       yield* settled
-      assert.include(seen, "began")
-      assert.deepStrictEqual(raw.received.slice(said), [])
+      assert.include(steps, "began")
+      assert.deepStrictEqual(raw.received.slice(before), [])
     }))
 
-  it.effect("[CAN-05] [CAN-07] passes over what is answered already, or was never asked", () =>
+  it.effect("[CAN-05] [CAN-07] ignores the cancellation of a request that has its reply, or is unknown", () =>
     Effect.gen(function*() {
-      const { handlers, seen } = asking(Effect.void)
+      const { handlers, steps } = recordedRoots(Effect.void)
       const { raw, record } = yield* withRawServer({ client: { handlers } })
-      const said = raw.received.length
-      yield* raw.send(ask(1))
+      const before = raw.received.length
+      yield* raw.send(rootsList(1))
       yield* settled
-      yield* raw.send(cancel(1), cancel("1"), cancel(99), ask(2))
+      yield* raw.send(cancel(1), cancel("1"), cancel(99), rootsList(2))
       yield* settled
-      assert.deepStrictEqual(seen, ["began", "finished", "began", "finished"])
-      assert.deepStrictEqual(names(raw.received.slice(said)), [1, 2])
+      assert.deepStrictEqual(steps, ["began", "finished", "began", "finished"])
+      assert.deepStrictEqual(names(raw.received.slice(before)), [1, 2])
       assert.deepStrictEqual(record.of("CancelIgnored").map(({ id }) => id), [1, "1", 99])
     }))
 
-  it.effect("[CAN-09] passes over what makes no sense", () =>
+  it.effect("[CAN-09] ignores a malformed cancellation", () =>
     Effect.gen(function*() {
-      const { handlers, seen } = asking(Effect.never)
+      const { handlers, steps } = recordedRoots(Effect.never)
       const { raw, record } = yield* withRawServer({ client: { handlers } })
-      const said = raw.received.length
-      yield* raw.send(ask(1), cancel(null), cancel([1]), cancel(1.5), JsonRpc.notification("notifications/cancelled"))
+      const before = raw.received.length
+      yield* raw.send(
+        rootsList(1),
+        cancel(null),
+        cancel([1]),
+        cancel(1.5),
+        JsonRpc.notification("notifications/cancelled")
+      )
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: 7 }))
       yield* settled
-      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(steps, ["began"])
       assert.deepStrictEqual(record.of("Cancelled"), [])
-      assert.deepStrictEqual(raw.received.slice(said), [])
+      assert.deepStrictEqual(raw.received.slice(before), [])
     }))
 })
 
-describe("a server that cancels", () => {
-  it.effect("[CAN-06] [CAN-07] passes over an answer that comes after it", () =>
+describe("a server that cancels a request", () => {
+  it.effect("[CAN-06] [CAN-07] ignores a response that arrives after the cancellation", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient()
       yield* performHandshake(raw)
@@ -110,7 +118,7 @@ describe("a server that cancels", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("[CAN-01] says nothing of a question that has been answered", () =>
+  it.effect("[CAN-01] sends no cancellation of a request that has its response", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* performHandshake(raw)
@@ -124,22 +132,22 @@ describe("a server that cancels", () => {
     }))
 })
 
-describe("[CAN-01] a cancellation is about the requests of who sent it", () => {
-  it.effect("the client's own request with the same id goes on", () =>
+describe("[CAN-01] a cancellation applies only to requests of its sender", () => {
+  it.effect("a request of the client with the same id continues", () =>
     Effect.gen(function*() {
-      const { handlers, seen } = asking(Effect.never)
+      const { handlers, steps } = recordedRoots(Effect.never)
       const { raw, session } = yield* withRawServer({ client: { handlers } })
       const calling = yield* start(session.callTool("x"))
       yield* settled
-      yield* raw.send(ask(1), cancel(1))
+      yield* raw.send(rootsList(1), cancel(1))
       yield* settled
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(steps, ["began", "interrupted"])
       assert.isUndefined(calling.pollUnsafe())
       yield* raw.send(JsonRpc.success(1, text("answer")))
       assert.deepStrictEqual(yield* Fiber.join(calling), text("answer"))
     }))
 
-  it.effect("so does the server's", () =>
+  it.effect("a request of the server with the same id continues", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: tools({ wait: Effect.never }) })
       yield* performHandshake(raw)
@@ -152,23 +160,23 @@ describe("[CAN-01] a cancellation is about the requests of who sent it", () => {
       yield* Fiber.join(pinging)
     }))
 
-  it.effect("between two sessions, ids that are the same are told apart", () =>
+  it.effect("equal ids of the two directions of one session are distinguished", () =>
     Effect.gen(function*() {
-      const { handlers, seen } = asking(Effect.never)
+      const { handlers, steps } = recordedRoots(Effect.never)
       const { client, server } = yield* connected({
         client: { handlers },
         handlers: tools({ wait: Effect.never })
       })
       const calling = yield* start(client.callTool("wait"))
-      const questioning = yield* start(server.listRoots())
+      const listing = yield* start(server.listRoots())
       yield* settled
       assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
         { sent: 1, served: 1 },
         { sent: 1, served: 1 }
       ])
-      yield* Fiber.interrupt(questioning)
+      yield* Fiber.interrupt(listing)
       yield* settled
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(steps, ["began", "interrupted"])
       assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
         { sent: 1, served: 0 },
         { sent: 0, served: 1 }

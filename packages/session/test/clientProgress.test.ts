@@ -6,19 +6,19 @@ import * as TestClock from "effect/testing/TestClock"
 import { reply } from "./support/pendingCall.ts"
 import { settled, start, text, withRawServer } from "./support/sessions.ts"
 
-describe("progress and its sinks", () => {
-  it.effect("[PRG-02] law 10: two requests with sinks do not hear each other's progress", () =>
+describe("progress of requests of a client", () => {
+  it.effect("[PRG-02] law 10: reaches only the consumer of its request", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const seen: Array<string> = []
-      const listen = (name: string) =>
+      const callTool = (name: string) =>
         start(
           session.callTool(name, {}, {
             onProgress: ({ progress }) => Effect.sync(() => seen.push(`${name}${progress}`))
           })
         )
-      yield* listen("a")
-      yield* listen("b")
+      yield* callTool("a")
+      yield* callTool("b")
       yield* settled
       const step = (progressToken: number | string, progress: number) =>
         JsonRpc.notification("notifications/progress", { progressToken, progress })
@@ -32,7 +32,7 @@ describe("progress and its sinks", () => {
       assert.deepStrictEqual(tokens, [{ progressToken: 1 }, { progressToken: 2 }])
     }))
 
-  it.effect("[PRG-01] [PRG-04] metadata goes along, and a token only with a sink", () =>
+  it.effect("[PRG-01] [PRG-04] a request carries its _meta, and a progress token only with onProgress", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       yield* start(session.callTool("x", {}, { meta: { "example.org/a": 1 } }))
@@ -54,18 +54,18 @@ describe("progress and its sinks", () => {
       )
     }))
 
-  it.effect("[PRG-05] progress after the response, or for nobody, goes nowhere", () =>
+  it.effect("[PRG-05] after the response, or with an unknown token, is dropped", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const seen: Array<number> = []
       const fiber = yield* start(
         session.callTool("x", {}, { onProgress: ({ progress }) => Effect.sync(() => seen.push(progress)) })
       )
-      yield* start(session.callTool("no sink"))
+      yield* start(session.callTool("without onProgress"))
       yield* settled
       const step = (progressToken: number | string, progress: number) =>
         JsonRpc.notification("notifications/progress", { progressToken, progress })
-      yield* raw.send(step(1, 1), reply(1), step(1, 2), step(2, 1), step("nobody", 1))
+      yield* raw.send(step(1, 1), reply(1), step(1, 2), step(2, 1), step("unknown", 1))
       yield* Fiber.join(fiber)
       yield* settled
       assert.deepStrictEqual(seen, [1])
@@ -76,7 +76,7 @@ describe("progress and its sinks", () => {
       ])
     }))
 
-  it.effect("[PRG-05] law 4: progress behind the response goes nowhere, though the response still waits for a sink", () =>
+  it.effect("[PRG-05] law 4: after the response is dropped, even while the consumer processes earlier steps", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const seen: Array<number> = []
@@ -94,7 +94,7 @@ describe("progress and its sinks", () => {
       assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), ["UnknownToken"])
     }))
 
-  it.effect("[PRG-03] progress that does not grow, or is none, is dropped", () =>
+  it.effect("[PRG-03] that does not grow, or is malformed, is dropped", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer()
       const seen: Array<number> = []

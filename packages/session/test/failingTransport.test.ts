@@ -23,29 +23,29 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("a broken transport", () => {
+describe("a transport that fails", () => {
   for (
-    const [how, breakIt, expected] of [
+    const [failure, fail, expected] of [
       ["reading fails", (link) => link.breakReading(Link.readFailed), {
         _tag: "TransportFailed",
         cause: Link.readFailed
       }],
       [
-        "its process ends in a failure",
+        "reading fails with PeerEnded",
         (link) => link.breakReading(TransportError.make({ _tag: "PeerEnded", exit: undefined })),
         peerEnded
       ],
-      ["the peer is gone", (link) => link.stopReading(Exit.succeed({ exit: undefined, writable: false })), peerEnded],
+      ["the peer ends", (link) => link.stopReading(Exit.succeed({ exit: undefined, writable: false })), peerEnded],
       ["reading dies", (link) => link.stopReading(Exit.die("a bug")), { _tag: "TransportFailed", cause: "a bug" }]
     ] satisfies ReadonlyArray<[string, (link: Link.Link) => void, CloseReason.CloseReason]>
   ) {
-    it.effect(`law 1: ${how}: handlers are interrupted and calls fail at once`, () =>
+    it.effect(`law 1: ${failure}: handlers are interrupted and calls fail at once`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.sleep(1))
         const { link, raw, record, session } = yield* serving(effect)
         const ping = yield* start(session.ping())
         yield* settled
-        breakIt(link)
+        fail(link)
         yield* settled
         assert.deepStrictEqual(seen, ["began", "interrupted"])
         assert.deepStrictEqual(yield* reasonOf(ping), closedFor(expected))
@@ -56,7 +56,7 @@ describe("a broken transport", () => {
       }))
   }
 
-  it.effect("law 1: a transport that throws where it should fail ends the session, and nobody waits", () =>
+  it.effect("law 1: a send that throws ends the session, and all pending requests fail", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       let broken = false
@@ -81,17 +81,17 @@ describe("a broken transport", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("law 1: reading that is interrupted from below ends the session", () =>
+  it.effect("law 1: a read that the transport interrupts ends the session", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()
       const waiting = yield* start(session.callTool("x"))
       link.stopReading(Exit.interrupt())
       yield* settled
-      assert.isDefined(waiting.pollUnsafe(), "nobody reads, and nobody knows")
+      assert.isDefined(waiting.pollUnsafe(), "the caller still waits")
       assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
     }))
 
-  it.effect("law 1: a failed write ends the session, and says why to whoever wrote", () =>
+  it.effect("law 1: a failed write ends the session, and fails the sender with SendFailed", () =>
     Effect.gen(function*() {
       const { link, record, session } = yield* withRawServer()
       const waiting = yield* start(session.callTool("x"))
@@ -119,7 +119,7 @@ describe("a broken transport", () => {
       assert.deepStrictEqual(seen, ["began", "interrupted"])
     }))
 
-  it.effect("law 1: a write to a peer that is gone ends the session", () =>
+  it.effect("law 1: a write that fails with PeerEnded ends the session", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()
       const waiting = yield* start(session.callTool("x"))
@@ -131,7 +131,7 @@ describe("a broken transport", () => {
       assert.deepStrictEqual(yield* session.closed, peerEnded)
     }))
 
-  it.effect("law 1: a message that does not go out costs only itself", () =>
+  it.effect("law 1: a message without a route fails alone", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer({ script: RawServer.answersPings })
       const noRoute = TransportError.make({ _tag: "NoRoute", method: "ping" })
@@ -158,12 +158,12 @@ describe("a broken transport", () => {
 
   const isPing = ({ message }: Transport.Outbound) => "method" in message && message.method === "ping"
 
-  it.effect("law 1: a write that is interrupted from below does not leave its caller waiting", () =>
+  it.effect("law 1: a write that the transport interrupts fails the caller", () =>
     Effect.gen(function*() {
       const session = yield* withSends((outbound) => isPing(outbound) ? Effect.interrupt : undefined)
       const waiting = yield* start(session.ping())
       yield* settled
-      assert.isDefined(waiting.pollUnsafe(), "the caller waits for an answer to what was never sent")
+      assert.isDefined(waiting.pollUnsafe(), "the caller waits for the response to a request that was never sent")
     }))
 
   it.effect("law 1: a write that dies ends the session", () =>
@@ -174,7 +174,7 @@ describe("a broken transport", () => {
       assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
     }))
 
-  it.effect("law 2: a connection that fails half-way leaves nothing open, though its scope lives on", () =>
+  it.effect("law 2: a connect that fails releases what it acquired, while the scope of the caller stays open", () =>
     Effect.gen(function*() {
       let open = 0
       const transport: Transport.Transport["Service"] = {
@@ -183,15 +183,15 @@ describe("a broken transport", () => {
           Effect.fail(TransportError.make({ _tag: "ConnectFailed", target: "nowhere", cause: new Error("no") }))
         )
       }
-      const refused = yield* Effect.flip(client(transport))
-      assert.strictEqual(refused.reason._tag, "ConnectFailed")
-      assert.include(refused.message, "nowhere")
+      const failed = yield* Effect.flip(client(transport))
+      assert.strictEqual(failed.reason._tag, "ConnectFailed")
+      assert.include(failed.message, "nowhere")
       assert.strictEqual(open, 0)
       assert.strictEqual((yield* Effect.flip(server(transport))).reason._tag, "ConnectFailed")
       assert.strictEqual(open, 0)
     }))
 
-  it.effect("law 2: a transport whose reading ends only when it is closed does not hold the close", () =>
+  it.effect("law 2: a read that ends only when the connection closes does not delay the close", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
@@ -205,14 +205,14 @@ describe("a broken transport", () => {
       yield* TestClock.adjust("10 seconds")
       yield* settled
       const closed = close.pollUnsafe()
-      // Or else this test itself might never end.
+      // Without this, the test would hang if the close does.
       yield* raw.end
       assert.isDefined(closed)
     }))
 })
 
-describe("a transport that never stops reading", () => {
-  it.effect("law 2: does not hold the close", () =>
+describe("a transport whose read never ends", () => {
+  it.effect("law 2: does not delay the close", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())

@@ -17,28 +17,28 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-describe("asking the client", () => {
-  const ask = Effect.gen(function*() {
+describe("requests of a handler to its client", () => {
+  const ping = Effect.gen(function*() {
     const { request } = yield* RequestContext.RequestContext
     yield* Effect.mapError(request("ping", {}), (error) => McpError.invalidRequest(error.reason._tag))
-    return text("asked")
+    return text("pinged")
   })
 
-  it.effect("[SHS-08] law 10: a handler's questions travel on its request's own stream", () =>
+  it.effect("[SHS-08] law 10: travel on the stream of the handler's request", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
-      const { client } = yield* connected({ pair: Effect.succeed(pair), handlers: tools({ ask }) })
+      const { client } = yield* connected({ pair: Effect.succeed(pair), handlers: tools({ ping }) })
       assert.deepStrictEqual(
-        yield* Effect.forEach([1, 2, 3], () => client.callTool("ask"), { concurrency: "unbounded" }),
-        [text("asked"), text("asked"), text("asked")]
+        yield* Effect.forEach([1, 2, 3], () => client.callTool("ping"), { concurrency: "unbounded" }),
+        [text("pinged"), text("pinged"), text("pinged")]
       )
     }))
 
-  it.effect("law 8: a question is cancelled when its handler is", () =>
+  it.effect("law 8: are cancelled when the request of the handler is cancelled", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawClient({ handlers: tools({ ask }) })
+      const { raw, session } = yield* withRawClient({ handlers: tools({ ping }) })
       yield* performHandshake(raw)
-      yield* raw.send(call(1, "ask"))
+      yield* raw.send(call(1, "ping"))
       assert.deepStrictEqual(names([yield* raw.receive]), ["ping"])
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* settled
@@ -48,7 +48,7 @@ describe("asking the client", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("[TMO-04] a question has a deadline of its own", () =>
+  it.effect("[TMO-04] have a timeout of their own", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({
@@ -65,7 +65,7 @@ describe("asking the client", () => {
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("Timeout")))
     }))
 
-  it.effect("ExchangeEnded: not after the reply", () =>
+  it.effect("fail with ExchangeEnded after the reply", () =>
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw, session } = yield* withRawClient({ handlers: tools({ leak: effect }) })
@@ -82,7 +82,7 @@ describe("asking the client", () => {
       yield* Fiber.interrupt(ping)
     }))
 
-  it.effect("ExchangeEnded: nor after a cancellation", () =>
+  it.effect("fail with ExchangeEnded after a cancellation", () =>
     Effect.gen(function*() {
       const reasons: Array<RequestError.RequestErrorReason> = []
       const { raw } = yield* withRawClient({

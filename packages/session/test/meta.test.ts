@@ -8,7 +8,7 @@ import { call, performHandshake, settled, text, tools, withRawClient, withRawSer
 
 const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 
-/** A key as the grammar has it: labels with dots between them and a slash, if there is a prefix, and a name. */
+/** Matches a key of the grammar: an optional prefix of labels separated by dots, with a slash, and a name. */
 const key = /^(?:[a-z](?:[a-z\d-]*[a-z\d])?(?:\.[a-z](?:[a-z\d-]*[a-z\d])?)*\/)?(?:[a-z\d](?:[\w.-]*[a-z\d])?)?$/i
 
 const isReserved = (name: string) => /(?:^|\.)(?:mcp|modelcontextprotocol)(?:\.|\/)/.test(name)
@@ -19,8 +19,8 @@ const metaOf = (messages: ReadonlyArray<JsonRpc.Message>) =>
 const keysOf = (metas: ReadonlyArray<unknown>) =>
   Array.from(new Set(metas.flatMap((meta) => typeof meta === "object" && meta !== null ? Object.keys(meta) : [])))
 
-describe("metadata", () => {
-  it.effect("[MSG-29] [MSG-30] the keys a session writes are keys, and of the reserved ones only what they are for", () =>
+describe("_meta", () => {
+  it.effect("[MSG-29] [MSG-30] a session writes valid keys, and reserved keys only for their purpose", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       yield* start(session.callTool("x", {}, { onProgress: () => Effect.void }))
@@ -37,7 +37,7 @@ describe("metadata", () => {
       assert.deepStrictEqual(keys.filter(isReserved), ["io.modelcontextprotocol/related-task"])
     }))
 
-  it.effect("a request that is built for a task keeps the metadata that it was given", () =>
+  it.effect("a request that is built for a task keeps its _meta", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawClient()
       const params = { messages: [], maxTokens: 1, _meta: { "example.org/a": 1 } }
@@ -49,7 +49,7 @@ describe("metadata", () => {
       assert.deepStrictEqual(session.buildCreateMessage(params).params?.["_meta"], { "example.org/a": 1 })
     }))
 
-  // What a peer may put there: under keys that are reserved, under keys that are none, and values of any kind.
+  // The `_meta` of a peer may have reserved keys, invalid keys, and values of any type.
   const strange = {
     "io.modelcontextprotocol/acme": null,
     "modelcontextprotocol.io/": [1, { deep: true }],
@@ -60,7 +60,7 @@ describe("metadata", () => {
     "": false
   }
 
-  it.effect("[MSG-28] a server takes whatever stands there, and its handler sees it as it came", () =>
+  it.effect("[MSG-28] a server accepts any _meta, and passes it to the handler unchanged", () =>
     Effect.gen(function*() {
       const seen = yield* Deferred.make<unknown>()
       const { raw } = yield* withRawClient({
@@ -78,7 +78,7 @@ describe("metadata", () => {
       assert.deepStrictEqual(yield* Deferred.await(seen), strange)
     }))
 
-  it.effect("[MSG-28] so does a client, of requests and of results", () =>
+  it.effect("[MSG-28] a client accepts any _meta of requests and results", () =>
     Effect.gen(function*() {
       const seen = yield* Deferred.make<unknown>()
       const { raw, session } = yield* withRawServer({

@@ -14,7 +14,7 @@ interface Page {
   readonly nextCursor?: string
 }
 
-/** A server that has these pages, one for each request in turn, and remembers which cursors it was sent. */
+/** Makes a client of a server that returns these pages, one for each request, and a record of the cursors it sent. */
 const withPages = Effect.fnUntraced(function*(pages: ReadonlyArray<Page>, limits: Limits.Options = {}) {
   const cursors: Array<unknown> = []
   const { session } = yield* withRawServer({
@@ -35,16 +35,16 @@ const withPages = Effect.fnUntraced(function*(pages: ReadonlyArray<Page>, limits
   }
 })
 
-describe("lists in pages", () => {
+describe("pagination of lists", () => {
   const shapes: ReadonlyArray<readonly [string, ReadonlyArray<Page>]> = [
     ["one page", [{ names: ["a", "b", "c"] }]],
-    ["one page of nothing", [{ names: [] }]],
+    ["one empty page", [{ names: [] }]],
     ["pages of any length", [
       { names: ["a"], nextCursor: "1" },
       { names: ["b", "c", "d"], nextCursor: "2" },
       { names: ["e", "f"] }
     ]],
-    ["pages with nothing on them", [
+    ["empty pages", [
       { names: [], nextCursor: "1" },
       { names: ["a"], nextCursor: "2" },
       { names: [], nextCursor: "3" },
@@ -61,7 +61,7 @@ describe("lists in pages", () => {
       }))
   }
 
-  it.effect("[PAG-02] [PAG-04] a cursor is sent back as it came, whatever it looks like", () =>
+  it.effect("[PAG-02] [PAG-04] a cursor is sent back unchanged, whatever its text", () =>
     Effect.gen(function*() {
       const strange = ["", " ", "null", "0", "-1", "{\"page\":2}", "a/b?c=d&e#f%20", "漢🙂\u0000\n", "x".repeat(10_000)]
       const { all, cursors } = yield* withPages([...strange.map((nextCursor) => ({ names: ["a"], nextCursor })), {
@@ -71,7 +71,7 @@ describe("lists in pages", () => {
       assert.deepStrictEqual(cursors, [undefined, ...strange])
     }))
 
-  it.effect("[PAG-02] a list that is read again begins at its beginning", () =>
+  it.effect("[PAG-02] a list that is read again starts without a cursor", () =>
     Effect.gen(function*() {
       const two: ReadonlyArray<Page> = [{ names: ["a"], nextCursor: "x" }, { names: ["b"] }]
       const { all, cursors } = yield* withPages([...two, ...two])
@@ -79,7 +79,7 @@ describe("lists in pages", () => {
       assert.deepStrictEqual(cursors, [undefined, "x", undefined, "x"])
     }))
 
-  it.effect("[PAG-01] who has enough asks for no more pages", () =>
+  it.effect("[PAG-01] a stream that ends early requests no more pages", () =>
     Effect.gen(function*() {
       const { cursors, session } = yield* withPages([
         { names: ["a", "b"], nextCursor: "1" },
@@ -92,7 +92,7 @@ describe("lists in pages", () => {
       assert.deepStrictEqual(cursors, [undefined, "1"])
     }))
 
-  it.effect("a cursor of more than 65,536 characters is not sent back, and is cut where the error shows it", () =>
+  it.effect("a cursor of more than 65,536 characters is not sent back, and is cut in the error", () =>
     Effect.gen(function*() {
       const longest = "x".repeat(65_536)
       const { all, cursors } = yield* withPages([
@@ -107,7 +107,7 @@ describe("lists in pages", () => {
       assert.deepStrictEqual(cursors, [undefined, longest])
     }))
 
-  it.effect("a list of more pages than the limit fails after the last page that is allowed", () =>
+  it.effect("a list of more pages than maxPages fails after the last allowed page", () =>
     Effect.gen(function*() {
       const pages = ["1", "2", "3"].map((nextCursor) => ({ names: ["a"], nextCursor }))
       const { all } = yield* withPages([...pages.slice(0, 2), { names: ["b"] }], { maxPages: 3 })
@@ -119,8 +119,8 @@ describe("lists in pages", () => {
     }))
 })
 
-describe("the cursors of a list that came before", () => {
-  it("keep at most 262,144 characters, however many there were and however long they are", () => {
+describe("the cursors that a list has had", () => {
+  it("are kept up to 262,144 characters in total", () => {
     for (const [characters, pages] of [[100, 5_000], [65_536, 60]] as const) {
       const seen = new SeenCursors()
       let most = 0
@@ -133,7 +133,7 @@ describe("the cursors of a list that came before", () => {
     }
   })
 
-  it("find a loop of any length and beginning, and a short one as soon as it closes", () => {
+  it("reveal a loop of any length and start, and a short loop as soon as it closes", () => {
     for (const before of [0, 3, 1_000]) {
       for (const length of [1, 2, 7, 1_000, 3_000]) {
         const seen = new SeenCursors()

@@ -1,4 +1,4 @@
-/** What a peer says of itself is kept as long as its session, and so is bounded in memory. */
+/** The profile of a peer, which its session keeps, and which is therefore bounded in memory. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -20,19 +20,19 @@ import {
 
 const revision = Revision.latest
 
-const saying = (members: object): JsonRpc.Request =>
+const initializeWith = (members: object): JsonRpc.Request =>
   JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info, ...members })
 
-/** So many small arrays: three bytes of text each, and fifty-six of memory. */
+/** Makes capabilities with a number of empty arrays. Each takes 3 bytes of text and 56 bytes of memory. */
 const arrays = (count: number) => ({ experimental: { x: { y: Array.from({ length: count }, () => []) } } })
 
 const icon = { src: `data:image/png;base64,${"A".repeat(20_000)}` }
 
 describe("a client's profile", () => {
-  it.effect("law 12: of more than 16 KiB of memory fails its handshake with -32602, and another one succeeds", () =>
+  it.effect("law 12: of more than 16 KiB fails the handshake with -32602, and a later handshake succeeds", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
-      yield* raw.send(saying({ capabilities: arrays(1000) }))
+      yield* raw.send(initializeWith({ capabilities: arrays(1000) }))
       const capabilities = arrays(1000)
       const bytes = Weight.of({ revision, capabilities, info })
       assert.deepStrictEqual<unknown>(yield* raw.response, {
@@ -40,17 +40,17 @@ describe("a client's profile", () => {
         id: 0,
         error: {
           code: -32602,
-          message:
-            `Invalid params for initialize: clientInfo and capabilities take ${bytes} bytes of memory; the limit is 16384`
+          message: `Invalid params for initialize: clientInfo and capabilities take ${bytes} bytes of memory; ` +
+            "the limit is 16384"
         }
       })
       assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
-      yield* raw.send(saying({ capabilities: arrays(100) }))
+      yield* raw.send(initializeWith({ capabilities: arrays(100) }))
       assert.property(yield* raw.response, "result")
       assert.deepStrictEqual((yield* session.profile).capabilities, arrays(100))
     }))
 
-  it.effect("law 12: may take as much as the limit says, and no more", () =>
+  it.effect("law 12: is accepted up to the limit", () =>
     Effect.gen(function*() {
       const bytes = Weight.of({ revision, capabilities: {}, info })
       for (const [maxProfileBytes, succeeds] of [[bytes, true], [bytes - 1, false]] as const) {
@@ -60,42 +60,46 @@ describe("a client's profile", () => {
       }
     }))
 
-  it.effect("law 12: is kept without icons, and without members that are not known, if it takes too much with them", () =>
+  it.effect("law 12: is kept without icons and unknown members if it exceeds the limit with them", () =>
     Effect.gen(function*() {
       const texts = { ...info, title: "A client", description: "Asks", websiteUrl: "https://example.com" }
       const { raw, record, session } = yield* withRawClient()
-      yield* raw.send(saying({ clientInfo: { ...texts, icons: [icon], unknown: [] } }))
+      yield* raw.send(initializeWith({ clientInfo: { ...texts, icons: [icon], unknown: [] } }))
       assert.property(yield* raw.response, "result")
       assert.deepStrictEqual((yield* session.profile).info, texts)
       assert.deepStrictEqual(record.of("ProfileTrimmed"), [{ _tag: "ProfileTrimmed", limitBytes: 16_384 }])
     }))
 
-  it.effect("keeps its icons and members that are not known within the limit", () =>
+  it.effect("is kept with icons and unknown members within the limit", () =>
     Effect.gen(function*() {
       const clientInfo = { ...info, icons: [{ src: "https://example.com/icon.png" }], unknown: [1] }
       const { raw, record, session } = yield* withRawClient()
-      yield* raw.send(saying({ clientInfo }))
+      yield* raw.send(initializeWith({ clientInfo }))
       assert.property(yield* raw.response, "result")
       assert.deepStrictEqual<unknown>((yield* session.profile).info, clientInfo)
       assert.deepStrictEqual(record.of("ProfileTrimmed"), [])
     }))
 
-  it.effect("is not kept without sessions, and may take what it likes", () =>
+  it.effect("is not kept and not limited by a server without sessions", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ server: { sessionless: { revision } } })
-      yield* raw.send(saying({ capabilities: arrays(1000) }))
+      yield* raw.send(initializeWith({ capabilities: arrays(1000) }))
       assert.property(yield* raw.response, "result")
       const server = yield* SessionlessServer.make(tools({}), { info })
-      assert.property(yield* server.handle(saying({ capabilities: arrays(1000) }), { revision }), "result")
+      assert.property(yield* server.handle(initializeWith({ capabilities: arrays(1000) }), { revision }), "result")
     }))
 
-  it.effect("law 12: is all that a store remembers of what its client said to open the session", () =>
+  it.effect("law 12: is all that a store keeps of the handshake", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
       const host = yield* makeHost().pipe(withStore(service))
       const { hosted } = yield* openOperating(host, { id: "kept" })
-      const said = saying({ clientInfo: { ...info, icons: [icon] }, unknown: arrays(1000), _meta: arrays(1000) })
-      yield* host.remember(hosted, [said, initialized])
+      const sent = initializeWith({
+        clientInfo: { ...info, icons: [icon] },
+        unknown: arrays(1000),
+        _meta: arrays(1000)
+      })
+      yield* host.remember(hosted, [sent, initialized])
       assert.deepStrictEqual(kept.get("kept")?.handshakeMessages, [
         JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info }),
         initialized
@@ -116,7 +120,7 @@ describe("a server's profile", () => {
       )
     }))
 
-  it.effect("law 12: is kept without icons if it takes too much with them", () =>
+  it.effect("law 12: is kept without icons if it exceeds the limit with them", () =>
     Effect.gen(function*() {
       const record = recorder()
       const serverInfo = { ...info, title: "A server" }

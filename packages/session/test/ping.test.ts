@@ -10,7 +10,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as RawServer from "./support/RawServer.ts"
 import { performHandshake, settled, withRawClient, withRawServer } from "./support/sessions.ts"
 
-/** How a program keeps watch over its peer: it pings at a pace of its own, and takes silence for the end. */
+/** Programs that ping their peers at an interval, and close the session if a ping times out. */
 const keepAlive = (
   session: ClientSession.ClientSessionShape | ServerSession.ServerSessionShape,
   every: Duration.Input
@@ -26,8 +26,8 @@ const start = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effe
 const pings = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.filter((message) => "method" in message && message.method === "ping").length
 
-describe("keeping watch", () => {
-  it.effect("a client pings as often as its program likes, and no more", () =>
+describe("pings of a program", () => {
+  it.effect("a client sends pings only at the interval of its program", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
       yield* TestClock.adjust("1 hour")
@@ -43,7 +43,7 @@ describe("keeping watch", () => {
       yield* Fiber.interrupt(watching)
     }))
 
-  it.effect("so does a server", () =>
+  it.effect("a server sends pings only at the interval of its program", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* performHandshake(raw)
@@ -62,7 +62,7 @@ describe("keeping watch", () => {
   const logged: Array<unknown> = []
   const logging = Logger.layer([Logger.make(({ message }) => logged.push(message))])
 
-  it.effect("a client whose ping is not answered in time may log that, and leave", () =>
+  it.effect("a client whose ping times out can log that and close the session", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawServer()
       const watching = yield* start(keepAlive(session, "30 seconds"))
@@ -74,7 +74,7 @@ describe("keeping watch", () => {
       assert.isTrue(raw.ended())
     }).pipe(Effect.provide(logging)))
 
-  it.effect("so may a server", () =>
+  it.effect("a server whose ping times out can log that and close the session", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient()
       yield* performHandshake(raw)

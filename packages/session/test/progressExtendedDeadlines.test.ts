@@ -9,12 +9,12 @@ const step = (progress: number) => JsonRpc.notification("notifications/progress"
 
 const onProgress = () => Effect.void
 
-/** A call whose reason for failing is looked at, begun in virtual time. */
+/** Forks a call, and returns the reason with which it fails. */
 const begin = (effect: Effect.Effect<unknown, { readonly reason: unknown }>) =>
   start(Effect.map(Effect.flip(effect), ({ reason }) => reason))
 
-describe("deadlines that progress puts off", () => {
-  it.effect("[TMO-05] every step starts the deadline anew", () =>
+describe("deadlines that progress extends", () => {
+  it.effect("[TMO-05] each step restarts the timeout", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* start(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
@@ -27,7 +27,7 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), text("done"))
     }))
 
-  it.effect("[TMO-04] [TMO-06] a call that is allowed more than the session's total has as much as it is allowed", () =>
+  it.effect("[TMO-04] [TMO-06] a timeout of the call that exceeds requestTotalTimeout of the session applies", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer({ client: { limits: { requestTotalTimeout: 50 } } })
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
@@ -37,7 +37,7 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
     }))
 
-  it.effect("[TMO-05] when steps stop coming it ends", () =>
+  it.effect("[TMO-05] the call times out after the last step", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
@@ -49,7 +49,7 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 150 })
     }))
 
-  it.effect("[PRG-03] a step that does not grow puts nothing off", () =>
+  it.effect("[PRG-03] a step that does not grow does not restart the timeout", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, extendOnProgress: true, onProgress }))
@@ -60,7 +60,7 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
     }))
 
-  it.effect("without being asked to, progress puts nothing off", () =>
+  it.effect("without extendOnProgress, progress does not restart the timeout", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: 100, onProgress }))
@@ -70,7 +70,7 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), { _tag: "Timeout", afterMillis: 100 })
     }))
 
-  it.effect("[TMO-06] the total is kept whatever the progress", () =>
+  it.effect("[TMO-06] totalTimeout ends the call despite progress", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* begin(
@@ -89,7 +89,7 @@ describe("deadlines that progress puts off", () => {
       assert.deepStrictEqual(cancelled, [{ requestId: 1, reason: "no response within 250 ms" }])
     }))
 
-  it.effect("[TMO-06] there is a total where none is given, and none where it is Infinity", () =>
+  it.effect("[TMO-06] totalTimeout is requestTotalTimeout by default, and Infinity switches it off", () =>
     Effect.gen(function*() {
       const limits = { requestTotalTimeout: 250 }
       const { raw, session } = yield* withRawServer({ client: { limits } })
@@ -106,7 +106,7 @@ describe("deadlines that progress puts off", () => {
       yield* Fiber.join(boundless)
     }))
 
-  it.effect("[TMO-06] the total is kept without any progress, too", () =>
+  it.effect("[TMO-06] totalTimeout ends the call without progress", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       const calling = yield* begin(session.callTool("x", {}, { timeout: "Infinity", totalTimeout: 250 }))

@@ -10,13 +10,16 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./support/Link.ts"
 import { advancingClockOnError, connected, forms, settled, start, tools } from "./support/sessions.ts"
 
-describe("nothing is left", () => {
-  const ways: ReadonlyArray<
+describe("a session that has ended leaves no fiber, no request and no entry in a table", () => {
+  const endings: ReadonlyArray<
     readonly [string, (all: Effect.Success<ReturnType<typeof connected>>) => Effect.Effect<unknown>]
   > = [
     ["the client's close", ({ client }) => client.close],
     ["the server's close", ({ server }) => server.close],
-    ["both at once", ({ client, server }) => Effect.all([client.close, server.close], { concurrency: "unbounded" })],
+    [
+      "the close of both at once",
+      ({ client, server }) => Effect.all([client.close, server.close], { concurrency: "unbounded" })
+    ],
     ["the end of the client's reading", ({ links }) => Effect.sync(() => links.client.endReading())],
     ["the end of the server's reading", ({ links }) => Effect.sync(() => links.server.endReading())],
     ["a failed read of the client", ({ links }) => Effect.sync(() => links.client.breakReading(Link.readFailed))],
@@ -41,10 +44,10 @@ describe("nothing is left", () => {
   ]
 
   for (const { form, pair } of forms) {
-    for (const [how, end] of ways) {
-      // A server with a stream for each request gives up the stream, and not the session.
-      if (how === "a stalled server" && form === "a stream for each request") continue
-      it.effect(`law 2: after ${how}, with everything in flight (${form})`, () =>
+    for (const [ending, end] of endings) {
+      // If each request has a stream, a server that stalls closes the stream and keeps the session.
+      if (ending === "a stalled server" && form === "a stream for each request") continue
+      it.effect(`law 2: after ${ending}, with requests in flight on both sides (${form})`, () =>
         Effect.gen(function*() {
           const census = FiberCount.make()
           const program = Effect.gen(function*() {
@@ -58,7 +61,7 @@ describe("nothing is left", () => {
                   return yield* Effect.never
                 }),
                 steps: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never),
-                shout: Effect.andThen(RequestContext.log({ level: "info", data: "x" }), Effect.never)
+                log: Effect.andThen(RequestContext.log({ level: "info", data: "x" }), Effect.never)
               }),
               client: {
                 handlers: { "notifications/message": () => Effect.never },
@@ -67,19 +70,20 @@ describe("nothing is left", () => {
               server: { limits: { gracefulCloseTimeout: "5 seconds" } }
             })
             const { client, server } = all
-            const calls = yield* Effect.forEach(["wait", "ask", "steps", "shout"], (name) =>
-              start(Effect.exit(client.callTool(name, {}, { onProgress: () => Effect.sleep("1 second") }))))
-            const watching = yield* Effect.forEach([client, server], ({ events }) =>
-              start(Stream.runDrain(events)))
+            const calls = yield* Effect.forEach(
+              ["wait", "ask", "steps", "log"],
+              (name) => start(Effect.exit(client.callTool(name, {}, { onProgress: () => Effect.sleep("1 second") })))
+            )
+            const consumers = yield* Effect.forEach([client, server], ({ events }) => start(Stream.runDrain(events)))
             yield* settled
-            const ending = yield* start(end(all))
+            const ended = yield* start(end(all))
             yield* TestClock.adjust("60 seconds")
             yield* settled
-            assert.isDefined(ending.pollUnsafe())
+            assert.isDefined(ended.pollUnsafe())
             assert.strictEqual((yield* client.state)._tag, "Closed")
             assert.strictEqual((yield* server.state)._tag, "Closed")
             for (const fiber of calls) assert.isTrue(Exit.isFailure(yield* Fiber.join(fiber)))
-            yield* Fiber.awaitAll(watching)
+            yield* Fiber.awaitAll(consumers)
             assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
               { sent: 0, served: 0 },
               { sent: 0, served: 0 }

@@ -18,7 +18,7 @@ const tool: Tool.Tool = {
 const link: Content.ResourceLink = { type: "resource_link", uri: "file:///a", name: "a" }
 const info = { ...Sessions.info, title: "T", description: "d" }
 
-/** All that the two sides make of one another's messages at a revision, with one projection. */
+/** Runs a session in a revision, with one projection, and returns all messages that both sides sent. */
 const exchanged = Effect.fnUntraced(function*(revision: Revision.Revision, projection?: RevisionProjection.Projection) {
   const pair = yield* MemoryTransport.make()
   const options = { info, ...(projection === undefined ? undefined : { projection }) }
@@ -71,7 +71,7 @@ const older = Revision.supported.filter((revision) => revision !== Revision.late
 describe.each(older)("at %s", (revision) => {
   const has = (since: Revision.Revision) => Revision.isAtLeast(revision, since)
 
-  it.effect("members that came later are sent, and content of a type that came later becomes text", () =>
+  it.effect("tolerant: members of later revisions are sent, and content of a later type becomes text", () =>
     Effect.gen(function*() {
       const { called, clientInfo, contexts, serverInfo, steps, tools } = yield* exchanged(revision)
       assert.deepStrictEqual(tools, [tool])
@@ -84,7 +84,7 @@ describe.each(older)("at %s", (revision) => {
       assert.deepStrictEqual([clientInfo, serverInfo], [info, info])
     }).pipe(Effect.scoped))
 
-  it.effect("[INIT-12] [INIT-13] with the strict projection, no member that came later is sent", () =>
+  it.effect("[INIT-12] [INIT-13] strict: no member of a later revision is sent", () =>
     Effect.gen(function*() {
       const { called, clientInfo, contexts, serverInfo, steps, tools } = yield* exchanged(revision, "strict")
       assert.deepStrictEqual<unknown>(tools, [{
@@ -107,7 +107,7 @@ describe.each(older)("at %s", (revision) => {
       assert.deepStrictEqual<unknown>([clientInfo, serverInfo], [known, known])
     }).pipe(Effect.scoped))
 
-  it.effect("[INIT-12] [INIT-13] a capability that would change what the peer does is not declared", () =>
+  it.effect("[INIT-12] [INIT-13] tolerant: a capability that changes the behaviour of the peer is not declared", () =>
     Effect.gen(function*() {
       const { clientCapabilities, serverCapabilities } = yield* exchanged(revision)
       assert.deepStrictEqual(serverCapabilities, { tools: {}, completions: {}, logging: {} })

@@ -1,4 +1,4 @@
-/** What may be asked depends on the revision and on the parts that were declared: which reason is given, and which question goes out. */
+/** Requests of a server that depend on the revision and on the declared capabilities. */
 import { Content, JsonRpc, type Sampling } from "@effect-mcp/protocol"
 import type { RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { info, names, reasonOf, settled, start, withRawClient } from "./support/sessions.ts"
 
-const question: Sampling.CreateMessageParams = {
+const params: Sampling.CreateMessageParams = {
   messages: [{ role: "user", content: Content.text("hello") }],
   maxTokens: 10
 }
 
-/** A server whose client has introduced itself like this. */
-const introducedAs = Effect.fnUntraced(function*(protocolVersion: string, capabilities: object) {
+/** Makes a server session whose client has this revision and these capabilities. */
+const withClient = Effect.fnUntraced(function*(protocolVersion: string, capabilities: object) {
   const all = yield* withRawClient()
   yield* all.raw.send(JsonRpc.request(0, "initialize", { protocolVersion, capabilities, clientInfo: info }))
   yield* all.raw.response
@@ -23,38 +23,39 @@ const introducedAs = Effect.fnUntraced(function*(protocolVersion: string, capabi
 
 const everything = { sampling: { tools: {}, context: {} }, elicitation: { form: {}, url: {} }, roots: {} }
 
-const why = (asking: Effect.Effect<unknown, RequestError.RequestError>) => Effect.flatMap(start(asking), reasonOf)
+const reasonOfRequest = (request: Effect.Effect<unknown, RequestError.RequestError>) =>
+  Effect.flatMap(start(request), reasonOf)
 
-describe("questions, revision by revision", () => {
+describe("requests of a server by revision", () => {
   for (const includeContext of ["thisServer", "allServers"] as const) {
-    it.effect(`[SMP-09] the context of ${includeContext} needs a capability, where revisions have one`, () =>
+    it.effect(`[SMP-09] includeContext ${includeContext} needs a capability in 2025-11-25`, () =>
       Effect.gen(function*() {
-        const { session } = yield* introducedAs("2025-11-25", { sampling: { tools: {} } })
-        assert.deepStrictEqual(yield* why(session.createMessage({ ...question, includeContext })), {
+        const { session } = yield* withClient("2025-11-25", { sampling: { tools: {} } })
+        assert.deepStrictEqual(yield* reasonOfRequest(session.createMessage({ ...params, includeContext })), {
           _tag: "MissingCapability",
           capability: "sampling.context"
         })
       }))
 
-    it.effect(`[SMP-09] the context of ${includeContext} goes out where they have none`, () =>
+    it.effect(`[SMP-09] includeContext ${includeContext} is sent in 2025-06-18, which has no capability for it`, () =>
       Effect.gen(function*() {
-        const { raw, session } = yield* introducedAs("2025-06-18", { sampling: {} })
-        const asking = yield* start(session.createMessage({ ...question, includeContext }))
+        const { raw, session } = yield* withClient("2025-06-18", { sampling: {} })
+        const request = yield* start(session.createMessage({ ...params, includeContext }))
         yield* settled
         const [sent] = yield* raw.pending
         assert.strictEqual(
           sent !== undefined && "method" in sent ? sent.params?.["includeContext"] : undefined,
           includeContext
         )
-        yield* Fiber.interrupt(asking)
+        yield* Fiber.interrupt(request)
       }))
   }
 
-  it.effect("[SMP-02] tools are not for older revisions, whatever was declared", () =>
+  it.effect("[SMP-02] sampling with tools is NotInRevision before 2025-11-25, whatever was declared", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* introducedAs("2025-06-18", everything)
+      const { raw, session } = yield* withClient("2025-06-18", everything)
       const tools = [{ name: "x", inputSchema: { type: "object" as const } }]
-      assert.deepStrictEqual(yield* why(session.createMessage({ ...question, tools })), {
+      assert.deepStrictEqual(yield* reasonOfRequest(session.createMessage({ ...params, tools })), {
         _tag: "NotInRevision",
         revision: "2025-06-18",
         since: "2025-11-25"
@@ -62,35 +63,37 @@ describe("questions, revision by revision", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("[INIT-13] a list of choices is not for older revisions; one choice is", () =>
+  it.effect("[INIT-13] a multiple choice in a form is NotInRevision before 2025-11-25; a single choice is sent", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* introducedAs("2025-06-18", { elicitation: {} })
+      const { raw, session } = yield* withClient("2025-06-18", { elicitation: {} })
       const items = { type: "string" as const, enum: ["a", "b"] }
       assert.deepStrictEqual(
-        yield* why(session.elicitForm("Which?", { type: "object", properties: { all: { type: "array", items } } })),
+        yield* reasonOfRequest(
+          session.elicitForm("Which?", { type: "object", properties: { all: { type: "array", items } } })
+        ),
         { _tag: "NotInRevision", revision: "2025-06-18", since: "2025-11-25" }
       )
-      const asking = yield* start(session.elicitForm("Which?", { type: "object", properties: { one: items } }))
+      const request = yield* start(session.elicitForm("Which?", { type: "object", properties: { one: items } }))
       yield* settled
       assert.deepStrictEqual(names(yield* raw.pending), ["elicitation/create"])
-      yield* Fiber.interrupt(asking)
+      yield* Fiber.interrupt(request)
     }))
 
-  it.effect("[MSG-27] a question that does not fit its own schema is not asked", () =>
+  it.effect("[MSG-27] a request whose params do not match the schema is not sent", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* introducedAs("2025-11-25", everything)
-      const unfit = { ...question, maxTokens: Number.NaN }
-      const reason = yield* why(session.createMessage(unfit))
+      const { raw, session } = yield* withClient("2025-11-25", everything)
+      const invalid = { ...params, maxTokens: Number.NaN }
+      const reason = yield* reasonOfRequest(session.createMessage(invalid))
       assert.strictEqual(reason._tag, "InvalidParams")
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("law 1: [INIT-10] a held question that cannot be read when the client is ready fails its caller", () =>
+  it.effect("law 1: [INIT-10] a request whose params throw when the handshake is done fails its caller", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       let broken = false
       const content = Content.text("hello")
-      const asking = yield* start(session.createMessage({
+      const request = yield* start(session.createMessage({
         maxTokens: 1,
         messages: [{
           role: "user",
@@ -109,8 +112,8 @@ describe("questions, revision by revision", () => {
       }))
       yield* raw.send(JsonRpc.notification("notifications/initialized"))
       yield* settled
-      assert.strictEqual((yield* reasonOf(asking))._tag, "InvalidParams")
-      // What was asked besides is not affected.
+      assert.strictEqual((yield* reasonOf(request))._tag, "InvalidParams")
+      // The other waiting request is not affected.
       assert.deepStrictEqual(names(yield* raw.pending), [0, "roots/list"])
       yield* Fiber.interrupt(other)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })

@@ -1,4 +1,4 @@
-/** What a server makes of who its client is and what it can do. */
+/** Servers whose results depend on the name and the capabilities of the client. */
 import { Capabilities, Content } from "@effect-mcp/protocol"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,13 +8,13 @@ import { type ClientOptions, connected, info, text } from "./support/sessions.ts
 const required = { experimental: { "acme/charts": { version: 2 } } }
 
 const handlers = ServerSession.handlers({
-  // A tool that does more for clients which say, by an experimental capability, that they understand it.
+  // A tool that returns a chart to clients that declare an experimental capability for it.
   "tools/call": () =>
     Effect.map(
       RequestContext.RequestContext,
-      ({ profile }) => Capabilities.covers(profile.capabilities, required) ? text("<chart>") : text("a table, in words")
+      ({ profile }) => Capabilities.covers(profile.capabilities, required) ? text("<chart>") : text("a table")
     ),
-  // Prompts that depend on who asks, and on what it can be asked in turn.
+  // Prompts that depend on the name of the client and on its capabilities.
   "prompts/list": () =>
     Effect.map(RequestContext.RequestContext, ({ profile }) => ({
       prompts: [
@@ -24,29 +24,29 @@ const handlers = ServerSession.handlers({
     }))
 })
 
-const between = (client: ClientOptions) => connected({ handlers, client })
+const connectedWith = (client: ClientOptions) => connected({ handlers, client })
 
-describe("a server that looks at its client", () => {
-  it.effect("a tool checks an experimental capability, by value", () =>
+describe("a server that reads the profile of its client", () => {
+  it.effect("a tool checks the value of an experimental capability", () =>
     Effect.gen(function*() {
-      const answers: ReadonlyArray<readonly [level: object | undefined, answer: string]> = [
-        [undefined, "a table, in words"],
-        [{ "acme/charts": { version: 1 } }, "a table, in words"],
+      const results: ReadonlyArray<readonly [experimental: object | undefined, result: string]> = [
+        [undefined, "a table"],
+        [{ "acme/charts": { version: 1 } }, "a table"],
         [{ "acme/charts": { version: 2 }, other: {} }, "<chart>"]
       ]
-      for (const [experimental, answer] of answers) {
-        const { client, server } = yield* between({
+      for (const [experimental, result] of results) {
+        const { client, server } = yield* connectedWith({
           capabilities: experimental === undefined ? {} : { experimental: { ...experimental } }
         })
-        assert.deepStrictEqual((yield* client.callTool("draw")).content, [Content.text(answer)])
-        assert.strictEqual(yield* server.hasCapability(required), answer === "<chart>")
+        assert.deepStrictEqual((yield* client.callTool("draw")).content, [Content.text(result)])
+        assert.strictEqual(yield* server.hasCapability(required), result === "<chart>")
       }
     }))
 
-  it.effect("prompts are made for the client that asks", () =>
+  it.effect("the list of prompts depends on the client", () =>
     Effect.gen(function*() {
       const names = Effect.fnUntraced(function*(client: ClientOptions) {
-        const session = (yield* between(client)).client
+        const session = (yield* connectedWith(client)).client
         return (yield* session.listPrompts()).prompts.map(({ name }) => name)
       })
       assert.deepStrictEqual(yield* names({}), ["for-test"])

@@ -20,8 +20,8 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("observers", () => {
-  it.effect("an observer that throws does not become the session's trouble", () =>
+describe("events of a session", () => {
+  it.effect("an observer that throws does not affect the session", () =>
     Effect.gen(function*() {
       const record = recorder()
       const { raw, session } = yield* withRawServer({
@@ -49,7 +49,7 @@ describe("observers", () => {
       ])
     }))
 
-  it.effect("a request that no handler saw was refused, and the event says so", () =>
+  it.effect("a request that is rejected before its handler is reported as Rejected", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* performHandshake(raw)
@@ -57,14 +57,14 @@ describe("observers", () => {
       yield* raw.send(JsonRpc.request(2, "tools/call", {}))
       yield* raw.send(call(3, "unknown"))
       yield* Effect.forEach([1, 2, 3], () => raw.response)
-      // The third was answered with an error by its handler.
+      // The handler of the third request replied with an error, which is no rejection.
       assert.deepStrictEqual(record.of("Rejected"), [
         { _tag: "Rejected", method: "acme/unknown", id: 1, code: -32601 },
         { _tag: "Rejected", method: "tools/call", id: 2, code: -32602 }
       ])
     }))
 
-  it.effect("events: what happens from now on, for as many as want to know, until the end", () =>
+  it.effect("the stream of events has all events from its start to the end of the session, for each consumer", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const readers = yield* Effect.forEach([1, 2], () => start(Stream.runCollect(session.events)))
@@ -89,7 +89,7 @@ describe("observers", () => {
       assert.deepStrictEqual(tags(yield* Stream.runCollect(session.events)), [])
     }))
 
-  it.effect("law 12: a reader of events that lags by more than 1,024 loses the oldest", () =>
+  it.effect("law 12: a consumer of events that lags by more than 1,024 loses the oldest", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()
       const seen: Array<unknown> = []
@@ -110,7 +110,7 @@ describe("observers", () => {
       assert.strictEqual(seen.at(-1), 3999)
     }))
 
-  it.effect("what a handler that dies dies of is seen here, and never by the peer", () =>
+  it.effect("the defect of a handler is reported as HandlerFailed, and not sent to the peer", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({
         handlers: tools({
@@ -120,7 +120,7 @@ describe("observers", () => {
             throw null
           },
           "interrupt itself": Effect.interrupt,
-          // The compiler would not have it, but not everybody has a compiler.
+          // This does not compile in TypeScript, but a program in JavaScript can do it.
           "fail with anything": Effect.fail(JSON.parse("{\"_tag\":\"Other\",\"code\":1}"))
         })
       })

@@ -17,8 +17,8 @@ type Sessions = Layer.Layer<
   HandshakeError.HandshakeError | TransportError.TransportError
 >
 
-describe("two sessions", () => {
-  it.effect("law 10: one layer constant over two transports is two sessions", () =>
+describe("Layers of sessions", () => {
+  it.effect("law 10: one Layer provided with two transports makes two sessions", () =>
     Effect.gen(function*() {
       const layer = ClientSession.layer({ info })
       const open = Effect.fnUntraced(function*(name: string) {
@@ -34,7 +34,7 @@ describe("two sessions", () => {
       })
       const one = yield* open("one")
       const two = yield* open("two")
-      const seen = yield* Effect.gen(function*() {
+      const observed = yield* Effect.gen(function*() {
         const outer = yield* ClientSession.ClientSession
         const inner = yield* Effect.gen(function*() {
           const session = yield* ClientSession.ClientSession
@@ -44,33 +44,33 @@ describe("two sessions", () => {
         yield* outer.ping()
         return [outer.profile.info.name, ...inner]
       }).pipe(Effect.provide(Layer.provide(layer, one.transport)))
-      assert.deepStrictEqual(seen, ["one", "two", true])
+      assert.deepStrictEqual(observed, ["one", "two", true])
       assert.isTrue(one.raw.ended())
       assert.isTrue(two.raw.ended())
     }))
 
-  it.effect("law 10: one constant of a server in this process is a server for each client", () =>
+  it.effect("law 10: one layerInProcess makes a server for each client", () =>
     Effect.gen(function*() {
-      let made = 0
+      let calls = 0
       const counting = ServerSession.layerInProcess({
-        "tools/call": () => Effect.sync(() => text(`${++made}`))
+        "tools/call": () => Effect.sync(() => text(`${++calls}`))
       }, { info })
       const session = ClientSession.layer({ info })
-      const ask = Effect.gen(function*() {
+      const callTool = Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
-        return { session, answer: yield* session.callTool("x") }
+        return { session, result: yield* session.callTool("x") }
       })
-      const seen = yield* Effect.gen(function*() {
-        const outer = yield* ask
-        const inner = yield* Effect.provide(ask, Layer.provide(session, counting))
+      const observed = yield* Effect.gen(function*() {
+        const outer = yield* callTool
+        const inner = yield* Effect.provide(callTool, Layer.provide(session, counting))
         assert.strictEqual((yield* inner.session.state)._tag, "Closed")
         assert.strictEqual((yield* outer.session.state)._tag, "Operating")
-        return [outer.answer, inner.answer]
+        return [outer.result, inner.result]
       }).pipe(Effect.provide(Layer.provide(session, counting)))
-      assert.deepStrictEqual(seen, [text("1"), text("2")])
+      assert.deepStrictEqual(observed, [text("1"), text("2")])
     }))
 
-  it.effect("law 10: also both sides' constants built together, and keyed ones", () =>
+  it.effect("law 10: Layers of both sides, and Layers with keys, make a session for each transport", () =>
     Effect.gen(function*() {
       class Files extends ClientSession.Service<Files>()("test/Files") {}
       class Search extends ClientSession.Service<Search>()("test/Search") {}
@@ -90,35 +90,35 @@ describe("two sessions", () => {
       yield* two.ping()
     }))
 
-  /** What two programs come to, one inside the other, each of which is given a layer. */
+  /** Runs two nested programs, each with its own Layer, and compares their sessions. */
   const nested = (outer: Sessions, inner: Sessions) =>
     Effect.gen(function*() {
       const one = yield* ClientSession.ClientSession
       const two = yield* Effect.provide(ClientSession.ClientSession, inner)
       yield* one.ping()
-      return { isOne: one === two, innerIs: (yield* two.state)._tag }
+      return { isOne: one === two, innerState: (yield* two.state)._tag }
     }).pipe(Effect.provide(outer))
 
-  it.effect("law 10: one constant that is composed of a session and its transport is one session", () =>
+  it.effect("law 10: one constant composed of a session and its transport is one session", () =>
     Effect.gen(function*() {
       const composed = Layer.provide(ClientSession.layer({ info }), ServerSession.layerInProcess({}, { info }))
-      assert.deepStrictEqual(yield* nested(composed, composed), { isOne: true, innerIs: "Operating" })
+      assert.deepStrictEqual(yield* nested(composed, composed), { isOne: true, innerState: "Operating" })
       const pair = yield* MemoryTransport.make()
       const serving = Layer.provide(ServerSession.layer({}, { info }), MemoryTransport.layer(pair.server))
-      // A second session at the same end would fail with `InUse`.
+      // A second session at the same end of the transport would fail with `InUse`.
       yield* Layer.build(Layer.merge(serving, serving))
     }))
 
-  it.effect("law 10: a function that composes them, or Layer.fresh around them, gives one each time", () =>
+  it.effect("law 10: a function that composes them, or Layer.fresh, makes a session each time", () =>
     Effect.gen(function*() {
       const compose = () => Layer.provide(ClientSession.layer({ info }), ServerSession.layerInProcess({}, { info }))
-      assert.deepStrictEqual(yield* nested(compose(), compose()), { isOne: false, innerIs: "Closed" })
+      assert.deepStrictEqual(yield* nested(compose(), compose()), { isOne: false, innerState: "Closed" })
       const fresh = Layer.fresh(compose())
-      assert.deepStrictEqual(yield* nested(fresh, fresh), { isOne: false, innerIs: "Closed" })
+      assert.deepStrictEqual(yield* nested(fresh, fresh), { isOne: false, innerState: "Closed" })
     }))
 
   for (const { form, pair } of forms) {
-    it.effect(`an end carries one session (${form})`, () =>
+    it.effect(`an end of the in-memory transport carries one session (${form})`, () =>
       Effect.gen(function*() {
         const ends = yield* pair
         const session = yield* server(ends.server, tools({}))

@@ -30,13 +30,15 @@ const undeclared = (capability: string): RequestError.RequestErrorReason => {
   }
 }
 
-const describing = (reason: RequestError.RequestErrorReason) => JSON.stringify(reason)
+const jsonOf = (reason: RequestError.RequestErrorReason) => JSON.stringify(reason)
 
-/** The capability that a part belongs to. */
-const wholeOf = (capability: string): string => capability.replace(/\..*/, "")
+/** Returns the capability that contains a sub-capability. */
+const parentOf = (capability: string): string => capability.replace(/\..*/, "")
 
-/** What a client may ask, and the capability of its server that it needs. */
-const asked = (session: ClientSession.ClientSessionShape): ReadonlyArray<readonly [capability: string, Attempt]> => [
+/** The requests of a client that need a capability of its server. */
+const clientRequests = (
+  session: ClientSession.ClientSessionShape
+): ReadonlyArray<readonly [capability: string, Attempt]> => [
   ["tools", session.listTools()],
   ["tools", session.callTool("x")],
   ["resources", session.listResources()],
@@ -49,8 +51,8 @@ const asked = (session: ClientSession.ClientSessionShape): ReadonlyArray<readonl
   ["logging", session.setLogLevel("info")]
 ]
 
-/** What a server may ask, and the capability of its client that it needs. */
-const questions = (
+/** The requests of a server that need a capability of its client. */
+const serverRequests = (
   session: ServerSession.ServerSessionShape
 ): ReadonlyArray<readonly [capability: string, since: Revision.Revision, Attempt]> => [
   ["roots", "2024-11-05", session.listRoots()],
@@ -60,8 +62,10 @@ const questions = (
   ["sampling.tools", "2025-11-25", session.createMessage({ messages: [], maxTokens: 1, tools: [] })]
 ]
 
-/** What a server may tell, and the capability of its own that it needs. */
-const told = (session: ServerSession.ServerSessionShape): ReadonlyArray<readonly [capability: string, Attempt]> => [
+/** The notifications of a server that need a capability of its own. */
+const serverNotifications = (
+  session: ServerSession.ServerSessionShape
+): ReadonlyArray<readonly [capability: string, Attempt]> => [
   ["logging", session.log({ level: "emergency", data: "x" })],
   ["tools.listChanged", session.toolListChanged],
   ["resources.listChanged", session.resourceListChanged],
@@ -69,35 +73,36 @@ const told = (session: ServerSession.ServerSessionShape): ReadonlyArray<readonly
   ["prompts.listChanged", session.promptListChanged]
 ]
 
-// Until 2025-06-18 both sides should use only what was declared; since then they must.
+// Before 2025-06-18, the specification says that both sides should use only declared capabilities, and later that they
+// must.
 const ids = (revision: Revision.Revision) =>
   Revision.isAtLeast(revision, "2025-06-18") ? "[INIT-13] [INIT-15]" : "[INIT-12] [INIT-14]"
 
 for (const revision of Revision.supported) {
-  describe(`${ids(revision)} what was not declared at ${revision}`, () => {
-    it.effect("is not asked of a server, and nothing is sent", () =>
+  describe(`${ids(revision)} undeclared capabilities in ${revision}`, () => {
+    it.effect("fail the requests and notifications of a client, and nothing is sent", () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer({
           result: RawServer.initializeResult({ protocolVersion: revision, capabilities: {} })
         })
-        for (const [capability, attempt] of asked(session)) {
+        for (const [capability, attempt] of clientRequests(session)) {
           assert.deepStrictEqual(yield* reasonOf(attempt), missing(capability))
         }
         assert.deepStrictEqual(yield* reasonOf(session.rootsListChanged), undeclared("roots.listChanged"))
         assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
       }))
 
-    it.effect("is not asked of a client, nor told to it, and nothing is sent", () =>
+    it.effect("fail the requests and notifications of a server, and nothing is sent", () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient({ server: { capabilities: { logging: false } } })
         yield* performHandshake(raw, revision)
-        for (const [capability, since, attempt] of questions(session)) {
+        for (const [capability, since, attempt] of serverRequests(session)) {
           const reason = yield* reasonOf(attempt)
-          // Neither the part nor the whole was declared, and an old revision has neither: any of these may be said first.
+          // The reason may name the sub-capability, the capability, or the revision, because each of them is missing.
           if (reason._tag === "NotInRevision") assert.isFalse(Revision.isAtLeast(revision, since), capability)
-          else assert.include([missing(capability), missing(wholeOf(capability))].map(describing), describing(reason))
+          else assert.include([missing(capability), missing(parentOf(capability))].map(jsonOf), jsonOf(reason))
         }
-        for (const [capability, attempt] of told(session)) {
+        for (const [capability, attempt] of serverNotifications(session)) {
           assert.deepStrictEqual(yield* reasonOf(attempt), undeclared(capability))
         }
         yield* settled
@@ -106,7 +111,7 @@ for (const revision of Revision.supported) {
   })
 }
 
-it.effect("an error about a capability says which side lacks it", () =>
+it.effect("the error of an undeclared capability names the side that has not declared it", () =>
   Effect.gen(function*() {
     const { client, server } = yield* connected()
     assert.strictEqual(
@@ -120,8 +125,8 @@ it.effect("an error about a capability says which side lacks it", () =>
     )
   }))
 
-describe("[INIT-15] of what was declared, a part does not stand for the whole", () => {
-  it.effect("a server that has resources need not have subscriptions", () =>
+describe("[INIT-15] a declared capability does not imply its sub-capabilities", () => {
+  it.effect("resources do not imply resources.subscribe", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer({
         result: RawServer.initializeResult({ capabilities: { resources: { listChanged: true } } })
@@ -129,7 +134,7 @@ describe("[INIT-15] of what was declared, a part does not stand for the whole", 
       assert.deepStrictEqual(yield* reasonOf(session.subscribeResource("file:///x")), missing("resources.subscribe"))
     }))
 
-  it.effect("a client that can be asked for a message need not give its model tools, nor contexts", () =>
+  it.effect("sampling implies neither sampling.tools nor sampling.context", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* raw.send({
@@ -155,8 +160,8 @@ describe("[INIT-15] of what was declared, a part does not stand for the whole", 
     }))
 })
 
-describe("[TSK-06] a request that asks to become a task, put to a side that has not declared tasks", () => {
-  it.effect("is served by a server like any other", () =>
+describe("[TSK-06] a request with the param task, for a side that has not declared tasks", () => {
+  it.effect("is served by a server like any other request", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* performHandshake(raw)
@@ -164,7 +169,7 @@ describe("[TSK-06] a request that asks to become a task, put to a side that has 
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
     }))
 
-  it.effect("is served by a client like any other", () =>
+  it.effect("is served by a client like any other request", () =>
     Effect.gen(function*() {
       const answer = { role: "assistant" as const, content: Content.text("42"), model: "m" }
       const { raw } = yield* withRawServer({

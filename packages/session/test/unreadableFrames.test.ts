@@ -15,13 +15,13 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-/** The responses that have come. */
+/** Returns the responses that have arrived. */
 const responses = (raw: RawPeer.RawPeer) =>
   Effect.map(raw.pending, (messages) => messages.flatMap((message) => "method" in message ? [] : [message]))
 
 const long = "i".repeat(4097)
 
-/** Messages that name requests by more than 4,096 bytes. */
+/** Messages with an id or a progress token of more than 4,096 bytes. */
 const overlong = [
   JsonRpc.request(long, "ping", undefined),
   JsonRpc.request(long, "unknown", undefined),
@@ -30,15 +30,15 @@ const overlong = [
   JsonRpc.notification("notifications/progress", { progressToken: long, progress: 1 })
 ]
 
-describe("a server that is sent what it cannot read", () => {
+describe("a server that receives unreadable frames", () => {
   for (const revision of Revision.supported) {
-    it.effect(`[MSG-09] what cannot be read is answered as ${revision} has it`, () =>
+    it.effect(`[MSG-09] replies with -32700 or -32600, and with the id of a failure in ${revision}`, () =>
       Effect.gen(function*() {
         const { link, raw } = yield* withRawClient()
         yield* settled
         link.deliverUnreadable({ _tag: "NotJson", text: "{" })
-        const before = yield* raw.response
-        assert.isFalse("id" in before)
+        const reply = yield* raw.response
+        assert.isFalse("id" in reply)
         yield* performHandshake(raw, revision)
         link.deliverUnreadable({ _tag: "NotJson", text: "{" })
         link.deliverUnreadable({ _tag: "TooLarge", limitBytes: 10 })
@@ -72,35 +72,35 @@ describe("a server that is sent what it cannot read", () => {
         for (const frame of overlong) link.deliver(frame)
         if (revision === "2025-03-26") link.deliver([JsonRpc.request(1, "ping", undefined), ...overlong.slice(0, 1)])
         const replies = yield* responses(raw)
-        const unread = replies.filter(({ id }) => id !== 1)
+        const rejected = replies.filter(({ id }) => id !== 1)
         assert.deepStrictEqual(
-          unread.map((reply) => [codeOf(reply), reply.id]),
+          rejected.map((reply) => [codeOf(reply), reply.id]),
           Array.from(
             { length: revision === "2025-03-26" ? overlong.length + 1 : overlong.length },
             () => [-32600, revision === "2025-11-25" ? undefined : null]
           )
         )
         assert.isBelow(JSON.stringify(replies).length, 2000)
-        assert.strictEqual(record.of("Malformed").length, unread.length)
+        assert.strictEqual(record.of("Malformed").length, rejected.length)
         yield* raw.send(JsonRpc.request("i".repeat(4096), "ping", undefined))
         assert.strictEqual((yield* raw.response).id, "i".repeat(4096))
       }))
   }
 
-  it.effect("an error has no more than an excerpt of what the client sent", () =>
+  it.effect("sends errors that contain at most an excerpt of the frame", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({}) })
       const long = "x".repeat(1_000_000)
       yield* settled
       link.deliver(JsonRpc.request(1, "initialize", { protocolVersion: { [long]: 1 }, capabilities: {} }))
-      const refused = yield* responses(raw)
+      const rejected = yield* responses(raw)
       yield* performHandshake(raw)
       link.deliver(JsonRpc.request(2, long, undefined))
       link.deliver(JsonRpc.request(3, "tools/call", { name: [long] }))
       link.deliver(JsonRpc.request(4, "tools/call", { name: "x", arguments: long }))
       link.deliver(JsonRpc.request(5, "ping", { _meta: { progressToken: [long] } }))
       link.deliver(JsonRpc.request(6, "tools/call", { name: "x", _meta: { [long]: 1, progressToken: { [long]: 1 } } }))
-      const errors = [...refused, ...(yield* responses(raw))].filter(JsonRpc.isFailure)
+      const errors = [...rejected, ...(yield* responses(raw))].filter(JsonRpc.isFailure)
       assert.deepStrictEqual(errors.map(({ error, id }) => [id, error.code]), [
         [1, -32602],
         [2, -32601],
@@ -113,7 +113,7 @@ describe("a server that is sent what it cannot read", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("[MSG-12] law 7: between two good frames, a bad one costs only itself", () =>
+  it.effect("[MSG-12] law 7: processes the frames before and after an unreadable one", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       yield* performHandshake(raw)
@@ -129,32 +129,32 @@ describe("a server that is sent what it cannot read", () => {
     }))
 })
 
-describe("a client that is sent what it cannot read", () => {
-  it.effect("[STD-04] a client never answers what it cannot read", () =>
+describe("a client that receives unreadable frames", () => {
+  it.effect("[STD-04] sends no reply to bytes that are no message", () =>
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawServer({ script: RawServer.answersPings })
-      const said = raw.received.length
+      const before = raw.received.length
       link.deliverUnreadable({ _tag: "NotJson", text: "Listening on port 3000" })
       link.deliverUnreadable({ _tag: "TooLarge", limitBytes: 10 })
       link.deliver("Debugger attached.")
       link.deliver([])
       link.deliver({ jsonrpc: "2.0", id: null, method: "ping" })
       yield* settled
-      assert.strictEqual(raw.received.length, said)
+      assert.strictEqual(raw.received.length, before)
       assert.deepStrictEqual([record.of("BadFrame").length, record.of("Malformed").length], [2, 3])
       link.deliver({ jsonrpc: "1.0", id: 9, method: "ping" })
       yield* settled
-      assert.deepStrictEqual(names(raw.received.slice(said)), [9])
+      assert.deepStrictEqual(names(raw.received.slice(before)), [9])
       yield* session.ping()
     }))
 
-  it.effect("law 5: a client rejects an id or a token of more than 4,096 bytes, too", () =>
+  it.effect("law 5: rejects an id or a token of more than 4,096 bytes with -32600 and no id", () =>
     Effect.gen(function*() {
       const { link, raw, record } = yield* withRawServer()
-      const said = raw.received.length
+      const before = raw.received.length
       for (const frame of overlong) link.deliver(frame)
       yield* settled
-      const replies = raw.received.slice(said)
+      const replies = raw.received.slice(before)
       assert.deepStrictEqual(replies.map(codeOf), overlong.map(() => -32600))
       assert.isTrue(replies.every((reply) => !("id" in reply)))
       assert.strictEqual(record.of("Malformed").length, overlong.length)

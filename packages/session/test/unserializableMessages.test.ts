@@ -17,7 +17,7 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("what is not JSON", () => {
+describe("values that JSON cannot carry", () => {
   const cycle = (): { readonly [name: string]: unknown } => {
     const self: { [name: string]: unknown } = {}
     self["self"] = self
@@ -35,7 +35,7 @@ describe("what is not JSON", () => {
 
   for (const { form, pair } of forms) {
     for (const [what, value] of bad) {
-      it.effect(`law 5: ${what} in a result is an internal error to the peer (${form})`, () =>
+      it.effect(`law 5: ${what} in a result is sent to the peer as an internal error (${form})`, () =>
         Effect.gen(function*() {
           const { client, records } = yield* connected({
             pair,
@@ -54,7 +54,7 @@ describe("what is not JSON", () => {
           assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
         }))
 
-      it.effect(`${what} in the params fails their caller, and the session lives (${form})`, () =>
+      it.effect(`${what} in the params fails the caller, and the session continues (${form})`, () =>
         Effect.gen(function*() {
           const { client, records } = yield* connected({ pair, handlers: tools({ x: Effect.succeed(text("x")) }) })
           const error = yield* Effect.flip(client.callTool("x", { value: value() }))
@@ -68,7 +68,7 @@ describe("what is not JSON", () => {
     }
   }
 
-  it.effect("law 1: params that throw when they are read fail their caller, and leave nothing", () =>
+  it.effect("law 1: params that throw when they are read fail the caller, and leave no pending request", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers: tools({ x: Effect.succeed(text("x")) }) })
       const bad = {
@@ -83,7 +83,7 @@ describe("what is not JSON", () => {
       assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
     }))
 
-  it.effect("law 5: in the data of an error it is an internal error, too", () =>
+  it.effect("law 5: a bigint in the data of an error is sent to the peer as an internal error", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ x: Effect.fail(McpError.invalidParams("x", 1n)) }) })
       yield* performHandshake(raw)
@@ -92,7 +92,7 @@ describe("what is not JSON", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("in a log of the session's it fails who logs, in one of a handler's it is dropped and seen", () =>
+  it.effect("a bigint in a log message fails session.log, and is dropped with an event in a handler", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({
         handlers: tools({ x: Effect.as(RequestContext.log({ level: "info", data: 1n }), text("x")) }),
@@ -105,21 +105,21 @@ describe("what is not JSON", () => {
       assert.strictEqual(record.of("NotificationIgnored").length, 1)
     }))
 
-  it.effect("law 5: a handler that answers with nothing at all is answered for", () =>
+  it.effect("law 5: a handler that returns undefined gets a reply for its request", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
-        // What a handler written without types may do.
+        // A handler that is not type-checked can return this.
         handlers: { "tools/call": () => Effect.succeed(undefined as never) }
       })
       yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* settled
       const [reply] = yield* raw.pending
-      assert.isDefined(reply, "what was sent is no response, and the peer waits")
+      assert.isDefined(reply, "the frame is no response, so the peer waits")
       assert.isTrue(codeOf(reply) === -32603 || "result" in reply)
     }))
 
-  it.effect("without serialization the objects themselves cross", () =>
+  it.effect("without serialization the transport passes the objects themselves", () =>
     Effect.gen(function*() {
       const pair = MemoryTransport.make({ serialization: "none" })
       const { client } = yield* connected({
@@ -131,7 +131,7 @@ describe("what is not JSON", () => {
       assert.isTrue(structuredContent?.["value"] === value)
     }))
 
-  it.effect("[INIT-02] an initialize that is not JSON fails the handshake", () =>
+  it.effect("[INIT-02] an initialize that JSON cannot carry fails the handshake", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(
         Effect.scoped(withRawServer({ client: { capabilities: { experimental: { x: { big: 1n } } } } }))
@@ -140,7 +140,7 @@ describe("what is not JSON", () => {
       assert.include(error.message, "JSON")
     }))
 
-  it.effect("law 5: a result that throws when it is made to fit an older revision is an internal error to the peer", () =>
+  it.effect("law 5: a result that throws in its projection is sent to the peer as an internal error", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({
         handlers: {

@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  request.fiber?.interruptUnsafe()\n",
     broken: "\n",
     test: "packages/session/test/cancelledServerRequests.test.ts",
-    name: "stops, does not answer, and shows why",
+    name: "interrupts the handler, sends no reply, and reports the reason",
     hangs: true
   },
   {
@@ -40,7 +40,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (request.hasReply || !this.#isOpen(request)) return false\n    request.hasReply",
     broken: "    if (request.hasReply) return false\n    request.hasReply",
     test: "packages/session/test/cancelledServerRequests.test.ts",
-    name: "does not answer later either, where the question cannot be stopped"
+    name: "sends no reply later, if the handler cannot be interrupted"
   },
   {
     id: "CAN-04",
@@ -117,7 +117,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "_tag: \"Cancelled\", method: request.method, id: request.id, reason }",
     broken: "_tag: \"Cancelled\", method: request.method, id: request.id, reason: undefined }",
     test: "packages/session/test/cancelledServerRequests.test.ts",
-    name: "stops, does not answer, and shows why"
+    name: "interrupts the handler, sends no reply, and reports the reason"
   },
   {
     id: "CAN-08",

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"completions\") continue\n",
     test: "packages/session/test/allFeatures.test.ts",
-    name: "[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] what has a handler is declared"
+    name: "[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] a handler declares its capability"
   },
   {
     id: "CMP-02",

@@ -114,7 +114,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
     broken: "if (row.since === peer.revision) {",
     test: "packages/session/test/serverRequestsByRevision.test.ts",
-    name: "a list of choices is not for older revisions"
+    name: "a multiple choice in a form is NotInRevision before 2025-11-25"
   },
   {
     id: "INIT-14",
@@ -122,7 +122,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      Capabilities.declares(capabilities(peer), capability)\n",
     broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
-    name: "[INIT-14] what was not declared at 2024-11-05 > is not asked of a server, and nothing is sent"
+    name:
+      "[INIT-14] undeclared capabilities in 2024-11-05 > fail the requests and notifications of a client, and nothing is sent"
   },
   {
     id: "INIT-15",
@@ -130,7 +131,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      Capabilities.declares(capabilities(peer), capability)\n",
     broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
-    name: "[INIT-15] what was not declared at 2025-11-25 > is not asked of a server, and nothing is sent"
+    name:
+      "[INIT-15] undeclared capabilities in 2025-11-25 > fail the requests and notifications of a client, and nothing is sent"
   },
   {
     id: "INIT-16",

@@ -136,7 +136,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "JsonRpc.failure(id ?? unreadable, error)",
     broken: "JsonRpc.failure(unreadable, error)",
     test: "packages/session/test/unreadableFrames.test.ts",
-    name: "what cannot be read is answered as"
+    name: "replies with -32700 or -32600"
   },
   {
     id: "MSG-10",
@@ -237,7 +237,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "Schema.Struct({\n    progressToken: Schema.optionalKey(ProgressToken),\n    \"io.modelcontextprotocol/related-task\": Schema.optionalKey(Schema.Struct({ taskId: Schema.String }))\n  })",
     test: "packages/session/test/meta.test.ts",
-    name: "a server takes whatever stands there"
+    name: "a server accepts any _meta"
   },
   {
     id: "MSG-28",
@@ -246,7 +246,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "!Array.isArray(value) && typeof value !== \"function\" && !(\"io.modelcontextprotocol/related-task\" in value)",
     test: "packages/session/test/meta.test.ts",
-    name: "so does a client, of requests and of results"
+    name: "a client accepts any _meta of requests and results"
   },
   {
     id: "MSG-29",
@@ -254,7 +254,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "\"io.modelcontextprotocol/related-task\"",
     broken: "\"io.modelcontextprotocol/related task\"",
     test: "packages/session/test/meta.test.ts",
-    name: "the keys a session writes are keys"
+    name: "a session writes valid keys"
   },
   {
     id: "MSG-30",
@@ -262,7 +262,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "\"io.modelcontextprotocol/related-task\"",
     broken: "\"io.modelcontextprotocol/effect-task\"",
     test: "packages/session/test/meta.test.ts",
-    name: "the keys a session writes are keys"
+    name: "a session writes valid keys"
   },
   {
     id: "MSG-31",

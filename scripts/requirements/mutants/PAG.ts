@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || items.length === 0) {\n",
     test: "packages/session/test/pagination.test.ts",
-    name: "pages with nothing on them"
+    name: "empty pages"
   },
   {
     id: "PAG-02",
@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "[items, Option.some(nextCursor)]",
     broken: "[items, Option.some(nextCursor.trim())]",
     test: "packages/session/test/pagination.test.ts",
-    name: "a cursor is sent back as it came, whatever it looks like"
+    name: "a cursor is sent back unchanged, whatever its text"
   },
   {
     id: "PAG-03",
@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || nextCursor === \"\") {\n",
     test: "packages/session/test/pagination.test.ts",
-    name: "a cursor is sent back as it came, whatever it looks like"
+    name: "a cursor is sent back unchanged, whatever its text"
   },
   {
     id: "PAG-07",

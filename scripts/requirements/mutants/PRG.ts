@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : Number(exchange.id) + 0.5",
     test: "packages/session/test/serverRequests.test.ts",
-    name: "each question has a token of its own"
+    name: "each request has a progress token of its own"
   },
   {
     id: "PRG-02",
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : 1",
     test: "packages/session/test/serverRequests.test.ts",
-    name: "each question has a token of its own"
+    name: "each request has a progress token of its own"
   },
   {
     id: "PRG-02",
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      if (step.progress <= highest) return \"NotIncreasing\"\n",
     broken: "",
     test: "packages/session/test/clientProgress.test.ts",
-    name: "progress that does not grow, or is none, is dropped"
+    name: "that does not grow, or is malformed, is dropped"
   },
   {
     id: "PRG-04",
@@ -80,7 +80,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "exchange?.progress === undefined || exchange.outcome !== \"Pending\"",
     broken: "exchange?.progress === undefined",
     test: "packages/session/test/clientProgress.test.ts",
-    name: "progress behind the response goes nowhere, though the response still waits for a sink"
+    name: "after the response is dropped, even while the consumer processes earlier steps"
   },
   {
     id: "PRG-06",

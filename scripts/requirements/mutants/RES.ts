@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return this.#notify(\"notifications/resources/list_changed\", {})",
     broken: "return Effect.void",
     test: "packages/session/test/allFeatures.test.ts",
-    name: "all a client may ask (one stream) > [TOOL-02] [RES-02] [PRM-02] lists that change",
+    name: "requests of a client (one stream) > [TOOL-02] [RES-02] [PRM-02] list_changed notifications reach the client",
     hangs: true
   }
 ]

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"roots\") continue\n",
     test: "packages/session/test/allFeatures.test.ts",
-    name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
+    name: "[SMP-01] [ELI-01] [ROOT-01] are sent by a handler"
   },
   {
     id: "ROOT-02",

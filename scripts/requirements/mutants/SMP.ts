@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"sampling\") continue\n",
     test: "packages/session/test/allFeatures.test.ts",
-    name: "[SMP-01] [ELI-01] [ROOT-01] from inside a handler"
+    name: "[SMP-01] [ELI-01] [ROOT-01] are sent by a handler"
   },
   {
     id: "SMP-02",
@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Sampling.usesTools(params) ? validateCapability(peer, \"sampling.tools\", extended) : undefined",
     broken: "undefined",
     test: "packages/session/test/serverRequestsByRevision.test.ts",
-    name: "tools are not for older revisions, whatever was declared",
+    name: "sampling with tools is NotInRevision before 2025-11-25, whatever was declared",
     hangs: true
   },
   {
@@ -51,7 +51,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "blocked ?? (needsContext(params, peer) ?",
     broken: "blocked ?? (false ?",
     test: "packages/session/test/serverRequestsByRevision.test.ts",
-    name: "the context of thisServer needs a capability, where revisions have one",
+    name: "includeContext thisServer needs a capability in 2025-11-25",
     hangs: true
   }
 ]

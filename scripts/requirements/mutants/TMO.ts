@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "extendsTo: options?.extendOnProgress === true ? total : undefined",
     broken: "extendsTo: undefined",
     test: "packages/session/test/progressExtendedDeadlines.test.ts",
-    name: "every step starts the deadline anew"
+    name: "each step restarts the timeout"
   },
   {
     id: "TMO-06",
@@ -51,7 +51,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
     broken: "runtime.timer.now() + exchange.allowedMillis",
     test: "packages/session/test/progressExtendedDeadlines.test.ts",
-    name: "the total is kept whatever the progress",
+    name: "totalTimeout ends the call despite progress",
     hangs: true
   }
 ]

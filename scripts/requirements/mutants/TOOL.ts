@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"tools\") continue\n",
     test: "packages/session/test/Handlers.test.ts",
-    name: "[TOOL-01] what has a handler is declared"
+    name: "[TOOL-01] a handler declares its capability"
   },
   {
     id: "TOOL-02",
@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "return this.#notify(\"notifications/tools/list_changed\", {})",
     broken: "return Effect.void",
     test: "packages/session/test/allFeatures.test.ts",
-    name: "all a client may ask (one stream) > [TOOL-02] [RES-02] [PRM-02] lists that change",
+    name: "requests of a client (one stream) > [TOOL-02] [RES-02] [PRM-02] list_changed notifications reach the client",
     hangs: true
   },
   {
