@@ -12,7 +12,8 @@ import { trust } from "./internal/trust.ts"
  *
  * @example
  * ```ts
- * import { Limits, NumericOption } from "@effect-mcp/session"
+ * import { Limits } from "@effect-mcp/session"
+ * import * as NumericOption from "@effect-mcp/session/NumericOption"
  *
  * const messageOf = () => {
  *   try {

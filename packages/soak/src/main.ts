@@ -4,8 +4,8 @@
  *
  * `--sessions 20000` sets the number of sessions, `--rounds 30` the number of measurements, and `--seed 1` the random
  * choices. `--only http` selects a transport and `--ending scope-close` an ending; both can be repeated. `--out folder`
- * sets the folder of the chart and the samples. `--leak 1024` leaks that many bytes for each session, to show that leaks
- * are found.
+ * sets the folder of the chart and the samples. `--leak 1024` leaks that many bytes for each session, which shows that
+ * leaks are found.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
