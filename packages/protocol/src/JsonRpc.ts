@@ -439,3 +439,26 @@ export const failure = (id: RequestId | null | undefined, error: ErrorObject): F
  * @category guards
  */
 export const isFailure = (response: Response): response is Failure => "error" in response
+
+/**
+ * Returns a response as it is, or an internal error in its place if JSON cannot represent it: it contains a `bigint` or
+ * a cycle, or it is too long for one string. Without this, the sender of the request would wait until its deadline.
+ *
+ * @example
+ * ```ts
+ * import { JsonRpc } from "@effect-mcp/protocol"
+ *
+ * export const reply = JsonRpc.serializable(JsonRpc.success(1, { count: 42n }))
+ * // => { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } }
+ * ```
+ *
+ * @category constructors
+ */
+export const serializable = (response: Response): Response => {
+  try {
+    JSON.stringify(response)
+    return response
+  } catch {
+    return failure(response.id, { code: InternalError, message: "Internal error" })
+  }
+}

@@ -600,3 +600,22 @@ it("[MSG-03] [MSG-11] a frame with a method is a request if it has an id, and a 
     [false, true, false, false, false]
   )
 })
+
+describe("serializable", () => {
+  const failed = JsonRpc.failure(1, McpError.internalError)
+
+  it("returns the same response if JSON can represent it", () => {
+    for (const response of [JsonRpc.success(1, { count: 42 }), JsonRpc.failure(1, error)]) {
+      assert.strictEqual(JsonRpc.serializable(response), response)
+    }
+  })
+
+  it("returns an internal error with the same id if JSON cannot represent the response", () => {
+    const cycle: Record<string, unknown> = {}
+    cycle["self"] = cycle
+    const throwing = { toJSON: () => assert.fail("not JSON") }
+    for (const result of [{ count: 42n }, cycle, throwing]) {
+      assert.deepStrictEqual(JsonRpc.serializable(JsonRpc.success(1, result)), failed)
+    }
+  })
+})

@@ -36,9 +36,10 @@ export interface Options<R = never> extends Session.Options {
    */
   readonly requireInitialized?: boolean
   /**
-   * Serves without a handshake, in this revision. The server stores nothing about the client, and each request stands
-   * alone. The response to `initialize` has this revision and changes nothing. Requests of the server, ping included,
-   * fail with `StatelessModeNotSupported`. `SessionlessServer` does the same for single frames. Default: a session,
+   * Serves without a handshake, in this revision. The server stores nothing about the client. The response to
+   * `initialize` has this revision and changes nothing. Requests of the server, ping included, fail with
+   * `StatelessModeNotSupported`. The connection still has one client: its requests in flight have different ids, and it
+   * can cancel them. If several clients share a connection, use `SessionlessServer` for its frames. Default: a session,
    * which begins with a handshake.
    */
   readonly sessionless?: { readonly revision: Revision.Revision }

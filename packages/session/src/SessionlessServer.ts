@@ -4,7 +4,8 @@
  *
  * No session is opened for a frame, so a frame costs little. A handler can send notifications while its request is
  * served. A request of a handler to the client fails with `StatelessModeNotSupported`, because the response could reach
- * any process. `ServerSession` with the option `sessionless` serves in the same way over a connection.
+ * any process. Request ids and cancellations have an effect only within a frame, because the next frame may be from
+ * another client. Over a connection with one client, use `ServerSession` with the option `sessionless`.
  */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"

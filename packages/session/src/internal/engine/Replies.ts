@@ -7,19 +7,6 @@ import { type Batch, isBatch, type Reply } from "./Batch.ts"
 import * as Lane from "./Lane.ts"
 import * as Outbox from "./Outbox.ts"
 
-/**
- * Replaces a response that JSON cannot represent by an internal error. Without it, the peer would wait until its
- * deadline.
- */
-const serializable = (response: JsonRpc.Response): JsonRpc.Response => {
-  try {
-    JSON.stringify(response)
-    return response
-  } catch {
-    return JsonRpc.failure(response.id, McpError.internalError)
-  }
-}
-
 /** Returns an internal error instead of a response. */
 const failed = ({ id }: JsonRpc.Response): JsonRpc.Response => JsonRpc.failure(id, McpError.internalError)
 
@@ -31,7 +18,7 @@ type Replacement = (response: JsonRpc.Response) => JsonRpc.Response
  * long only together, so the first attempt replaces those that cannot be serialized alone.
  */
 const replacements: ReadonlyArray<Replacement> = [failed]
-const batchReplacements: ReadonlyArray<Replacement> = [serializable, failed]
+const batchReplacements: ReadonlyArray<Replacement> = [JsonRpc.serializable, failed]
 
 /** The session that sends the replies. */
 export interface RepliesDependencies {

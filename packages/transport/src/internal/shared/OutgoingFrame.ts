@@ -29,7 +29,7 @@ export const replaceUnserializable = (
   reply: JsonRpc.Response | ReadonlyArray<JsonRpc.Response>
 ): JsonRpc.Response | ReadonlyArray<JsonRpc.Response> => {
   if (!JsonRpc.isBatch(reply)) return failed(reply)
-  const replies = reply.map((one) => Result.isSuccess(encode(one)) ? one : failed(one))
+  const replies = reply.map(JsonRpc.serializable)
   return Result.isSuccess(encode(replies)) ? replies : reply.map(failed)
 }
 

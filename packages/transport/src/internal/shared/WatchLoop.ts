@@ -5,7 +5,8 @@ import type * as Scope from "effect/Scope"
 
 /**
  * Returns a function that starts the loop, unless it runs. The loop ends after a check that returns `false`, and with
- * the scope.
+ * the scope. The check does not suspend after it has decided: a start in between would be lost, because the loop still
+ * counts as running.
  */
 export const make = Effect.fnUntraced(function*(
   intervalMillis: number,
