@@ -30,9 +30,9 @@ const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
  * The files of the other public packages that may import an unstable module of Effect: one file for a module if
  * possible, so that only this file changes with the module. `/*` matches everything below, for modules and files.
  */
-const adapters: Readonly<Record<string, string>> = {
+const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
-  "effect/process/*": "packages/transport/src/StdioClient.ts",
+  "effect/process/*": ["packages/transport/src/StdioClient.ts", "packages/transport/src/internal/stdio/*"],
   "effect/http/*": "packages/transport/src/*",
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
   "effect/net/*": "packages/transport/src/internal/*",

@@ -4,29 +4,14 @@
  * the child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is
  * left.
  */
-import type { CloseReason } from "@effect-mcp/protocol"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"
-import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
-import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
-import * as ChildProcess from "effect/process/ChildProcess"
-import { type ChildProcessHandle, ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
-import * as CommandLine from "effect/process/CommandLine"
+import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type { Redacted } from "effect/Redacted"
-import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
-import * as LineWriter from "./internal/shared/LineWriter.ts"
-import { atMost, delay } from "./internal/shared/nodeTimers.ts"
-import { unwrapCause } from "./internal/shared/platformErrors.ts"
-import * as Turns from "./internal/shared/Turns.ts"
-import * as ProcessGroup from "./internal/stdio/ProcessGroup.ts"
-import * as StderrTail from "./internal/stdio/StderrTail.ts"
-import * as JsonLines from "./JsonLines.ts"
+import * as StdioClientConnection from "./internal/stdio/StdioClientConnection.ts"
 
 /**
  * The environment variables that a child inherits by default: those that programs need to find their files and their
@@ -99,31 +84,6 @@ const rules: NumericOption.Rules<Options> = {
   terminateTimeout: NumericOption.duration
 }
 
-/** Where a line of the exit report is cut, in characters. */
-const keptLineLength = 1_000
-
-/** The time that the end of a connection waits for the exit status and the last lines of the report. */
-const reportTimeout = "500 millis"
-
-/**
- * The number of silent turns in a row after which the output of an exited child counts as ended. Another process of its
- * group may hold the output open. One long turn would not do: a timer that fires late fires before the pipe is read
- * again.
- */
-const silentTurns = 4
-const silentTurn = "30 millis"
-
-/** Waits, at the end of a connection, for its pipes to be read to their ends: at least half a second. */
-const lastTurns = Effect.repeat(delay(silentTurn), { times: 17 })
-
-/** The most turns in which the output of an exited child is read, although its process group keeps writing. */
-const talkativeTurns = 34
-
-interface ExitStatus {
-  readonly exitCode: number | undefined
-  readonly signal: string | undefined
-}
-
 const environment = (options: Options): Record<string, string | Redacted<string> | undefined> => {
   const inherit = options.inheritEnv ?? inheritedVariables
   const names = inherit === true ? Object.keys(process.env) : inherit === false ? [] : inherit
@@ -133,15 +93,6 @@ const environment = (options: Options): Record<string, string | Redacted<string>
   })
   return { ...Object.fromEntries(inherited), ...options.env }
 }
-
-const commandLine = (options: Options): string => CommandLine.display([options.command, ...(options.args ?? [])])
-
-/** Returns how the child exited. The handle names a signal only in the text of its error. */
-const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus> =>
-  Effect.match(handle.exitCode, {
-    onSuccess: (exitCode) => ({ exitCode, signal: undefined }),
-    onFailure: (error) => ({ exitCode: undefined, signal: /\bSIG[A-Z0-9]+\b/.exec(String(unwrapCause(error)))?.[0] })
-  })
 
 /**
  * Creates the transport as a value. Each `connect` starts another process, so one transport carries any number of
@@ -176,180 +127,10 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Transport.Transport["Service"], never, ChildProcessSpawner> {
   NumericOption.check(options, rules)
   const spawner = yield* ChildProcessSpawner
-  const connect = Effect.suspend(() => open(options)).pipe(
+  const connect = Effect.suspend(() => StdioClientConnection.open({ ...options, env: environment(options) })).pipe(
     Effect.provideService(ChildProcessSpawner, spawner)
   )
   return { connect }
-})
-
-/**
- * Starts the child, and stops its whole process group when the scope closes. The scope closes as soon as all processes
- * of the group have ended. The spawner's own finalizer may still wait then, in a detached fiber without resources. It
- * waits until the system has removed the processes, which takes 3 seconds if nothing collects their exit statuses.
- */
-const spawn = Effect.fnUntraced(function*(options: Options) {
-  const group = yield* Scope.make()
-  const handle = yield* Scope.provide(started(options), group).pipe(
-    Effect.onError((cause) => Scope.close(group, Exit.failCause(cause)))
-  )
-  yield* Effect.addFinalizer((exit) =>
-    Effect.gen(function*() {
-      const closing = yield* Effect.forkDetach(Scope.close(group, exit), { startImmediately: true })
-      const ended = Effect.andThen(exitStatus(handle), ProcessGroup.ended(handle.pid))
-      yield* Effect.raceFirst(Fiber.await(closing), ended)
-    })
-  )
-  return handle
-}, Effect.uninterruptible)
-
-const started = (options: Options) =>
-  ChildProcess.make(options.command, options.args ?? [], {
-    cwd: options.cwd,
-    env: environment(options),
-    stderr: options.stderr === "inherit" ? "inherit" : "pipe",
-    killSignal: "SIGTERM",
-    // Without it, the scope would wait forever for a child that ignores the signal.
-    forceKillAfter: options.terminateTimeout ?? "2 seconds"
-  }).pipe(
-    Effect.mapError((error) =>
-      TransportError.make({ _tag: "ConnectFailed", target: commandLine(options), cause: unwrapCause(error) })
-    )
-  )
-
-/** Reads standard error to its end, even if no function receives it. */
-const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, options: Options, readers: Scope.Scope) {
-  const tail = StderrTail.make({ keep: options.maxStderrLines ?? 20, cutAt: keptLineLength })
-  let onLine = typeof options.stderr === "function" ? options.stderr : undefined
-  const notify = (lines: ReadonlyArray<string>) =>
-    Effect.sync(() => lines.forEach((line) => onLine?.(line))).pipe(
-      Effect.catchCause((cause) => {
-        onLine = undefined
-        return Effect.logWarning("the function that reads the child's standard error failed", cause)
-      })
-    )
-  const reader = yield* handle.stderr.pipe(
-    Stream.runForEachArray((chunks) => notify(chunks.flatMap(tail.push))),
-    // A failure to read standard error does not fail the session.
-    Effect.ignore,
-    Effect.andThen(Effect.suspend(() => notify(tail.finish()))),
-    Effect.forkIn(readers)
-  )
-  return { ended: Effect.asVoid(Fiber.await(reader)), lastLines: tail.snapshot }
-})
-
-/** Reads standard output from its first subscriber on, and to its end even after the subscriber has left. */
-const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, options: Options, readers: Scope.Scope) {
-  const discard = () => {}
-  let deliver: (inbound: Transport.Inbound) => void = discard
-  let chunksRead = 0
-  const decoder = JsonLines.decoder((frame, bytes) => deliver({ frame, bytes }), {
-    maxMessageBytes: options.maxMessageBytes,
-    maxMessageNodes: options.maxMessageNodes
-  })
-  const begun = Latch.makeUnsafe(false)
-  const reader = yield* handle.stdout.pipe(
-    Stream.runForEachArray((chunks) =>
-      Effect.suspend(() => {
-        chunksRead += chunks.length
-        return Turns.bytes(chunks, decoder.push)
-      })
-    ),
-    begun.whenOpen,
-    Effect.forkIn(readers)
-  )
-  return {
-    subscribe: (deliverTo: (inbound: Transport.Inbound) => void): void => {
-      deliver = deliverTo
-    },
-    unsubscribe: (): void => {
-      deliver = discard
-    },
-    begin: begun.open,
-    ended: Fiber.join(reader),
-    read: Effect.asVoid(Fiber.await(reader)),
-    chunksRead: () => chunksRead,
-    finish: decoder.finish
-  }
-})
-
-const open = Effect.fnUntraced(function*(
-  options: Options
-): Effect.fn.Return<
-  Transport.Connection,
-  TransportError.TransportError,
-  ChildProcessSpawner | Scope.Scope
-> {
-  // Finalizers run in reverse. The readers' scope is acquired first, so it closes last: a child that writes while it is
-  // being stopped would otherwise block on a full pipe.
-  const readers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-  let outputRead: Effect.Effect<void> = Effect.void
-  let errorsRead: Effect.Effect<void> = Effect.void
-  // The last output is still in the pipes after the exit, and a pipe that is not read to its end is never closed.
-  yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.andThen(errorsRead, outputRead), lastTurns))
-  const handle = yield* spawn(options)
-  const errors = yield* readErrors(handle, options, readers)
-  errorsRead = errors.ended
-  const output = yield* readOutput(handle, options, readers)
-  outputRead = output.read
-
-  let status: ExitStatus = { exitCode: undefined, signal: undefined }
-  const exited = Effect.map(exitStatus(handle), (known) => {
-    status = known
-  })
-  const reportSoFar = Effect.sync((): CloseReason.ProcessExit => ({ ...status, stderr: errors.lastLines() }))
-  const report = Effect.andThen(atMost(Effect.andThen(exited, errors.ended), reportTimeout), reportSoFar)
-
-  /** Waits until the child has exited and its output is silent. */
-  const silence = Effect.gen(function*() {
-    yield* exited
-    let silent = 0
-    let seen = output.chunksRead()
-    for (let turn = 0; turn < talkativeTurns && silent < silentTurns; turn++) {
-      yield* delay(silentTurn)
-      silent = output.chunksRead() === seen ? silent + 1 : 0
-      seen = output.chunksRead()
-    }
-  })
-
-  const run = Effect.fnUntraced(
-    function*(
-      deliver: (inbound: Transport.Inbound) => void
-    ): Effect.fn.Return<Transport.End, TransportError.TransportError> {
-      output.subscribe(deliver)
-      yield* output.begin
-      const exit = yield* Effect.raceFirst(
-        Effect.andThen(output.ended, report),
-        Effect.andThen(silence, reportSoFar)
-      ).pipe(
-        Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: unwrapCause(error) })),
-        // A message that was accepted and cannot be written has no sender any more, so `run` fails. If the child has
-        // exited, `run` instead reads the rest of its output and reports the exit.
-        Effect.raceFirst(
-          Effect.catch(writer.failed, (error) => error.reason._tag === "PeerEnded" ? Effect.never : Effect.fail(error))
-        )
-      )
-      output.finish()
-      return { exit, writable: false }
-    },
-    Effect.ensuring(Effect.sync(output.unsubscribe))
-  )
-
-  const writer = yield* LineWriter.make({
-    sink: handle.stdin,
-    // A pipe mostly breaks because the child has exited. Then the exit report is the more useful error.
-    explain: Effect.fnUntraced(function*(cause) {
-      const exit = yield* report
-      return exit.exitCode === undefined && exit.signal === undefined
-        ? TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) })
-        : TransportError.make({ _tag: "PeerEnded", exit })
-    })
-  })
-
-  // The first step of the shutdown: write what was sent, end the input, wait. The spawner's finalizer does the rest.
-  const ended = Effect.raceFirst(exited, Effect.andThen(writer.close, Effect.never))
-  yield* Effect.addFinalizer(() => Effect.andThen(output.begin, atMost(ended, options.exitTimeout ?? "2 seconds")))
-
-  return { run, send: writer.send }
 })
 
 /**

@@ -29,15 +29,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-05",
-    file: "packages/transport/src/StdioClient.ts",
-    original: "stderr: options.stderr === \"inherit\" ? \"inherit\" : \"pipe\"",
+    file: "packages/transport/src/internal/stdio/ServerProcess.ts",
+    original: "stderr: command.stderr === \"inherit\" ? \"inherit\" : \"pipe\"",
     broken: "stderr: \"inherit\"",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "is passed to a function line by line, and is never a failure"
   },
   {
     id: "STD-06",
-    file: "packages/transport/src/StdioClient.ts",
+    file: "packages/transport/src/internal/stdio/StdioClientConnection.ts",
     original: "      return { exit, writable: false }\n",
     broken:
       "      if (exit !== undefined && exit.stderr.length > 0) {\n        return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit.stderr })\n      }\n      return { exit, writable: false }\n",
@@ -46,7 +46,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-07",
-    file: "packages/transport/src/StdioClient.ts",
+    file: "packages/transport/src/internal/stdio/ServerProcess.ts",
     original: "killSignal: \"SIGTERM\"",
     broken: "killSignal: \"SIGKILL\"",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-08",
-    file: "packages/transport/src/StdioClient.ts",
+    file: "packages/transport/src/internal/stdio/StdioClientConnection.ts",
     original: "      return { exit, writable: false }\n",
     broken: "      return yield* TransportError.make({ _tag: \"ReadFailed\", cause: exit })\n",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
@@ -62,7 +62,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-09",
-    file: "packages/transport/src/StdioClient.ts",
+    file: "packages/transport/src/internal/stdio/StdioClientConnection.ts",
     original: "Effect.andThen(output.begin, atMost(ended,",
     broken:
       "Effect.andThen(Effect.andThen(output.begin, Effect.forkDetach(handle.kill(), { startImmediately: true })), atMost(ended,",

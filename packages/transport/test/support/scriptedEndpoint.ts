@@ -61,7 +61,8 @@ export const scripted = (script: Script) => {
     url: () => new URL("http://localhost/mcp"),
     post: (text, membership, making = (one) => one) =>
       making(called({ method: "POST", message: JSON.parse(text), lastEventId: undefined, ...membership })),
-    get: (membership, lastEventId) => called({ method: "GET", message: undefined, lastEventId, ...membership }),
+    get: (membership, headers) =>
+      called({ method: "GET", message: undefined, lastEventId: headers?.["last-event-id"], ...membership }),
     remove: (membership) => called({ method: "DELETE", message: undefined, lastEventId: undefined, ...membership }),
     at: () => endpoint,
     resetRedirects: () => resets++

@@ -10,7 +10,7 @@ import type * as Scope from "effect/Scope"
 import { promises as fs } from "node:fs"
 import * as path from "node:path"
 import { codeOf } from "../shared/platformErrors.ts"
-import * as SocketPathLock from "./SocketPathLock.ts"
+import * as StaleSocketTakeover from "./StaleSocketTakeover.ts"
 
 /** The most bytes of a socket's path. */
 const maxPathBytes = process.platform === "linux" ? 107 : 103
@@ -62,14 +62,14 @@ export const make = <A, E, R>(
               try: async () => {
                 await fs.chmod(made, mode)
                 const own = await fs.lstat(made, { bigint: true })
-                const result = await SocketPathLock.take(made, resolved)
+                const result = await StaleSocketTakeover.take(made, resolved)
                 if (result !== "Taken") throw new Error(problems[result])
                 return own
               },
               catch: failed
             }),
             // If its directory is gone or read-only, there is nothing to remove.
-            (own) => Effect.ignore(Effect.try(() => SocketPathLock.remove(resolved, own)))
+            (own) => Effect.ignore(Effect.try(() => StaleSocketTakeover.remove(resolved, own)))
           )
           return listening
         }),

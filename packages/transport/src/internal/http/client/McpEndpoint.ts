@@ -46,8 +46,8 @@ export interface McpEndpoint {
    * redirects.
    */
   readonly post: (json: string, membership: Membership, making?: Making) => Called
-  /** Opens a stream: the standalone one (SHS-12), or the one that continues after this event (SHS-19). */
-  readonly get: (membership: Membership, lastEventId: string | undefined) => Called
+  /** Opens a stream, with these headers besides those of every request. */
+  readonly get: (membership: Membership, headers?: Readonly<Record<string, string>>) => Called
   /** Ends the session (SHS-28). */
   readonly remove: (membership: Membership) => Called
   /** Returns the endpoint at another URL of the same server, with the same authorization. */
@@ -131,14 +131,8 @@ const endpointAt = (
       authorized(
         attempt(location, "POST", membership, { accept: "application/json, text/event-stream" }, json, making)
       ),
-    get: (membership, lastEventId) =>
-      authorized(attempt(
-        location,
-        "GET",
-        membership,
-        { accept: "text/event-stream", ...lastEventId === undefined ? {} : { "last-event-id": lastEventId } },
-        undefined
-      )),
+    get: (membership, own) =>
+      authorized(attempt(location, "GET", membership, { accept: "text/event-stream", ...own }, undefined)),
     remove: (membership) => attempt(location, "DELETE", membership, {}, undefined),
     at: (url) => at(new Redirects.Location(url, Redirects.noMoves())),
     resetRedirects: () => location.reset()

@@ -26,12 +26,13 @@ import { Authentication } from "../../../Authentication.ts"
 import * as ContentEncoding from "../../shared/ContentEncoding.ts"
 import * as FrameText from "../../shared/FrameText.ts"
 import * as utf8 from "../../shared/utf8.ts"
+import * as AcceptHeader from "./AcceptHeader.ts"
 import * as Authenticator from "./Authenticator.ts"
+import * as ContentType from "./ContentType.ts"
 import * as HttpConnections from "./HttpConnections.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 import type { HttpServerSettings } from "./HttpServerSettings.ts"
 import * as IncomingBodies from "./IncomingBodies.ts"
-import * as MediaTypes from "./MediaTypes.ts"
 import * as OriginPolicy from "./OriginPolicy.ts"
 import type { StreamWatchdog } from "./StreamWatchdog.ts"
 
@@ -111,12 +112,6 @@ export const declaredVersion = ({ headers }: HttpServerRequest): Effect.Effect<D
   ))
 }
 
-/** Fails unless a request accepts an event stream. */
-export const acceptsEventStream = ({ headers }: HttpServerRequest): Effect.Effect<void, Response> =>
-  MediaTypes.accepts(headers["accept"], "text/event-stream")
-    ? Effect.void
-    : Effect.fail(HttpResponses.error(406, "Accept must list text/event-stream"))
-
 /** Makes the guard. The address of an `HttpServer` in the context decides which hosts are accepted by default. */
 export const make = Effect.fnUntraced(function*(
   watchdog: StreamWatchdog,
@@ -150,23 +145,21 @@ export const make = Effect.fnUntraced(function*(
 
   const readBody: HttpGuard["readBody"] = (request) => {
     const { "content-encoding": encoding, "content-type": type } = request.headers
-    if (!MediaTypes.isJson(type)) return Effect.fail(notJson)
+    if (!ContentType.isJson(type)) return Effect.fail(notJson)
     return ContentEncoding.isCompressed(encoding)
       ? Effect.fail(compressed)
       : Effect.flatMap(bodies.receive(request), parse)
   }
 
-  const readPost: HttpGuard["readPost"] = ({ principal, request }) => {
-    const { accept, "content-type": contentType } = request.headers
-    if (!MediaTypes.accepts(accept, "application/json") || !MediaTypes.accepts(accept, "text/event-stream")) {
-      return Effect.fail(HttpResponses.error(406, "Accept must list application/json and text/event-stream"))
-    }
-    if (!MediaTypes.isJson(contentType)) return Effect.fail(notJson)
-    return Effect.flatMapEager(
-      declaredVersion(request),
-      (version) => Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, version, bytes, frame }))
-    )
-  }
+  const readPost: HttpGuard["readPost"] = ({ principal, request }) =>
+    Effect.flatMapEager(AcceptHeader.requireJsonAndEventStream(request), () => {
+      if (!ContentType.isJson(request.headers["content-type"])) return Effect.fail(notJson)
+      return Effect.flatMapEager(
+        declaredVersion(request),
+        (version) =>
+          Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, version, bytes, frame }))
+      )
+    })
 
   const route = (
     routes: Routes,

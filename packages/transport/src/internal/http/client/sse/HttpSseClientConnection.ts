@@ -116,7 +116,7 @@ class ServerStream {
   ): Effect.Effect<McpEndpoint.McpEndpoint, TransportError.TransportError, Scope.Scope> {
     const url = () => this.#endpoint.url()
     return Effect.gen({ self: this }, function*() {
-      const response = yield* this.#endpoint.get({ session: undefined, revision: undefined }, undefined)
+      const response = yield* this.#endpoint.get({ session: undefined, revision: undefined })
       if (!HttpCall.isAccepted(response)) return yield* HttpErrorResponse.fail(response)
       const type = HttpCall.mediaType(response)
       if (type !== "text/event-stream") {

@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { InboundBuffer } from "../../../shared/InboundBuffer.ts"
 import { monotonicMillis } from "../../../shared/monotonicMillis.ts"
-import type { HttpResponse } from "../HttpCall.ts"
 import type { McpEndpoint, Membership } from "../McpEndpoint.ts"
 import type { ReconnectDelay } from "./ReconnectDelay.ts"
 
@@ -105,10 +104,5 @@ export class ClientState {
   /** Returns the headers of a session's messages. */
   membership(session: SessionIdentity): Membership {
     return { session: session.id, revision: this.revision }
-  }
-
-  /** Returns whether this response indicates that the server has lost the session (SHS-26). */
-  indicatesLoss(response: HttpResponse, session: SessionIdentity): boolean {
-    return response.status === 404 && session.id !== undefined
   }
 }

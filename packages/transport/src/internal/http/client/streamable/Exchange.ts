@@ -11,7 +11,7 @@ import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.t
 import { resume } from "./ResumableStream.ts"
 import { isSafe } from "./safeMethods.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
-import type { Renew } from "./SessionRenewal.ts"
+import { indicatesLoss, type Renew } from "./SessionRenewal.ts"
 
 type Sent = Effect.Effect<void, TransportError.TransportError>
 
@@ -62,7 +62,7 @@ export class Exchange {
         state.membership(session),
         isInitialize ? this.#sessions.completeInBackground : undefined
       )
-      if (state.indicatesLoss(response, session)) {
+      if (indicatesLoss(response, session)) {
         // The server has not carried it out, so it can be sent again.
         if (isRepeated) return yield* HttpErrorResponse.fail(response)
         yield* ResponseBody.discard(response)
@@ -109,7 +109,7 @@ export class Exchange {
         if (isNotification && frame.method === "notifications/initialized") yield* this.#standalone.start
         return
       }
-      if (!state.indicatesLoss(response, session) || isRepeated) return yield* HttpErrorResponse.fail(response)
+      if (!indicatesLoss(response, session) || isRepeated) return yield* HttpErrorResponse.fail(response)
       const rejection = yield* HttpErrorResponse.read(response)
       yield* this.#renew(session)
       // A response to a request of the lost session matches no request of the new one.

@@ -17,6 +17,10 @@ import { type ClientState, millisNow, type Renewal, type SessionIdentity, sessio
 import { exchangeEnded, readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 
+/** Returns whether this response indicates that the server has lost the session (SHS-26). */
+export const indicatesLoss = (response: HttpCall.HttpResponse, session: SessionIdentity): boolean =>
+  response.status === 404 && session.id !== undefined
+
 /** Opens a session instead of a lost one, and waits for it. However many callers there are, it opens one. */
 export type Renew = (lost: SessionIdentity) => Effect.Effect<void, TransportError.TransportError>
 

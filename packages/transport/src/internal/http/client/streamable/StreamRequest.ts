@@ -1,10 +1,11 @@
-/** One GET for an SSE stream, and its outcome. */
+/** One GET for an SSE stream, after the event of `Last-Event-ID` if there is one, and its outcome. */
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as HttpCall from "../HttpCall.ts"
 import * as HttpErrorResponse from "../HttpErrorResponse.ts"
 import type { ClientState, SessionIdentity } from "./ClientState.ts"
+import { indicatesLoss } from "./SessionRenewal.ts"
 
 /** The outcome of a request for a stream: of its opening, or of its reading to the end. */
 export type StreamOutcome =
@@ -21,7 +22,10 @@ export type StreamOutcome =
 const isTransient = (status: number): boolean =>
   status === 408 || status === 409 || status === 425 || status === 429 || (status >= 500 && status !== 501)
 
-/** Requests a stream, after its last event if there is one, and reads it with `read`. */
+/**
+ * Requests a stream, and reads it with `read`: the standalone one (SHS-12), or the one that continues after this event
+ * (SHS-19).
+ */
 export const run = (
   state: ClientState,
   session: SessionIdentity,
@@ -29,8 +33,9 @@ export const run = (
   read: (response: HttpCall.HttpResponse) => Effect.Effect<unknown>
 ): Effect.Effect<StreamOutcome> =>
   Effect.scoped(Effect.gen(function*(): Effect.fn.Return<StreamOutcome, TransportError.TransportError, Scope.Scope> {
-    const response = yield* state.endpoint.get(state.membership(session), lastEventId)
-    if (state.indicatesLoss(response, session)) return { _tag: "SessionLost" }
+    const resumption = lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
+    const response = yield* state.endpoint.get(state.membership(session), resumption)
+    if (indicatesLoss(response, session)) return { _tag: "SessionLost" }
     if (HttpCall.isAccepted(response) && HttpCall.mediaType(response) === "text/event-stream") {
       return { _tag: "Ended", cause: yield* read(response) }
     }

@@ -7,8 +7,9 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
+import * as AcceptHeader from "../AcceptHeader.ts"
 import { HostedConnections } from "../HostedConnections.ts"
-import * as HttpGuard from "../HttpGuard.ts"
+import type * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { HttpSseServerConnection, type Options as ConnectionOptions } from "./HttpSseServerConnection.ts"
 
@@ -85,7 +86,7 @@ export const make = Effect.fnUntraced(function*(
     // A client without `Accept` accepts everything.
     sender.request.headers["accept"] === undefined
       ? open(sender)
-      : Effect.andThen(HttpGuard.acceptsEventStream(sender.request), open(sender))
+      : Effect.andThen(AcceptHeader.requireEventStream(sender.request), open(sender))
 
   /** Returns the session with this id, if it is open and belongs to this principal. */
   const find = (id: string, principal: Principal.Principal | undefined): Found | undefined => {

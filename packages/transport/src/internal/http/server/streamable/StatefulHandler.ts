@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
+import * as AcceptHeader from "../AcceptHeader.ts"
 import { HostedConnections } from "../HostedConnections.ts"
 import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
@@ -199,7 +200,7 @@ export const make = Effect.fnUntraced(function*(
   /** Opens the standalone stream, or resumes the stream that `Last-Event-ID` names an event of. */
   const get = Effect.fnUntraced(function*(sender: HttpGuard.Sender): Effect.fn.Return<Response, Response> {
     const { request } = sender
-    yield* HttpGuard.acceptsEventStream(request)
+    yield* AcceptHeader.requireEventStream(request)
     const version = yield* HttpGuard.declaredVersion(request)
     const found = yield* findSession(sender, undefined)
     const { connection, hosted } = found

@@ -11,15 +11,6 @@ import { response, scripted, stateOver } from "../../../../support/scriptedEndpo
 
 const lost = TransportError.make({ _tag: "SessionLost", problem: "for good" })
 
-it.effect("indicatesLoss is true only for a 404 in a session with an id", () =>
-  Effect.gen(function*() {
-    const { state } = yield* stateOver(() => response(404))
-    const without = yield* sessionIdentity(undefined, false)
-    assert.isTrue(state.indicatesLoss(response(404), state.session))
-    assert.isFalse(state.indicatesLoss(response(410), state.session))
-    assert.isFalse(state.indicatesLoss(response(404), without))
-  }))
-
 it.effect("early frames are delivered first to a subscriber, and none after it has unsubscribed", () =>
   Effect.gen(function*() {
     const { state: { settings } } = yield* stateOver(() => response(202))

@@ -4,7 +4,11 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { sessionIdentity } from "../../../../../src/internal/http/client/streamable/ClientState.ts"
 import * as SessionCleanup from "../../../../../src/internal/http/client/streamable/SessionCleanup.ts"
-import { RenewalBackOff, SessionRenewal } from "../../../../../src/internal/http/client/streamable/SessionRenewal.ts"
+import {
+  indicatesLoss,
+  RenewalBackOff,
+  SessionRenewal
+} from "../../../../../src/internal/http/client/streamable/SessionRenewal.ts"
 import { connectFailed, json, response, type Script, stateOver } from "../../../../support/scriptedEndpoint.ts"
 
 const initialized = (id: unknown, protocolVersion: string, session: string) =>
@@ -138,3 +142,12 @@ describe("the back-off of renewals", () => {
       }
     }))
 })
+
+it.effect("indicatesLoss is true only for a 404 in a session with an id", () =>
+  Effect.gen(function*() {
+    const { state } = yield* stateOver(() => response(404))
+    const without = yield* sessionIdentity(undefined, false)
+    assert.isTrue(indicatesLoss(response(404), state.session))
+    assert.isFalse(indicatesLoss(response(410), state.session))
+    assert.isFalse(indicatesLoss(response(404), without))
+  }))

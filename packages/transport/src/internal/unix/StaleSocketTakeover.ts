@@ -1,5 +1,5 @@
 /**
- * The lock on the path of a socket.
+ * The takeover of a path from a stale socket, whose server is dead.
  *
  * One server has a path at a time: it takes the path if it is free, or if the server that had it is dead.
  *

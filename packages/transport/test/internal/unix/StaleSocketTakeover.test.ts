@@ -4,7 +4,7 @@ import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { promisify } from "node:util"
-import * as SocketPathLock from "../../../src/internal/unix/SocketPathLock.ts"
+import * as StaleSocketTakeover from "../../../src/internal/unix/StaleSocketTakeover.ts"
 import { listen } from "../../support/listeningSocket.ts"
 import { fixture } from "../../support/process.ts"
 import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
@@ -25,7 +25,7 @@ const inodeOf = (file: string): number => fs.lstatSync(file).ino
 const claimTo = (file: string): string =>
   path.join(path.dirname(file), `.${(inodeOf(file) % 2 ** 32).toString(16).padStart(8, "0")}`)
 
-const take = (made: string, file: string) => Effect.promise(() => SocketPathLock.take(made, file))
+const take = (made: string, file: string) => Effect.promise(() => StaleSocketTakeover.take(made, file))
 
 const paths = Effect.map(temporaryDirectory, (directory) => ({
   directory,
@@ -109,11 +109,11 @@ describe("the path of a socket", () => {
       yield* listen(made)
       yield* take(made, file)
       const own = fs.lstatSync(made, { bigint: true })
-      SocketPathLock.remove(file, { ...own, birthtimeNs: own.birthtimeNs - 1n })
+      StaleSocketTakeover.remove(file, { ...own, birthtimeNs: own.birthtimeNs - 1n })
       assert.deepStrictEqual(fs.readdirSync(directory), ["made", "s"])
-      SocketPathLock.remove(file, own)
+      StaleSocketTakeover.remove(file, own)
       assert.deepStrictEqual(fs.readdirSync(directory), ["made"])
-      SocketPathLock.remove(file, own)
+      StaleSocketTakeover.remove(file, own)
     }))
 
   it.live("belongs to one server at a time while several start and stop", () =>
