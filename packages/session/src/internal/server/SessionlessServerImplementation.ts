@@ -25,8 +25,8 @@ export interface SessionlessServer {
   /**
    * Serves one frame as it was received, and returns its reply, if it has one. Before that, all notifications of
    * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and
-   * waits until they have ended. The reply holds the result of the handler as it is. If JSON may not represent it, because
-   * it contains a `bigint`, for example, pass each response through `JsonRpc.serializable` before it is sent.
+   * waits until they have ended. The reply holds the result of the handler as it is. If JSON may not represent
+   * it, because it contains a `bigint`, for example, pass each response through `JsonRpc.serializable`.
    */
   readonly handle: (frame: unknown, from: IncomingFrame) => Effect.Effect<Reply>
 }

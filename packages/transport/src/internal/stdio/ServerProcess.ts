@@ -1,7 +1,4 @@
-/**
- * The server's process: its start as the leader of a process group, its exit status, and the stop of the whole group
- * (STD-07).
- */
+/** The process of a stdio server: its start, its exit status, and the stop of its whole process group (STD-07). */
 import * as TransportError from "@effect-mcp/session/TransportError"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,7 +25,7 @@ export interface Command {
   readonly terminateTimeout?: Duration.Input | undefined
 }
 
-/** How a process ended: by an exit, or by a signal. */
+/** The exit code of a process, or the signal that ended it. */
 export interface ExitStatus {
   readonly exitCode: number | undefined
   readonly signal: string | undefined
