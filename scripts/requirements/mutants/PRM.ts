@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (path === undefined) continue\n",
     broken: "    if (path === undefined || path.split(\".\")[0] === \"prompts\") continue\n",
     test: "packages/session/test/Handlers.test.ts",
-    name: "[PRM-01] each capability is that of the handler's row"
+    name: "[PRM-01] each handler implies the capability of its row, for every row of the method table"
   },
   {
     id: "PRM-02",

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "{ [part]: flags.has(path) ? true : {}, ...known }",
     broken: "{ ...known }",
     test: "packages/session/test/Handlers.test.ts",
-    name: "subscriptions are declared beside whatever else is said of resources"
+    name: "a handler of subscriptions adds subscribe to the declared resources"
   },
   {
     id: "RES-02",

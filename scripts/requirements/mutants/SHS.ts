@@ -164,9 +164,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-19",
-    file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
-    original: "...lastEventId === undefined ? {} : { \"last-event-id\": lastEventId }",
-    broken: "...{}",
+    file: "packages/transport/src/internal/http/client/streamable/StreamRequest.ts",
+    original: "lastEventId === undefined ? undefined : { \"last-event-id\": lastEventId }",
+    broken: "undefined",
     test: "packages/transport/test/http/client/streamable/resumption.test.ts",
     name: "a stream whose connection breaks is resumed, also before any message"
   },
@@ -228,7 +228,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-27",
-    file: "packages/transport/src/internal/http/client/streamable/ClientState.ts",
+    file: "packages/transport/src/internal/http/client/streamable/SessionRenewal.ts",
     original: "response.status === 404 && session.id !== undefined",
     broken: "response.status === 410 && session.id !== undefined",
     test: "packages/transport/test/http/client/streamable/sessionRenewal.test.ts",
