@@ -14,29 +14,31 @@ JsonSchemaValidatorSuite.suite("Ajv", AjvValidator.make)
 const compile = (schema: JsonSchemaValidator.JsonSchema, options?: AjvValidator.Options) =>
   Result.getOrThrow(AjvValidator.make(options).compile(schema))
 
-const refused = (schema: JsonSchemaValidator.JsonSchema, options?: AjvValidator.Options) =>
+const rejectionOf = (schema: JsonSchemaValidator.JsonSchema, options?: AjvValidator.Options) =>
   Result.getOrThrow(Result.flip(AjvValidator.make(options).compile(schema))).reason
 
-/** What is left of the heap, in bytes, when all that nobody holds is gone. */
+/** Collects garbage, and returns the used heap in bytes. */
 const heapInUse = (): number => {
   v8.setFlagsFromString("--expose-gc")
   vm.runInNewContext("gc")()
   return process.memoryUsage().heapUsed
 }
 
-/** A web server that keeps the paths it was asked for. */
+/** A web server that records the requested paths. */
 const webServer = Effect.acquireRelease(
-  Effect.callback<{ readonly origin: string; readonly asked: Array<string | undefined>; readonly server: http.Server }>(
+  Effect.callback<
+    { readonly origin: string; readonly requested: Array<string | undefined>; readonly server: http.Server }
+  >(
     (resume) => {
-      const asked: Array<string | undefined> = []
+      const requested: Array<string | undefined> = []
       const server = http.createServer(({ url }, response) => {
-        asked.push(url)
+        requested.push(url)
         response.end("{}")
       })
       server.listen(0, "127.0.0.1", () => {
         const address = server.address()
         const port = typeof address === "object" ? address?.port : undefined
-        resume(Effect.succeed({ origin: `http://127.0.0.1:${port}`, asked, server }))
+        resume(Effect.succeed({ origin: `http://127.0.0.1:${port}`, requested, server }))
       })
     }
   ),
@@ -46,7 +48,7 @@ const ones = Array.from({ length: 1000 }, () => 1)
 const table = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 1]))
 const times = <A>(count: number, item: A): ReadonlyArray<A> => Array.from({ length: count }, () => item)
 
-/** Schemas whose checks take hundreds of thousands of steps: each keyword multiplies what another one does. */
+/** Schemas whose checks take hundreds of thousands of steps: each keyword multiplies the work of another one. */
 const costly: Readonly<Record<string, readonly [JsonSchemaValidator.JsonSchema, unknown]>> = {
   "allOf x items": [{ allOf: times(100, { items: { type: "number" } }) }, ones],
   "items x allOf": [{ items: { allOf: times(100, { minimum: 0 }) } }, ones],
@@ -83,21 +85,21 @@ const costly: Readonly<Record<string, readonly [JsonSchemaValidator.JsonSchema, 
 const anchored = (depth: number): JsonSchemaValidator.JsonSchema =>
   depth === 0 ? {} : { $dynamicAnchor: `a${depth}`, not: anchored(depth - 1) }
 
-/** Schemas within the largest size that become tens of megabytes of code, or are compiled again and again. */
+/** Schemas within the limit of characters that become tens of megabytes of code, or are compiled repeatedly. */
 const large: Readonly<Record<string, JsonSchemaValidator.JsonSchema>> = {
   "a long name on every path": { properties: { ["a".repeat(30_000)]: { allOf: times(1000, { type: "string" }) } } },
   "anchors within anchors": anchored(40),
-  "a condition of thousands of names": { dependentRequired: { a: ones.map((_, index) => `k${index}`) } },
-  "names merged again and again": {
+  "a condition with thousands of names": { dependentRequired: { a: ones.map((_, index) => `k${index}`) } },
+  "names that are merged repeatedly": {
     allOf: ones.map((_, index) => ({ properties: { [`p${index}`]: true } })),
     unevaluatedProperties: false
   }
 }
 
 describe("AjvValidator", () => {
-  it.live("[MSG-34] a server that a schema refers to is not asked, neither when it is compiled nor later", () =>
+  it.live("[MSG-34] a server that a schema refers to gets no request, neither at compilation nor later", () =>
     Effect.scoped(Effect.gen(function*() {
-      const { asked, origin } = yield* webServer
+      const { requested, origin } = yield* webServer
       const $ref = `${origin}/schema.json`
       for (const schema of [{ $ref }, { $schema: $ref }, { $id: $ref, properties: { a: { $ref: "other.json" } } }]) {
         assert.isTrue(Result.isFailure(AjvValidator.make().compile(schema)))
@@ -105,7 +107,7 @@ describe("AjvValidator", () => {
       assert.isUndefined(compile({ $id: $ref, type: "object" })({}))
       // Whatever was sent before this request arrives before it.
       yield* Effect.promise(() => fetch(`${origin}/last`))
-      assert.deepStrictEqual(asked, ["/last"])
+      assert.deepStrictEqual(requested, ["/last"])
     })))
 
   for (
@@ -115,12 +117,12 @@ describe("AjvValidator", () => {
       "https://json-schema.org/draft/2019-09/schema"
     ]
   ) {
-    it("[MSG-35] that items are distinct is found out in one go, however many there are", () => {
+    it("[MSG-35] uniqueItems takes linear time", () => {
       const compiled = AjvValidator.make().compile({ type: "array", uniqueItems: true })
       assert.isTrue(Result.isSuccess(compiled))
       if (Result.isFailure(compiled)) return
       const check = compiled.success
-      // Were each compared with each other, the test would not end in time.
+      // With a comparison of each pair, the test would time out.
       const many = Array.from({ length: 200_000 }, (_, index) => ({ index }))
       assert.isUndefined(check(many))
       assert.isString(check([...many, { index: 0 }]))
@@ -144,7 +146,7 @@ describe("AjvValidator", () => {
       assert.isTrue(Result.isSuccess(either) && either.success([1, 1]) === undefined)
     })
 
-    it(`[MSG-33] knows the tuples of ${dialect}`, () => {
+    it(`[MSG-33] the validator supports the tuples of ${dialect}`, () => {
       const check = compile({ $schema: dialect, items: [{ type: "number" }], additionalItems: false })
       assert.isUndefined(check([1]))
       assert.strictEqual(check(["a"]), "must be number at [0]")
@@ -152,8 +154,8 @@ describe("AjvValidator", () => {
     })
   }
 
-  it("[MSG-33] says which dialects it has", () => {
-    assert.deepStrictEqual(refused({ $schema: "http://json-schema.org/draft-04/schema#" }), {
+  it("[MSG-33] the error of an unknown dialect lists the supported ones", () => {
+    assert.deepStrictEqual(rejectionOf({ $schema: "http://json-schema.org/draft-04/schema#" }), {
       _tag: "UnknownDialect",
       dialect: "http://json-schema.org/draft-04/schema#",
       supported: [
@@ -164,17 +166,17 @@ describe("AjvValidator", () => {
     })
   })
 
-  it("a schema may refer to what a schema has to look like", () => {
+  it("a schema can refer to the metaschema", () => {
     const check = compile({ properties: { schema: { $ref: "https://json-schema.org/draft/2020-12/schema" } } })
     assert.isUndefined(check({ schema: { type: "string" } }))
     assert.isString(check({ schema: { type: "text" } }))
   })
 
-  it("[MSG-35] a schema has a largest size", () => {
+  it("[MSG-35] a schema of more than maxSchemaCharacters is rejected", () => {
     const schema = { description: "x".repeat(100) }
     const characters = JSON.stringify(schema).length
     assert.isUndefined(compile(schema, { maxSchemaCharacters: characters })({}))
-    assert.deepStrictEqual(refused(schema, { maxSchemaCharacters: characters - 1 }), {
+    assert.deepStrictEqual(rejectionOf(schema, { maxSchemaCharacters: characters - 1 }), {
       _tag: "TooLarge",
       characters,
       limit: characters - 1
@@ -188,7 +190,7 @@ describe("AjvValidator", () => {
       [{ $recursiveRef: "#" }, { $schema: "https://json-schema.org/draft/2019-09/schema", $recursiveAnchor: true }]
     ] as const
   ) {
-    it(`[MSG-35] a check that would follow references two to the hundredth times is given up: ${JSON.stringify(reference)}`, () => {
+    it(`[MSG-35] a check that would follow 2^100 references fails: ${JSON.stringify(reference)}`, () => {
       const check = compile({ ...root, type: "object", properties: { a: { allOf: [reference, reference] } } })
       const nested = (depth: number): object => depth === 0 ? {} : { a: nested(depth - 1) }
       assert.isUndefined(check(nested(10)))
@@ -196,7 +198,7 @@ describe("AjvValidator", () => {
     })
   }
 
-  it("a check that was given up leaves the next one its own budget", () => {
+  it("a check that ran out of steps does not affect the budget of the next one", () => {
     const check = compile({ items: { $ref: "#/$defs/a" }, $defs: { a: { type: "number" } } }, { maxSteps: 200 })
     assert.isUndefined(check([1, 2, 3]))
     assert.strictEqual(
@@ -207,8 +209,8 @@ describe("AjvValidator", () => {
   })
 
   for (const [what, [schema, value]] of Object.entries(costly)) {
-    it(`[MSG-35] each visit is a step: ${what}`, () => {
-      // What is asked for takes more steps than it has, and is given up before it has taken longer than these.
+    it(`[MSG-35] each visit counts as a step: ${what}`, () => {
+      // The check needs more steps than maxSteps, so it fails before it takes long.
       assert.strictEqual(
         compile(schema, { maxSteps: 50_000 })(value),
         "the check needs more than 50000 steps; set maxSteps to allow more"
@@ -232,25 +234,25 @@ describe("AjvValidator", () => {
   })
 
   for (const [what, schema] of Object.entries(large)) {
-    it(`[MSG-35] a schema that becomes more code than it should is rejected: ${what}`, () => {
-      assert.deepStrictEqual(refused(schema), {
+    it(`[MSG-35] a schema whose compilation needs too many steps is rejected: ${what}`, () => {
+      assert.deepStrictEqual(rejectionOf(schema), {
         _tag: "Rejected",
         problem: "compiling it needs more than 10000000 steps"
       })
     })
   }
 
-  it("[MSG-35] the errors of what a loop goes on after are not kept", () => {
+  it("[MSG-35] a loop that continues after a misfit does not retain its errors", () => {
     const many = Array.from({ length: 100_000 }, (_, index) => index)
     const check = compile({ contains: { anyOf: [{ type: "string" }, { minimum: 100_000 }] } })
     check(many)
     const before = heapInUse()
     assert.strictEqual(check(many), "must contain at least 1 valid item(s)")
-    // Each error takes about a hundred bytes, and there are three for each item.
+    // Each error takes about 100 bytes, and each item has three.
     assert.isBelow(heapInUse() - before, 1_000_000)
   })
 
-  it("an enum without values fits nothing", () => {
+  it("no value matches an enum without values", () => {
     assert.strictEqual(compile({ enum: [] })(1), "must be equal to one of the allowed values")
   })
 
@@ -263,14 +265,14 @@ describe("AjvValidator", () => {
       [{ const: JSON.parse("{\"__proto__\":1}") }, JSON.parse("{\"__proto__\":1}"), {}]
     ] as const
   ) {
-    it(`values are compared by what they say: ${JSON.stringify(schema)}`, () => {
+    it(`enum and const compare values deeply: ${JSON.stringify(schema)}`, () => {
       assert.isUndefined(compile(schema)(fit))
       assert.isString(compile(schema)(misfit))
     })
   }
 
-  it("[MSG-35] a pattern that takes more than linear time is refused by its name", () => {
-    assert.deepStrictEqual(refused({ properties: { a: { pattern: "^(a*)\\1$" } } }), {
+  it("[MSG-35] a pattern that needs more than linear time is rejected, and the error contains it", () => {
+    assert.deepStrictEqual(rejectionOf({ properties: { a: { pattern: "^(a*)\\1$" } } }), {
       _tag: "UnsupportedPattern",
       pattern: "^(a*)\\1$",
       problem: "a backreference"
@@ -284,20 +286,20 @@ describe("AjvValidator", () => {
     )
   })
 
-  it("$async, which would make every value fit, is refused", () => {
-    assert.deepStrictEqual(refused({ $async: true, type: "number" }), {
+  it("a schema with $async, which would accept every value, is rejected", () => {
+    assert.deepStrictEqual(rejectionOf({ $async: true, type: "number" }), {
       _tag: "Rejected",
       problem: "$async is not supported"
     })
   })
 
-  it("patterns that JavaScript allows without the flag `u` only are understood", () => {
+  it("patterns that JavaScript allows only without the flag `u` are supported", () => {
     const check = compile({ pattern: "^[\\w-.]+$" })
     assert.isUndefined(check("a-b.c"))
     assert.isString(check("a b"))
   })
 
-  it("regular expressions may be another engine's", () => {
+  it("the option regExp replaces the engine of regular expressions", () => {
     const regExp = (pattern: string) => ({ test: (text: string) => text.includes(pattern) })
     const check = compile({
       properties: { a: { pattern: "(a" }, b: { pattern: "(b" } },
@@ -311,7 +313,7 @@ describe("AjvValidator", () => {
     assert.isString(check({ "(c": 1 }))
   })
 
-  it("says what is unwanted, and how a branch failed", () => {
+  it("errors name the additional property, and the failure within a branch", () => {
     const strict = compile({ properties: { "a/b~c": { additionalProperties: false } } })
     assert.strictEqual(strict({ "a/b~c": { d: 1 } }), `must NOT have additional properties at ["a/b~c"]["d"]`)
     const branch = compile({ if: true, then: { required: ["a"] } })
@@ -319,7 +321,7 @@ describe("AjvValidator", () => {
     assert.strictEqual(compile({ anyOf: [{ type: "string" }, { type: "null" }] })(1), "must match a schema in anyOf")
   })
 
-  it("keeps the checks that were used last", () => {
+  it("the validator caches the most recently used checks", () => {
     const validator = AjvValidator.make({ maxChecks: 2 })
     const check = (title: string) => Result.getOrThrow(validator.compile({ title }))
     const [first, second] = [check("a"), check("b")]
@@ -329,14 +331,14 @@ describe("AjvValidator", () => {
     assert.notStrictEqual(check("b"), second)
   })
 
-  it("keeps reasons, too", () => {
+  it("the validator caches rejections", () => {
     const validator = AjvValidator.make()
-    const reason = () => Result.getOrThrow(Result.flip(validator.compile({ type: "text" })))
-    assert.strictEqual(reason(), reason())
+    const rejection = () => Result.getOrThrow(Result.flip(validator.compile({ type: "text" })))
+    assert.strictEqual(rejection(), rejection())
   })
 
-  it("[MSG-35] a server that never lists the same schema twice takes no more and more memory", () => {
-    // It keeps the code of functions for some time, in case the same text is compiled again.
+  it("[MSG-35] a server that lists a new schema each time does not increase the memory", () => {
+    // Otherwise V8 keeps the code of functions for some time, in case the same text is compiled again.
     v8.setFlagsFromString("--no-compilation-cache")
     const validator = AjvValidator.make({ maxChecks: 4 })
     let made = 0
@@ -352,23 +354,23 @@ describe("AjvValidator", () => {
     }
     const before = compileMore(50)
     const grown = compileMore(250) - before
-    // Compiled, each takes about 50,000 bytes.
+    // The code of each schema takes about 50,000 bytes.
     assert.isBelow(grown / 250, 5_000)
   })
 
-  it("[MSG-35] what a schema refers to again and again is compiled once", () => {
+  it("[MSG-35] a schema that is referred to many times is compiled once", () => {
     const many = <A>(each: (index: number) => A) =>
       Array.from({ length: 150 }, (_, index) => [`p${index}`, each(index)])
-    const referred = { properties: Object.fromEntries(many(() => ({ type: "string" }))) }
-    const properties = Object.fromEntries(many(() => ({ $ref: "#/$defs/referred" })))
+    const shared = { properties: Object.fromEntries(many(() => ({ type: "string" }))) }
+    const properties = Object.fromEntries(many(() => ({ $ref: "#/$defs/shared" })))
     const before = heapInUse()
-    const check = compile({ properties, $defs: { referred } })
-    // Copied in, it would be ten million characters of code.
+    const check = compile({ properties, $defs: { shared } })
+    // With a copy for each reference, the code would have ten million characters.
     assert.isBelow(heapInUse() - before, 3_000_000)
     assert.strictEqual(check({ p149: { p149: 1 } }), `must be string at ["p149"]["p149"]`)
   })
 
-  it("where code must not be generated, no schema can be used, and it says so", () => {
+  it("every schema is rejected with the reason if the process forbids code generation", () => {
     const script = `
       import * as AjvValidator from "@effect-mcp/session/AjvValidator"
       const { failure } = AjvValidator.make().compile({ type: "object" })

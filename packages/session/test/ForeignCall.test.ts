@@ -25,32 +25,32 @@ describe("a call of foreign code", () => {
       }))
   }
 
-  it.effect("has ended when its caller goes on, if it can be interrupted", () =>
+  it.effect("ends before its caller continues, if it can be interrupted", () =>
     Effect.gen(function*() {
-      const seen: Array<string> = []
-      const say = (word: string) => Effect.sync(() => void seen.push(word))
+      const events: Array<string> = []
+      const record = (event: string) => Effect.sync(() => void events.push(event))
       const calling = yield* start(
         Effect.andThen(
-          Effect.exit(ForeignCall.within("Store.load", 1000, () => Effect.onExit(Effect.never, () => say("ended")))),
-          say("went on")
+          Effect.exit(ForeignCall.within("Store.load", 1000, () => Effect.onExit(Effect.never, () => record("ended")))),
+          record("continued")
         )
       )
       yield* TestClock.adjust(1000)
       yield* Fiber.join(calling)
-      assert.deepStrictEqual(seen, ["ended", "went on"])
+      assert.deepStrictEqual(events, ["ended", "continued"])
     }))
 
   it.effect("is interrupted with its caller, which does not wait for it", () =>
     Effect.gen(function*() {
-      const seen: Array<string> = []
-      const hangs = Effect.onInterrupt(Effect.never, () => Effect.sync(() => void seen.push("interrupted")))
+      const events: Array<string> = []
+      const hangs = Effect.onInterrupt(Effect.never, () => Effect.sync(() => void events.push("interrupted")))
       for (const effect of [hangs, Effect.uninterruptible(Effect.never)]) {
         yield* Fiber.interrupt(yield* start(ForeignCall.within("Store.load", 1000, () => effect)))
       }
-      assert.deepStrictEqual(seen, ["interrupted"])
+      assert.deepStrictEqual(events, ["interrupted"])
     }))
 
-  it.effect("is interrupted with its caller, however far the caller has come", () =>
+  it.effect("is interrupted with its caller at any operation", () =>
     Effect.gen(function*() {
       let running = 0
       const hangs = Effect.acquireUseRelease(
@@ -68,7 +68,7 @@ describe("a call of foreign code", () => {
       }
     }))
 
-  it.effect("that throws is a defect, and one that has finished already is returned", () =>
+  it.effect("dies if the code throws, and returns an Exit that is already available", () =>
     Effect.gen(function*() {
       const thrown = new Error("no connection")
       const exit = yield* Effect.exit(ForeignCall.within("Store.load", 1000, () => {

@@ -18,7 +18,7 @@ const dataOf = ({ frame }: Transport.Inbound) => {
 
 const plain = (message: JsonRpc.Message): Transport.Outbound => ({ message, replyTo: undefined, last: false })
 
-/** Both ends, connected, each in a scope of its own. */
+/** Connects both ends, each in its own scope. */
 const open = Effect.fnUntraced(function*(pair: Effect.Effect<MemoryTransport.Pair>) {
   const ends = yield* pair
   const scopes = { client: yield* Scope.make(), server: yield* Scope.make() }
@@ -30,42 +30,42 @@ const open = Effect.fnUntraced(function*(pair: Effect.Effect<MemoryTransport.Pai
 
 describe("the in-memory transport", () => {
   for (const { form, pair } of forms) {
-    it.effect(`keeps what comes before anybody reads, in order (${form})`, () =>
+    it.effect(`delivers messages that were sent before the first read, in order (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* open(pair)
         for (const data of [1, 2, 3]) yield* client.send(plain(note(data)))
-        const seen: Array<unknown> = []
-        yield* start(server.run((inbound) => seen.push(dataOf(inbound))))
-        assert.deepStrictEqual(seen, [1, 2, 3])
+        const received: Array<unknown> = []
+        yield* start(server.run((inbound) => received.push(dataOf(inbound))))
+        assert.deepStrictEqual(received, [1, 2, 3])
         yield* client.send(plain(note(4)))
-        assert.deepStrictEqual(seen, [1, 2, 3, 4])
+        assert.deepStrictEqual(received, [1, 2, 3, 4])
       }))
 
-    it.effect(`delivers one frame at a time, in order, though each brings the next (${form})`, () =>
+    it.effect(`delivers one frame at a time, in order, even if each one causes the next (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* open(pair)
-        const seen: Array<unknown> = []
-        const say = (connection: Transport.Connection, data: number) =>
+        const received: Array<unknown> = []
+        const send = (connection: Transport.Connection, data: number) =>
           Effect.runFork(connection.send(plain(note(data))))
         yield* start(server.run((inbound) => {
           const data = Number(dataOf(inbound))
-          seen.push(`server takes ${data}`)
+          received.push(`server begins ${data}`)
           if (data < 4) {
-            say(server, data + 1)
-            say(server, data + 2)
+            send(server, data + 1)
+            send(server, data + 2)
           }
-          seen.push(`server has ${data}`)
+          received.push(`server ends ${data}`)
         }))
         yield* start(client.run((inbound) => {
           const data = Number(dataOf(inbound))
-          if (data < 3) say(client, data + 10)
+          if (data < 3) send(client, data + 10)
         }))
-        say(client, 1)
+        send(client, 1)
         yield* settled
-        assert.deepStrictEqual(seen, ["server takes 1", "server has 1", "server takes 12", "server has 12"])
+        assert.deepStrictEqual(received, ["server begins 1", "server ends 1", "server begins 12", "server ends 12"])
       }))
 
-    it.effect(`ends both ends when one is closed, and says so to who still sends (${form})`, () =>
+    it.effect(`ends both ends if one closes, and later sends fail with PeerEnded (${form})`, () =>
       Effect.gen(function*() {
         for (const side of ["client", "server"] as const) {
           const census = FiberCount.make()
@@ -89,46 +89,46 @@ describe("the in-memory transport", () => {
         }
       }))
 
-    it.effect(`is an effect: nothing is sent until it runs, and each run sends (${form})`, () =>
+    it.effect(`sends nothing until the effect of send runs, and sends once for each run (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* open(pair)
-        const seen: Array<unknown> = []
-        yield* start(server.run((inbound) => seen.push(dataOf(inbound))))
+        const received: Array<unknown> = []
+        yield* start(server.run((inbound) => received.push(dataOf(inbound))))
         const send = client.send(plain(note(1)))
-        assert.deepStrictEqual(seen, [])
+        assert.deepStrictEqual(received, [])
         yield* send
         yield* Effect.andThen(send, send)
-        assert.deepStrictEqual(seen, [1, 1, 1])
+        assert.deepStrictEqual(received, [1, 1, 1])
         const failing = client.send(plain(note(1n)))
         assert.strictEqual((yield* Effect.flip(failing)).reason._tag, "Unserializable")
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.tap(failing, () => Effect.die("went on")))))
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.tap(failing, () => Effect.die("continued")))))
       }))
   }
 
-  it.effect("neither side sees or changes the other's objects, unless told to pass them on", () =>
+  it.effect("copies the objects of a message, unless serialization is \"none\"", () =>
     Effect.gen(function*() {
       for (const serialization of ["json", "none"] as const) {
         const { client, server } = yield* open(MemoryTransport.make({ serialization }))
-        const seen: Array<unknown> = []
-        yield* start(server.run(({ frame }) => seen.push(Result.getOrUndefined(frame))))
+        const received: Array<unknown> = []
+        yield* start(server.run(({ frame }) => received.push(Result.getOrUndefined(frame))))
         const message = note({ a: [1] })
         yield* client.send(plain(message))
-        assert.deepStrictEqual<unknown>(seen, [message])
-        assert.strictEqual(seen[0] === message, serialization === "none")
+        assert.deepStrictEqual<unknown>(received, [message])
+        assert.strictEqual(received[0] === message, serialization === "none")
       }
     }))
 
-  it.effect("a stream for each request: it ends behind its reply, when it is settled, or when it is left", () =>
+  it.effect("has a stream for each request, which ends after the reply, endExchange or an interruption", () =>
     Effect.gen(function*() {
       const { client, server } = yield* open(MemoryTransport.makeMultiStream())
       const origins: Array<Transport.StreamOrigin> = []
-      const answers: Array<unknown> = []
+      const replies: Array<unknown> = []
       yield* start(server.run(({ origin }) => origin !== undefined && origins.push(origin)))
-      yield* start(client.run(({ frame }) => answers.push(Result.getOrUndefined(frame))))
+      yield* start(client.run(({ frame }) => replies.push(Result.getOrUndefined(frame))))
       const { request } = client
       assert.isDefined(request)
-      const ask = (id: number) => start(request(JsonRpc.request(id, "x", undefined)))
-      const [replied, settledOne, left] = [yield* ask(1), yield* ask(2), yield* ask(3)]
+      const openStream = (id: number) => start(request(JsonRpc.request(id, "x", undefined)))
+      const [replied, ended, interrupted] = [yield* openStream(1), yield* openStream(2), yield* openStream(3)]
       assert.strictEqual(new Set(origins).size, 3)
       const replyTo = (index: number) => {
         const origin = origins[index]
@@ -139,10 +139,10 @@ describe("the in-memory transport", () => {
       assert.isUndefined(replied.pollUnsafe())
       yield* server.send({ message: JsonRpc.success(1, {}), replyTo: replyTo(0), last: true })
       yield* Fiber.join(replied)
-      assert.deepStrictEqual<unknown>(answers, [note("first"), JsonRpc.success(1, {})])
+      assert.deepStrictEqual<unknown>(replies, [note("first"), JsonRpc.success(1, {})])
       server.endExchange?.(replyTo(1))
-      yield* Fiber.join(settledOne)
-      yield* Fiber.interrupt(left)
+      yield* Fiber.join(ended)
+      yield* Fiber.interrupt(interrupted)
       for (const index of [0, 1, 2]) {
         const error = yield* Effect.flip(server.send({ message: note("late"), replyTo: replyTo(index), last: false }))
         assert.deepStrictEqual(error.reason, { _tag: "NoRoute", method: "note" })

@@ -29,13 +29,13 @@ interface Options {
 
 const rules: NumericOption.Rules<Options> = { size: NumericOption.count, within: NumericOption.duration }
 
-/** The values that a rule refuses, and those that it takes. */
+/** Rules, each with accepted and rejected values. */
 const cases: ReadonlyArray<
   readonly [
     name: string,
     rule: NumericOption.Rule<"Number">,
-    taken: ReadonlyArray<number>,
-    refused: ReadonlyArray<number>
+    accepted: ReadonlyArray<number>,
+    rejected: ReadonlyArray<number>
   ]
 > = [
   ["count", NumericOption.count, [1, 2 ** 40, Number.POSITIVE_INFINITY], [
@@ -52,9 +52,11 @@ const cases: ReadonlyArray<
 ]
 
 describe("a rule for numbers", () => {
-  it.each(cases)("%s accepts sensible values, and rejects NaN and texts", (_, rule, taken, refused) => {
-    for (const value of [...taken, undefined]) NumericOption.check<Options>({ size: value }, { ...rules, size: rule })
-    for (const value of [...refused, Number.NaN]) {
+  it.each(cases)("%s accepts sensible values, and rejects NaN and texts", (_, rule, accepted, rejected) => {
+    for (const value of [...accepted, undefined]) {
+      NumericOption.check<Options>({ size: value }, { ...rules, size: rule })
+    }
+    for (const value of [...rejected, Number.NaN]) {
       assert.throws(
         () => NumericOption.check<Options>({ size: value }, { ...rules, size: rule }, "options."),
         NumericOption.InvalidOption,
@@ -72,7 +74,7 @@ describe("a rule for durations", () => {
     NumericOption.check<Options>(given, { ...rules, within: rule })
   }
 
-  it("takes every input of a duration", () => {
+  it("accepts every input of a duration", () => {
     const inputs = [0, 1.5, "5 seconds", Number.POSITIVE_INFINITY, "Infinity", Duration.infinity, { seconds: 1 }, [
       1,
       2
@@ -81,7 +83,7 @@ describe("a rule for durations", () => {
     assert.doesNotThrow(() => check("1 milli", NumericOption.interval))
   })
 
-  it("refuses what is none, or negative", () => {
+  it("rejects values that are no duration or negative", () => {
     for (const input of [Number.NaN, -1, "-1 second", "soon", "", null, { seconds: Number.NaN }, Duration.millis(-1)]) {
       assert.throws(() => check(input, NumericOption.duration), NumericOption.InvalidOption)
     }
@@ -89,16 +91,16 @@ describe("a rule for durations", () => {
   })
 })
 
-it("every number and duration of the options has a rule, and nothing else has", () => {
+it("the type of rules has a rule for each number and duration of the options, and no other", () => {
   expectTypeOf<keyof NumericOption.Rules<Options>>().toEqualTypeOf<"size" | "within">()
   expectTypeOf<NumericOption.Rules<Options>["size"]>().toEqualTypeOf<NumericOption.Rule<"Number">>()
   expectTypeOf<NumericOption.Rules<Options>["within"]>().toEqualTypeOf<NumericOption.Rule<"Duration">>()
 })
 
-const over = Effect.map(MemoryTransport.make(), ({ client }) => client)
+const clientTransport = Effect.map(MemoryTransport.make(), ({ client }) => client)
 
 const provided = <A, E>(make: Effect.Effect<A, E, Transport.Transport | Scope.Scope>) =>
-  Effect.scoped(Effect.provideServiceEffect(make, Transport.Transport, over))
+  Effect.scoped(Effect.provideServiceEffect(make, Transport.Transport, clientTransport))
 
 const constructors: ReadonlyArray<
   readonly [what: string, make: () => Effect.Effect<unknown, unknown>, option: string]
@@ -135,7 +137,7 @@ const constructors: ReadonlyArray<
 ]
 
 it.effect.each(constructors)(
-  "%s with a number that makes no sense dies when it is made",
+  "%s dies when it is made with an invalid number",
   ([, make, option]) =>
     Effect.gen(function*() {
       const exit = yield* Effect.exit(Effect.suspend(make))

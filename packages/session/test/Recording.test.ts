@@ -15,18 +15,18 @@ const methodOf = (entry: Recording.Entry): string => {
 
 describe("a recording", () => {
   for (const { form, pair } of forms) {
-    it.effect(`has who, when and what, in order (${form})`, () =>
+    it.effect(`has each message with its direction and time, in order (${form})`, () =>
       Effect.gen(function*() {
         const ends = yield* pair
         const { entries, transport } = yield* Recording.make(ends.client)
-        const recorded = yield* Effect.forkChild(Stream.runCollect(Stream.take(entries, 5)))
+        const recording = yield* Effect.forkChild(Stream.runCollect(Stream.take(entries, 5)))
         yield* settled
         yield* server(ends.server, tools({ x: Effect.succeed(text("x")) }))
         const session = yield* client(transport)
         yield* TestClock.adjust(1500)
         yield* session.callTool("x")
-        const seen = yield* Fiber.join(recorded)
-        assert.deepStrictEqual(seen.map((entry) => [entry._tag, entry.at, methodOf(entry)]), [
+        const recorded = yield* Fiber.join(recording)
+        assert.deepStrictEqual(recorded.map((entry) => [entry._tag, entry.at, methodOf(entry)]), [
           ["Sent", 0, "initialize"],
           ["Received", 0, "a response"],
           ["Sent", 0, "notifications/initialized"],
@@ -36,7 +36,7 @@ describe("a recording", () => {
       }).pipe(Effect.scoped))
   }
 
-  it.effect("as lines of JSON, unreadable frames included, through a Layer", () =>
+  it.effect("its Layer writes lines of JSON, unreadable frames included", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const pair = yield* MemoryTransport.make()
@@ -55,7 +55,7 @@ describe("a recording", () => {
       assert.deepStrictEqual(lines.map((line) => JSON.parse(line)._tag), ["Sent", "Received", "Sent", "Unreadable"])
     }).pipe(Effect.scoped))
 
-  it("a message that is no JSON does not keep the others from being written", () => {
+  it("a message that JSON cannot represent becomes a line with frame null", () => {
     const line = Recording.toJsonLine({ _tag: "Received", at: 1, frame: { value: 1n } })
     assert.deepStrictEqual(JSON.parse(line), { _tag: "Received", at: 1, frame: null })
   })

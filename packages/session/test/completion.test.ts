@@ -10,15 +10,15 @@ import { connected, type ServerHandlers, settled, withRawServer } from "./suppor
 
 const cities = Array.from({ length: 250 }, (_, index) => `city ${index}`)
 
-/** A server that completes one argument of one prompt, and counts how often it is asked. */
-const gazetteer = (most: number = Completion.maximumValues) => {
-  const asked: Array<string> = []
+/** A server that completes one argument of one prompt, and records the values that it receives. */
+const cityServer = (most: number = Completion.maximumValues) => {
+  const received: Array<string> = []
   const handlers: ServerHandlers = {
     "completion/complete": ({ argument, ref }) => {
       if (ref.type !== "ref/prompt" || ref.name !== "travel" || argument.name !== "to") {
         return Effect.fail(McpError.invalidParams("Unknown argument"))
       }
-      asked.push(argument.value)
+      received.push(argument.value)
       const found = cities.filter((city) => city.startsWith(argument.value))
       const values = found.slice(0, most)
       return Effect.succeed({
@@ -26,7 +26,7 @@ const gazetteer = (most: number = Completion.maximumValues) => {
       })
     }
   }
-  return { handlers, asked }
+  return { handlers, received }
 }
 
 const travel = (value: string): Completion.CompleteParams => ({
@@ -35,55 +35,57 @@ const travel = (value: string): Completion.CompleteParams => ({
 })
 
 describe("completion", () => {
-  it.effect("[CMP-02] a hundred values arrive, and that there are more", () =>
+  it.effect("[CMP-02] the client receives 100 values with total and hasMore", () =>
     Effect.gen(function*() {
-      const { client } = yield* connected({ handlers: gazetteer().handlers })
+      const { client } = yield* connected({ handlers: cityServer().handlers })
       const { completion } = yield* client.complete(travel("city"))
       assert.deepStrictEqual(completion, { values: cities.slice(0, 100), total: 250, hasMore: true })
       assert.deepStrictEqual((yield* client.complete(travel("city 24"))).completion.values.length, 11)
     }))
 
-  it.effect("[CMP-02] a hundred and one are no completion", () =>
+  it.effect("[CMP-02] a completion with 101 values is rejected by the server and by the client", () =>
     Effect.gen(function*() {
-      const { client, records } = yield* connected({ handlers: gazetteer(101).handlers })
+      const { client, records } = yield* connected({ handlers: cityServer(101).handlers })
       const { reason } = yield* Effect.flip(client.complete(travel("city")))
       assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, ErrorCode.InternalError)
       assert.strictEqual(records.server.of("HandlerFailed").length, 1)
-      // Nor does a client take them from a server that sends them all the same.
+      // A client rejects them from a server that sends them.
       const { raw, session } = yield* withRawServer({
         result: RawServer.initializeResult({ capabilities: { completions: {} } })
       })
-      const asking = yield* Effect.forkChild(Effect.flip(session.complete(travel("city"))), { startImmediately: true })
+      const completing = yield* Effect.forkChild(Effect.flip(session.complete(travel("city"))), {
+        startImmediately: true
+      })
       yield* raw.send(JsonRpc.success(1, { completion: { values: cities.slice(0, 101) } }))
-      assert.strictEqual((yield* Fiber.join(asking)).reason._tag, "InvalidResult")
+      assert.strictEqual((yield* Fiber.join(completing)).reason._tag, "InvalidResult")
     }))
 
   const unknown: ReadonlyArray<readonly [string, Completion.CompleteParams]> = [
-    ["a prompt that does not exist", { ...travel(""), ref: { type: "ref/prompt", name: "stay" } }],
-    ["an argument that it has not", { ...travel(""), argument: { name: "from", value: "" } }],
-    ["a template that does not exist", { ...travel(""), ref: { type: "ref/resource", uri: "map:///{city}" } }]
+    ["an unknown prompt", { ...travel(""), ref: { type: "ref/prompt", name: "stay" } }],
+    ["an unknown argument", { ...travel(""), argument: { name: "from", value: "" } }],
+    ["an unknown template", { ...travel(""), ref: { type: "ref/resource", uri: "map:///{city}" } }]
   ]
 
   for (const [what, params] of unknown) {
-    it.effect(`[CMP-03] ${what}: −32602`, () =>
+    it.effect(`[CMP-03] ${what} is rejected with -32602`, () =>
       Effect.gen(function*() {
-        const { client } = yield* connected({ handlers: gazetteer().handlers })
+        const { client } = yield* connected({ handlers: cityServer().handlers })
         const { reason } = yield* Effect.flip(client.complete(params))
         assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, ErrorCode.InvalidParams)
       }))
   }
 
-  it.effect("who types fast asks once", () =>
+  it.effect("a client that debounces the input sends one request", () =>
     Effect.gen(function*() {
-      const { asked, handlers } = gazetteer()
+      const { received, handlers } = cityServer()
       const { client } = yield* connected({ handlers })
       const keys = yield* Queue.unbounded<string>()
-      const shown: Array<number> = []
+      const sizes: Array<number> = []
       const typing = yield* Effect.forkChild(
         Stream.fromQueue(keys).pipe(
           Stream.debounce("200 millis"),
           Stream.switchMap((value) => Stream.fromEffect(client.complete(travel(value)))),
-          Stream.runForEach(({ completion }) => Effect.sync(() => shown.push(completion.values.length)))
+          Stream.runForEach(({ completion }) => Effect.sync(() => sizes.push(completion.values.length)))
         ),
         { startImmediately: true }
       )
@@ -93,11 +95,11 @@ describe("completion", () => {
       }
       yield* TestClock.adjust("200 millis")
       yield* settled
-      assert.deepStrictEqual([asked, shown], [["city"], [100]])
+      assert.deepStrictEqual([received, sizes], [["city"], [100]])
       yield* Queue.offer(keys, "city 249")
       yield* TestClock.adjust("200 millis")
       yield* settled
-      assert.deepStrictEqual([asked, shown], [["city", "city 249"], [100, 1]])
+      assert.deepStrictEqual([received, sizes], [["city", "city 249"], [100, 1]])
       yield* Fiber.interrupt(typing)
     }))
 })

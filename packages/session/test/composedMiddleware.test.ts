@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import { recording } from "./support/recordingMiddleware.ts"
 import { call, connected, settled, text, tools, withRawClient } from "./support/sessions.ts"
 
-describe("several pieces of middleware", () => {
-  /** Marks what it hands on. */
+describe("composed middleware", () => {
+  /** Appends a mark to the tool name of each request. */
   const marking = (mark: string): Middleware.Middleware =>
     Middleware.all(
       Middleware.inbound("tools/call", (request, next) =>
@@ -15,7 +15,7 @@ describe("several pieces of middleware", () => {
         next({ ...request, params: { ...request.params, name: `${request.params.name}${mark}` } }))
     )
 
-  it.effect("each gets what the one before it made of the request, whichever way it goes", () =>
+  it.effect("each piece receives the request as the previous piece changed it, inbound and outbound", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: { "tools/call": ({ name }) => Effect.succeed(text(name)) },
@@ -25,10 +25,10 @@ describe("several pieces of middleware", () => {
       assert.deepStrictEqual(yield* client.callTool("-"), text("-abcd"))
     }))
 
-  it.effect("a piece for one way leaves the other way to the others, wherever it stands", () =>
+  it.effect("inbound pieces do not affect outbound requests, in any order, and vice versa", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
-      const { inbound, outbound } = recording("it", said)
+      const trace: Array<string> = []
+      const { inbound, outbound } = recording("it", trace)
       const pieces = [{ inbound }, { outbound }]
       for (const middleware of [pieces, pieces.toReversed()]) {
         const { client, server } = yield* connected({
@@ -40,10 +40,10 @@ describe("several pieces of middleware", () => {
         yield* server.listRoots()
       }
       const once = ["it > tools/call", "it < Success", "it > roots/list", "it < Success"]
-      assert.deepStrictEqual(said, [...once, ...once])
+      assert.deepStrictEqual(trace, [...once, ...once])
     }))
 
-  it.effect("a piece for one method leaves the others alone, on either way", () =>
+  it.effect("a piece for one method does not affect other methods, inbound or outbound", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -53,13 +53,13 @@ describe("several pieces of middleware", () => {
       assert.deepStrictEqual(yield* client.callTool("x"), text("x"))
     }))
 
-  it.effect("where none changes them, the params are the received object", () =>
+  it.effect("the handler receives the received params object if no piece changes it", () =>
     Effect.gen(function*() {
-      const seen: Array<unknown> = []
+      const received: Array<unknown> = []
       const { link } = yield* withRawClient({
         handlers: {
           "tools/call": (params) => {
-            seen.push(params)
+            received.push(params)
             return Effect.succeed(text("x"))
           }
         },
@@ -72,6 +72,6 @@ describe("several pieces of middleware", () => {
       const request = Object.freeze(call(1, "x", Object.freeze({ arguments: Object.freeze({ a: 1 }) })))
       link.deliver(request)
       yield* settled
-      assert.isTrue(seen.length === 1 && seen[0] === request.params)
+      assert.isTrue(received.length === 1 && received[0] === request.params)
     }))
 })

@@ -26,7 +26,7 @@ const cancelled = (messages: ReadonlyArray<JsonRpc.Message>) =>
 
 describe("deadlines", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[TMO-01] [TMO-02] [MSG-27] a request waits 60 seconds, to the millisecond (${form})`, () =>
+    it.effect(`[TMO-01] [TMO-02] [MSG-27] a request times out after exactly 60 seconds (${form})`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer({ pair })
         const call = yield* start(session.callTool("x"))
@@ -37,7 +37,7 @@ describe("deadlines", () => {
         assert.deepStrictEqual(yield* reasonOf(call), timeout(60_000))
       }))
 
-    it.effect(`[TMO-03] [CAN-08] then the peer is told to cancel it, once, and why (${form})`, () =>
+    it.effect(`[TMO-03] [CAN-08] a request that times out sends one cancellation with a reason (${form})`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawServer({ pair })
         const call = yield* start(session.callTool("x", {}, { timeout: "2 seconds" }))
@@ -53,7 +53,7 @@ describe("deadlines", () => {
       }))
   }
 
-  it.effect("[TMO-04] per session", () =>
+  it.effect("[TMO-04] requestTimeout sets the deadline for a session", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer({ client: { limits: { requestTimeout: "5 seconds" } } })
       const call = yield* start(session.callTool("x"))
@@ -65,7 +65,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* reasonOf(patient), timeout(6000))
     }))
 
-  it.effect("[TMO-04] per call, in every form a duration takes", () =>
+  it.effect("[TMO-04] timeout sets the deadline for a call, in every form of a duration", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       const calls = yield* Effect.forEach(
@@ -76,7 +76,7 @@ describe("deadlines", () => {
       for (const call of calls) assert.deepStrictEqual(yield* reasonOf(call), timeout(5))
     }))
 
-  it.effect("[TMO-04] a fraction of a millisecond is not none", () =>
+  it.effect("[TMO-04] a timeout of a fraction of a millisecond sends the request", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const call = yield* start(session.callTool("x", {}, { timeout: 0.25 }))
@@ -86,7 +86,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("[TMO-04] \"Infinity\" waits for ever, per call and per session", () =>
+  it.effect("[TMO-04] \"Infinity\" waits without a limit, for a call and for a session", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ client: { limits: { requestTimeout: "Infinity" } } })
       const one = yield* start(session.callTool("x", {}, { timeout: "Infinity" }))
@@ -97,7 +97,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual([yield* Fiber.join(one), yield* Fiber.join(two)], [text("1"), text("2")])
     }))
 
-  it.effect("[TMO-04] a deadline of months", () =>
+  it.effect("[TMO-04] a timeout of 90 days works", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       const call = yield* start(session.callTool("x", {}, { timeout: "90 days" }))
@@ -108,7 +108,7 @@ describe("deadlines", () => {
     }))
 
   for (const deadline of [0, -1, "0 seconds"] as const) {
-    it.effect(`[TMO-04] ${JSON.stringify(deadline)} fails at once, sends nothing, and takes no id`, () =>
+    it.effect(`[TMO-04] a timeout of ${JSON.stringify(deadline)} fails at once, sends nothing, and uses no id`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer()
         const error = yield* Effect.flip(session.callTool("x", {}, { timeout: deadline }))
@@ -121,7 +121,7 @@ describe("deadlines", () => {
   }
 
   for (const totalTimeout of [0, -1]) {
-    it.effect(`[TMO-06] a total of ${totalTimeout} fails at once and sends nothing, as a deadline does`, () =>
+    it.effect(`[TMO-06] a totalTimeout of ${totalTimeout} fails at once and sends nothing`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer()
         const error = yield* Effect.flip(session.callTool("x", {}, { totalTimeout }))
@@ -130,7 +130,7 @@ describe("deadlines", () => {
       }))
   }
 
-  it.effect("[TMO-02] a server's requests have deadlines, too", () =>
+  it.effect("[TMO-02] requests of a server have deadlines", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: { limits: { requestTimeout: 100 } } })
       yield* performHandshake(raw)
@@ -140,7 +140,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual(names(yield* raw.pending), ["ping", "notifications/cancelled"])
     }))
 
-  it.effect("[TMO-02] many deadlines, each at its time, whatever the order they were set in", () =>
+  it.effect("[TMO-02] requests with many deadlines time out in the order of their deadlines", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       const ended: Array<number> = []
@@ -163,15 +163,15 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("[TMO-02] law 2: one fiber waits for all of them, and none once nothing is due", () =>
+  it.effect("[TMO-02] law 2: one fiber waits for all deadlines, and none exists without deadlines", () =>
     Effect.gen(function*() {
-      // The test's clock warns of its first use from a fiber of its own; not in this census, please.
+      // The TestClock starts a fiber at its first use; this census must not count it.
       yield* TestClock.adjust(1)
       const census = FiberCount.make()
       yield* census.count(
         Effect.gen(function*() {
           const { session } = yield* withRawServer()
-          // The handshake's own deadline is still watched for.
+          // Until then the timer still waits for the deadline of the handshake.
           yield* TestClock.adjust("30 seconds")
           yield* settled
           const idle = census.living()
@@ -195,10 +195,10 @@ describe("deadlines", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("[TMO-02] law 1: a request sent because another one's time was up has a deadline of its own", () =>
+  it.effect("[TMO-02] law 1: a request that is sent when another one times out has its own deadline", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const stubborn = yield* start(
+      const retrying = yield* start(
         Effect.catch(
           session.callTool("first", {}, { timeout: 100 }),
           () => session.callTool("second", {}, { timeout: 100 })
@@ -208,11 +208,11 @@ describe("deadlines", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled", "tools/call"])
       yield* TestClock.adjust(100)
       yield* settled
-      assert.isDefined(stubborn.pollUnsafe(), "nobody watches the second deadline")
-      assert.deepStrictEqual(yield* reasonOf(stubborn), timeout(100))
+      assert.isDefined(retrying.pollUnsafe(), "the timer misses the second deadline")
+      assert.deepStrictEqual(yield* reasonOf(retrying), timeout(100))
     }))
 
-  it.effect("[TMO-02] law 1: nor is the deadline of a third one forgotten over that", () =>
+  it.effect("[TMO-02] law 1: a request that is sent at a timeout does not affect a third deadline", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       yield* start(
@@ -224,10 +224,10 @@ describe("deadlines", () => {
       const third = yield* start(session.callTool("third", {}, { timeout: 200 }))
       yield* TestClock.adjust(200)
       yield* settled
-      assert.isDefined(third.pollUnsafe(), "nobody watches the third deadline")
+      assert.isDefined(third.pollUnsafe(), "the timer misses the third deadline")
     }))
 
-  it.effect("[TMO-02] law 1: nor is an earlier one, set because another one's time was up", () =>
+  it.effect("[TMO-02] law 1: a deadline that is set at a timeout can precede the other deadlines", () =>
     Effect.gen(function*() {
       const { session } = yield* withRawServer()
       const second = yield* start(
@@ -239,10 +239,10 @@ describe("deadlines", () => {
       yield* start(session.callTool("third", {}, { timeout: 1000 }))
       yield* TestClock.adjust(150)
       yield* settled
-      assert.isDefined(second.pollUnsafe(), "the second deadline comes with the third")
+      assert.isDefined(second.pollUnsafe(), "the timer misses the second deadline until the third")
     }))
 
-  it.effect("[TMO-02] a deadline is not moved by one that was answered", () =>
+  it.effect("[TMO-02] a response to one request does not move the deadline of another", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const early = yield* start(session.callTool("x", {}, { timeout: 100 }))
@@ -256,7 +256,7 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* reasonOf(late), timeout(300))
     }))
 
-  it.effect("[TMO-03] [CAN-01] a request that was not sent in time is not sent at all, nor cancelled", () =>
+  it.effect("[TMO-03] [CAN-01] a request that times out before it is sent is neither sent nor cancelled", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawServer()
       link.stall()
@@ -269,8 +269,8 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* reasonOf(stuck), timeout(2000))
       link.resume()
       yield* settled
-      const said = raw.received.slice(2).map((message) => "params" in message ? message.params : undefined)
-      assert.deepStrictEqual(said, [
+      const sent = raw.received.slice(2).map((message) => "params" in message ? message.params : undefined)
+      assert.deepStrictEqual(sent, [
         { name: "stuck", arguments: {} },
         { name: "patient", arguments: {} },
         { requestId: 1, reason: "no response within 2000 ms" }
@@ -278,7 +278,7 @@ describe("deadlines", () => {
       assert.isUndefined(patient.pollUnsafe())
     }))
 
-  it.effect("[CAN-01] a request whose caller left before it was sent is not sent at all, nor cancelled", () =>
+  it.effect("[CAN-01] a request whose caller is interrupted before it is sent is neither sent nor cancelled", () =>
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawServer()
       link.stall()
@@ -291,15 +291,17 @@ describe("deadlines", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["ping"])
     }))
 
-  const slowly = (session: ClientSession.ClientSessionShape, sink: (step: Progress.Progress) => Effect.Effect<void>) =>
-    session.callTool("x", {}, { timeout: 1000, onProgress: sink })
+  const callWithin1s = (
+    session: ClientSession.ClientSessionShape,
+    consumer: (step: Progress.Progress) => Effect.Effect<void>
+  ) => session.callTool("x", {}, { timeout: 1000, onProgress: consumer })
 
   const step = (progress: number) => JsonRpc.notification("notifications/progress", { progressToken: 1, progress })
 
   it.effect("[TMO-05] [TMO-06] progress does not move the deadline", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const call = yield* start(slowly(session, () => Effect.void))
+      const call = yield* start(callWithin1s(session, () => Effect.void))
       yield* TestClock.adjust(900)
       yield* raw.send(step(1))
       yield* TestClock.adjust(99)
@@ -308,10 +310,10 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* reasonOf(call), timeout(1000))
     }))
 
-  it.effect("[TMO-03] law 1: the deadline ends a call, and cancels it, though its sink never returns", () =>
+  it.effect("[TMO-03] law 1: a call whose consumer of progress never returns times out and is cancelled", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const call = yield* start(slowly(session, () => Effect.never))
+      const call = yield* start(callWithin1s(session, () => Effect.never))
       yield* settled
       yield* raw.send(step(1))
       yield* TestClock.adjust(1000)
@@ -321,10 +323,10 @@ describe("deadlines", () => {
       assert.deepStrictEqual(yield* reasonOf(call), timeout(1000))
     }))
 
-  it.effect("[TMO-03] an answer in time is in time, though its sink takes longer than the deadline", () =>
+  it.effect("[TMO-03] a response before the deadline counts, even if the consumer of progress is slow", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
-      const call = yield* start(slowly(session, () => Effect.sleep(3000)))
+      const call = yield* start(callWithin1s(session, () => Effect.sleep(3000)))
       yield* settled
       yield* raw.send(step(1), step(2), JsonRpc.success(1, text("in time")))
       yield* TestClock.adjust(6000)

@@ -37,41 +37,41 @@ const form: ElicitationSchema.ElicitationSchema = {
   required: ["name"]
 }
 
-const page = { url: "https://example.com/sign-in", elicitationId: "1" }
+const urlMode = { url: "https://example.com/sign-in", elicitationId: "1" }
 
-type Answering = Handlers.RequestHandler<"elicitation/create", CallbackContext.CallbackContext>
+type Handler = Handlers.RequestHandler<"elicitation/create", CallbackContext.CallbackContext>
 
-type Means = Capabilities.ClientCapabilities["elicitation"]
+type Declared = Capabilities.ClientCapabilities["elicitation"]
 
-const client = (answer: Answering, elicitation?: Means): { readonly client: ClientOptions } => ({
+const client = (handler: Handler, elicitation?: Declared): { readonly client: ClientOptions } => ({
   client: {
-    handlers: { "elicitation/create": answer },
+    handlers: { "elicitation/create": handler },
     ...(elicitation === undefined ? undefined : { capabilities: { elicitation } })
   }
 })
 
-const accept: Answering = ({ mode }) =>
+const accept: Handler = ({ mode }) =>
   Effect.succeed(mode === "url" ? { action: "accept" } : { action: "accept", content: { name: "Ada" } })
 
-describe("by which means a client can be asked", () => {
+describe("the modes of elicitation", () => {
   const cases: ReadonlyArray<
-    readonly [what: string, declared: Means, form: boolean, page: boolean]
+    readonly [what: string, declared: Declared, form: boolean, url: boolean]
   > = [
-    ["nothing but a handler", undefined, true, false],
-    ["no means", {}, true, false],
-    ["forms", { form: {} }, true, false],
-    ["pages", { url: {} }, false, true],
-    ["both", { form: {}, url: {} }, true, true]
+    ["only a handler", undefined, true, false],
+    ["no modes", {}, true, false],
+    ["form mode", { form: {} }, true, false],
+    ["URL mode", { url: {} }, false, true],
+    ["both modes", { form: {}, url: {} }, true, true]
   ]
 
-  for (const [what, declared, byForm, byPage] of cases) {
-    it.effect(`[ELI-02] [ELI-03] a server asks one that declares ${what} by no other`, () =>
+  for (const [what, declared, byForm, byUrl] of cases) {
+    it.effect(`[ELI-02] [ELI-03] a server sends only declared modes to a client that declares ${what}`, () =>
       Effect.gen(function*() {
         const { links, server } = yield* connected(client(accept, declared))
         const before = links.server.sent.length
         const outcomes = [
           yield* Effect.result(server.elicitForm("Who?", form)),
-          yield* Effect.result(server.elicitUrl("Sign in", page))
+          yield* Effect.result(server.elicitUrl("Sign in", urlMode))
         ]
         assert.deepStrictEqual(
           outcomes.map((outcome) =>
@@ -79,37 +79,37 @@ describe("by which means a client can be asked", () => {
               ? outcome._tag
               : outcome.failure.reason.capability
           ),
-          [byForm ? "Success" : "elicitation.form", byPage ? "Success" : "elicitation.url"]
+          [byForm ? "Success" : "elicitation.form", byUrl ? "Success" : "elicitation.url"]
         )
-        assert.strictEqual(links.server.sent.length - before, Number(byForm) + Number(byPage))
+        assert.strictEqual(links.server.sent.length - before, Number(byForm) + Number(byUrl))
       }))
 
-    it.effect(`[ELI-04] [ELI-05] nor does a client that declares ${what} answer otherwise`, () =>
+    it.effect(`[ELI-04] [ELI-05] a client that declares ${what} rejects requests of other modes`, () =>
       Effect.gen(function*() {
-        let asked = 0
+        let handled = 0
         const { raw } = yield* withRawServer(client(() => {
-          asked++
+          handled++
           return Effect.succeed({ action: "decline" })
         }, declared))
-        const said = raw.received.length
-        const question = (id: string, params: object) => JsonRpc.request(id, "elicitation/create", { ...params })
+        const before = raw.received.length
+        const elicitation = (id: string, params: object) => JsonRpc.request(id, "elicitation/create", { ...params })
         yield* raw.send(
-          question("no mode", { message: "Who?", requestedSchema: form }),
-          question("form", { mode: "form", message: "Who?", requestedSchema: form }),
-          question("url", { mode: "url", message: "Sign in", ...page })
+          elicitation("no mode", { message: "Who?", requestedSchema: form }),
+          elicitation("form", { mode: "form", message: "Who?", requestedSchema: form }),
+          elicitation("url", { mode: "url", message: "Sign in", ...urlMode })
         )
         yield* settled
-        const outcome = (answered: boolean) => answered ? undefined : ErrorCode.InvalidParams
+        const outcome = (accepted: boolean) => accepted ? undefined : ErrorCode.InvalidParams
         assert.sameDeepMembers(
-          raw.received.slice(said).map((answer) => ["id" in answer && answer.id, codeOf(answer)]),
-          [["no mode", outcome(byForm)], ["form", outcome(byForm)], ["url", outcome(byPage)]]
+          raw.received.slice(before).map((reply) => ["id" in reply && reply.id, codeOf(reply)]),
+          [["no mode", outcome(byForm)], ["form", outcome(byForm)], ["url", outcome(byUrl)]]
         )
-        assert.strictEqual(asked, 2 * Number(byForm) + Number(byPage))
+        assert.strictEqual(handled, 2 * Number(byForm) + Number(byUrl))
       }))
   }
 })
 
-describe("what becomes of a question", () => {
+describe("the answer to an elicitation", () => {
   const ask = tools({
     ask: Effect.gen(function*() {
       const { elicit } = yield* RequestContext.RequestContext
@@ -120,47 +120,47 @@ describe("what becomes of a question", () => {
     })
   })
 
-  const outcomes: ReadonlyArray<readonly [string, Answering, string]> = [
-    ["said no", () => Effect.succeed({ action: "decline" }), "decline"],
-    ["went away", () => Effect.succeed({ action: "cancel" }), "cancel"],
+  const outcomes: ReadonlyArray<readonly [string, Handler, string]> = [
+    ["declines", () => Effect.succeed({ action: "decline" }), "decline"],
+    ["cancels", () => Effect.succeed({ action: "cancel" }), "cancel"],
     [
-      "could not be asked",
-      () => Effect.fail(new McpError.McpError({ code: -4, message: "nobody is here" })),
-      "elicitation/create: the peer replied with error -4: nobody is here"
+      "cannot be reached",
+      () => Effect.fail(new McpError.McpError({ code: -4, message: "no user" })),
+      "elicitation/create: the peer replied with error -4: no user"
     ]
   ]
 
-  for (const [what, answer, outcome] of outcomes) {
-    it.effect(`[ELI-09] a server learns that the user ${what}, and goes on`, () =>
+  for (const [what, handler, outcome] of outcomes) {
+    it.effect(`[ELI-09] a server receives the outcome if the user ${what}, and the session continues`, () =>
       Effect.gen(function*() {
-        const session = yield* connected({ ...client(answer), handlers: ask })
+        const session = yield* connected({ ...client(handler), handlers: ask })
         const { content } = yield* session.client.callTool("ask")
         assert.deepStrictEqual(content, text(outcome).content)
         yield* session.client.ping()
       }))
   }
 
-  it.effect("the user can be shown which server asks", () =>
+  it.effect("the handler receives the name of the server", () =>
     Effect.gen(function*() {
-      const shown: Array<string> = []
-      const { client: asking } = yield* connected({
+      const prompts: Array<string> = []
+      const { client: caller } = yield* connected({
         ...client(({ message }) =>
           Effect.gen(function*() {
             const { profile } = yield* CallbackContext.CallbackContext
-            shown.push(`${profile.info.title} asks: ${message}`)
+            prompts.push(`${profile.info.title} asks: ${message}`)
             return { action: "decline" }
           })
         ),
         handlers: ask,
         server: { info: { name: "census", title: "The Census", version: "1" } }
       })
-      yield* asking.callTool("ask")
-      assert.deepStrictEqual(shown, ["The Census asks: Who are you?"])
+      yield* caller.callTool("ask")
+      assert.deepStrictEqual(prompts, ["The Census asks: Who are you?"])
     }))
 
-  it.effect("[ELI-08] what the form suggests can be filled in", () =>
+  it.effect("[ELI-08] the handler receives the default values of the form", () =>
     Effect.gen(function*() {
-      const { client: asking } = yield* connected({
+      const { client: caller } = yield* connected({
         ...client((params) =>
           Effect.succeed({
             action: "accept",
@@ -178,7 +178,7 @@ describe("what becomes of a question", () => {
         ),
         handlers: ask
       })
-      const { content } = yield* asking.callTool("ask")
+      const { content } = yield* caller.callTool("ask")
       assert.deepStrictEqual(
         content,
         text(JSON.stringify({ name: "Ada", city: "Vienna", age: 42, member: false })).content
@@ -186,16 +186,16 @@ describe("what becomes of a question", () => {
     }))
 })
 
-describe("content that does not fit the form", () => {
+describe("content that does not match the form", () => {
   const misfits: ReadonlyArray<readonly [string, Elicitation.ElicitResult["content"], string]> = [
-    ["nothing", undefined, "\"name\" is missing"],
-    ["a number for a text", { name: 1 }, "\"name\" is not a string"],
-    ["half a year", { name: "Ada", age: 42.5 }, "\"age\" is not a whole number"]
+    ["no content", undefined, "\"name\" is missing"],
+    ["a number instead of a string", { name: 1 }, "\"name\" is not a string"],
+    ["a fraction instead of an integer", { name: "Ada", age: 42.5 }, "\"age\" is not a whole number"]
   ]
   for (const [what, content, problem] of misfits) {
     const answer = content === undefined ? { action: "accept" as const } : { action: "accept" as const, content }
 
-    it.effect(`[ELI-07] a client does not send ${what}`, () =>
+    it.effect(`[ELI-07] a client does not send an answer with ${what}`, () =>
       Effect.gen(function*() {
         const { records, server } = yield* connected(client(() => Effect.succeed(answer)))
         const { reason } = yield* Effect.flip(server.elicitForm("Who?", form))
@@ -203,7 +203,7 @@ describe("content that does not fit the form", () => {
         assert.strictEqual(records.client.of("HandlerFailed").length, 1)
       }))
 
-    it.effect(`[ELI-07] a server does not take ${what}`, () =>
+    it.effect(`[ELI-07] a server rejects an answer with ${what}`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient()
         yield* raw.send(JsonRpc.request(0, "initialize", {
@@ -213,9 +213,9 @@ describe("content that does not fit the form", () => {
         }))
         yield* raw.response
         yield* raw.send(initialized)
-        const asking = yield* start(Effect.flip(session.elicitForm("Who?", form)))
+        const elicitation = yield* start(Effect.flip(session.elicitForm("Who?", form)))
         yield* raw.send(JsonRpc.success(1, answer))
-        assert.deepStrictEqual((yield* Fiber.join(asking)).reason, {
+        assert.deepStrictEqual((yield* Fiber.join(elicitation)).reason, {
           _tag: "InvalidResult",
           problem: `the content does not match the form: ${problem}`
         })
@@ -223,67 +223,69 @@ describe("content that does not fit the form", () => {
   }
 })
 
-describe("pages to visit", () => {
-  const byPage = client(accept, { url: {} })
+describe("elicitation in URL mode", () => {
+  const byUrl = client(accept, { url: {} })
 
   for (
     const url of ["", "sign-in", "/sign-in", "//example.com", "https: //example.com", "https://exa mple.com", "a b:c"]
   ) {
-    it.effect(`[ELI-10] ${JSON.stringify(url)} is no address, and nobody is sent there`, () =>
+    it.effect(`[ELI-10] ${JSON.stringify(url)} is rejected as a URL by the server and by the client`, () =>
       Effect.gen(function*() {
-        const { links, server } = yield* connected(byPage)
+        const { links, server } = yield* connected(byUrl)
         const before = links.server.sent.length
-        const { reason } = yield* Effect.flip(server.elicitUrl("Sign in", { ...page, url }))
+        const { reason } = yield* Effect.flip(server.elicitUrl("Sign in", { ...urlMode, url }))
         assert.strictEqual(reason._tag, "InvalidParams")
         assert.strictEqual(links.server.sent.length, before)
-        // Nor would the client take it from a server that sends it all the same.
-        const { raw } = yield* withRawServer(byPage)
-        yield* raw.send(JsonRpc.request("x", "elicitation/create", { mode: "url", message: "Sign in", ...page, url }))
+        // A client rejects it from a server that sends it.
+        const { raw } = yield* withRawServer(byUrl)
+        yield* raw.send(
+          JsonRpc.request("x", "elicitation/create", { mode: "url", message: "Sign in", ...urlMode, url })
+        )
         yield* settled
         assert.deepStrictEqual(raw.received.slice(-1).map(codeOf), [ErrorCode.InvalidParams])
       }))
   }
 
-  it.effect("[ELI-12] that one has been dealt with is told to the client that was asked, and to no other", () =>
+  it.effect("[ELI-12] elicitation/complete reaches only the client that received the request", () =>
     Effect.gen(function*() {
-      const [one, other] = [yield* connected(byPage), yield* connected(byPage)]
-      const heard: Array<string> = []
-      const listening = yield* Effect.forEach([one, other], ({ client }, index) =>
+      const [one, other] = [yield* connected(byUrl), yield* connected(byUrl)]
+      const received: Array<string> = []
+      const consumers = yield* Effect.forEach([one, other], ({ client }, index) =>
         Effect.forkChild(
           Stream.runForEach(
             client.notifications("notifications/elicitation/complete"),
-            ({ elicitationId }) => Effect.sync(() => heard.push(`${index}: ${elicitationId}`))
+            ({ elicitationId }) => Effect.sync(() => received.push(`${index}: ${elicitationId}`))
           ),
           { startImmediately: true }
         ))
       yield* settled
-      yield* one.server.elicitUrl("Sign in", page)
-      yield* one.server.elicitationComplete(page.elicitationId)
+      yield* one.server.elicitUrl("Sign in", urlMode)
+      yield* one.server.elicitationComplete(urlMode.elicitationId)
       yield* settled
-      assert.deepStrictEqual(heard, ["0: 1"])
-      yield* Fiber.interruptAll(listening)
+      assert.deepStrictEqual(received, ["0: 1"])
+      yield* Fiber.interruptAll(consumers)
     }))
 
-  it.effect("[ELI-12] it is told after the answer, and after the request that led to the page has ended", () =>
+  it.effect("[ELI-12] elicitation/complete can follow the answer and the end of the related request", () =>
     Effect.gen(function*() {
       const served = Deferred.makeUnsafe<RequestContext.RequestContext["Service"]>()
       const finish = Deferred.makeUnsafe<void>()
-      const heard: Array<string> = []
+      const received: Array<string> = []
       const { client, server } = yield* connected({
         handlers: tools({
           x: Effect.gen(function*() {
             const context = yield* RequestContext.RequestContext
-            const { action } = yield* Effect.orDie(context.elicit({ mode: "url", message: "Sign in", ...page }))
+            const { action } = yield* Effect.orDie(context.elicit({ mode: "url", message: "Sign in", ...urlMode }))
             yield* Deferred.succeed(served, context)
             yield* Deferred.await(finish)
             return text(action)
           })
         }),
         client: {
-          ...byPage.client,
+          ...byUrl.client,
           handlers: {
-            ...byPage.client.handlers,
-            "notifications/elicitation/complete": ({ elicitationId }) => Effect.sync(() => heard.push(elicitationId))
+            ...byUrl.client.handlers,
+            "notifications/elicitation/complete": ({ elicitationId }) => Effect.sync(() => received.push(elicitationId))
           }
         }
       })
@@ -294,15 +296,15 @@ describe("pages to visit", () => {
       assert.deepStrictEqual(yield* Fiber.join(calling), text("accept"))
       yield* server.elicitationComplete("later", { relatedRequestId: id })
       yield* settled
-      assert.deepStrictEqual(heard, ["while it is served", "later"])
+      assert.deepStrictEqual(received, ["while it is served", "later"])
     }))
 
-  it.effect("news of a page that nobody was asked to visit, or that is done, is passed over", () =>
+  it.effect("elicitation/complete is ignored if its id is unknown, completed or missing", () =>
     Effect.gen(function*() {
-      const { raw, record, session } = yield* withRawServer(byPage)
-      const said = raw.received.length
+      const { raw, record, session } = yield* withRawServer(byUrl)
+      const before = raw.received.length
       const complete = (params: JsonRpc.Params) => JsonRpc.notification("notifications/elicitation/complete", params)
-      yield* raw.send(JsonRpc.request("r", "elicitation/create", { mode: "url", message: "Sign in", ...page }))
+      yield* raw.send(JsonRpc.request("r", "elicitation/create", { mode: "url", message: "Sign in", ...urlMode }))
       yield* settled
       yield* raw.send(
         complete({ elicitationId: "unknown" }),
@@ -311,7 +313,7 @@ describe("pages to visit", () => {
         complete({})
       )
       yield* settled
-      assert.deepStrictEqual(names(raw.received.slice(said)), ["r"])
+      assert.deepStrictEqual(names(raw.received.slice(before)), ["r"])
       assert.deepStrictEqual(record.of("NotificationIgnored").length, 4)
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))

@@ -16,29 +16,34 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-const Words = Schema.Struct({ _meta: Schema.optionalKey(Meta.RequestMeta), words: Schema.String })
-const Told = Schema.Struct({ words: Schema.String })
+const Request = Schema.Struct({ _meta: Schema.optionalKey(Meta.RequestMeta), words: Schema.String })
+const Reply = Schema.Struct({ words: Schema.String })
 
-const echo = MethodDefinition.request("acme/echo", { from: "client", params: Words, result: Told })
-const ask = MethodDefinition.request("acme/ask", { from: "either", params: Words, result: Told })
-const late = MethodDefinition.request("acme/late", { from: "client", params: Words, result: Told, since: "2025-11-25" })
-const reindexed = MethodDefinition.notification("acme/reindexed", { from: "server", params: Told })
-const opened = MethodDefinition.notification("acme/opened", { from: "client", params: Told })
+const echo = MethodDefinition.request("acme/echo", { from: "client", params: Request, result: Reply })
+const either = MethodDefinition.request("acme/either", { from: "either", params: Request, result: Reply })
+const late = MethodDefinition.request("acme/late", {
+  from: "client",
+  params: Request,
+  result: Reply,
+  since: "2025-11-25"
+})
+const reindexed = MethodDefinition.notification("acme/reindexed", { from: "server", params: Reply })
+const opened = MethodDefinition.notification("acme/opened", { from: "client", params: Reply })
 
-const answer = ({ words }: { readonly words: string }) => Effect.succeed({ words: `${words}!` })
+const exclaim = ({ words }: { readonly words: string }) => Effect.succeed({ words: `${words}!` })
 
-describe("methods of one's own", () => {
+describe("extension methods", () => {
   for (const { form, pair } of forms) {
     it.effect(`are served by both sides (${form})`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* connected({
           pair,
-          client: { extensions: [Extension.request(ask, answer)] },
-          server: { extensions: [Extension.request(echo, answer), Extension.request(ask, answer)] }
+          client: { extensions: [Extension.request(either, exclaim)] },
+          server: { extensions: [Extension.request(echo, exclaim), Extension.request(either, exclaim)] }
         })
         assert.deepStrictEqual(yield* client.extension(echo, { words: "hello" }), { words: "hello!" })
-        assert.deepStrictEqual(yield* client.extension(ask, { words: "who" }), { words: "who!" })
-        assert.deepStrictEqual(yield* server.extension(ask, { words: "you" }), { words: "you!" })
+        assert.deepStrictEqual(yield* client.extension(either, { words: "who" }), { words: "who!" })
+        assert.deepStrictEqual(yield* server.extension(either, { words: "you" }), { words: "you!" })
       }))
   }
 
@@ -61,10 +66,10 @@ describe("methods of one's own", () => {
       assert.deepStrictEqual([result, steps], [{ words: "acme/echo x" }, [1]])
     }))
 
-  it.effect("[MSG-07] pass the gates of all methods: their params, their revision, and who sends them", () =>
+  it.effect("[MSG-07] are rejected for invalid params, an older revision or the wrong sender", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
-        server: { extensions: [Extension.request(echo, answer), Extension.request(late, answer)] }
+        server: { extensions: [Extension.request(echo, exclaim), Extension.request(late, exclaim)] }
       })
       yield* raw.send(initialize("2025-06-18"))
       yield* raw.response
@@ -82,7 +87,7 @@ describe("methods of one's own", () => {
       assert.deepStrictEqual(codes, [ErrorCode.InvalidParams, ErrorCode.MethodNotFound, ErrorCode.MethodNotFound])
     }))
 
-  it.effect("answer with their McpError, and with nothing of what they die of", () =>
+  it.effect("reply with the McpError of the handler, and hide its defect", () =>
     Effect.gen(function*() {
       const { client, records } = yield* connected({
         server: {
@@ -99,16 +104,16 @@ describe("methods of one's own", () => {
       assert.strictEqual(records.server.of("HandlerFailed").length, 1)
     }))
 
-  it.effect("do not replace a method of the table, handled or not", () =>
+  it.effect("do not replace a method of the method table, with or without a handler", () =>
     Effect.gen(function*() {
-      const own = MethodDefinition.request("tools/call", {
+      const callTool = MethodDefinition.request("tools/call", {
         from: "client",
         params: Meta.Meta,
         result: Meta.EmptyResult
       })
       const ping = MethodDefinition.request("ping", { from: "either", params: Meta.Meta, result: Meta.EmptyResult })
-      const stolen = () => Effect.die("it ran")
-      const extensions = [Extension.request(own, stolen), Extension.request(ping, stolen)]
+      const replacement = () => Effect.die("it ran")
+      const extensions = [Extension.request(callTool, replacement), Extension.request(ping, replacement)]
       const handled = yield* connected({
         handlers: { "tools/call": () => Effect.succeed(text("the table's")) },
         server: { extensions }
@@ -120,17 +125,17 @@ describe("methods of one's own", () => {
       assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, ErrorCode.MethodNotFound)
     }))
 
-  it.effect("that nobody answers are listened to, in the order of all notifications", () =>
+  it.effect("that are notifications reach their handlers, in the order of all notifications", () =>
     Effect.gen(function*() {
-      const heard: Array<string> = []
+      const received: Array<string> = []
       const { client, server } = yield* connected({
         client: {
-          handlers: { "notifications/tools/list_changed": () => Effect.sync(() => heard.push("tools")) },
-          extensions: [Extension.notification(reindexed, ({ words }) => Effect.sync(() => heard.push(words)))]
+          handlers: { "notifications/tools/list_changed": () => Effect.sync(() => received.push("tools")) },
+          extensions: [Extension.notification(reindexed, ({ words }) => Effect.sync(() => received.push(words)))]
         },
         server: {
           capabilities: { tools: { listChanged: true } },
-          extensions: [Extension.notification(opened, ({ words }) => Effect.sync(() => heard.push(words)))]
+          extensions: [Extension.notification(opened, ({ words }) => Effect.sync(() => received.push(words)))]
         }
       })
       yield* server.send(JsonRpc.notification("acme/reindexed", { words: "first" }))
@@ -139,26 +144,26 @@ describe("methods of one's own", () => {
       yield* settled
       yield* client.send(JsonRpc.notification("acme/opened", { words: "a file" }))
       yield* settled
-      assert.deepStrictEqual(heard, ["first", "tools", "last", "a file"])
+      assert.deepStrictEqual(received, ["first", "tools", "last", "a file"])
     }))
 })
 
-describe("a client that looks on, and says what it likes", () => {
-  it.effect("sees everything as it came", () =>
+describe("the streams and senders of raw messages at a client", () => {
+  it.effect("messages streams all received messages unchanged", () =>
     Effect.gen(function*() {
-      const { client, server } = yield* connected({ server: { extensions: [Extension.request(echo, answer)] } })
-      const seen: Array<JsonRpc.Message> = []
-      yield* start(Stream.runForEach(client.messages, (message) => Effect.sync(() => seen.push(message))))
+      const { client, server } = yield* connected({ server: { extensions: [Extension.request(echo, exclaim)] } })
+      const received: Array<JsonRpc.Message> = []
+      yield* start(Stream.runForEach(client.messages, (message) => Effect.sync(() => received.push(message))))
       yield* client.extension(echo, { words: "hello" })
       yield* server.log({ level: "info", data: 1 })
       yield* settled
-      assert.deepStrictEqual<unknown>(seen, [
+      assert.deepStrictEqual<unknown>(received, [
         { jsonrpc: "2.0", id: 1, result: { words: "hello!" } },
         { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } }
       ])
     }))
 
-  it.effect("may send a request by itself; its response is reported, as it belongs to none of the session's", () =>
+  it.effect("send sends a request whose response is reported as unmatched", () =>
     Effect.gen(function*() {
       const { client, records } = yield* connected()
       yield* client.send(JsonRpc.request("mine", "ping", undefined))

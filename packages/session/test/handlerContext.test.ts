@@ -6,8 +6,8 @@ import * as TestClock from "effect/testing/TestClock"
 import { leak } from "./support/leakedContext.ts"
 import { call, connected, info, performHandshake, start, text, tools, withRawClient } from "./support/sessions.ts"
 
-describe("what a handler knows", () => {
-  it.effect("its request's id, method and metadata, and who asks", () =>
+describe("the RequestContext of a handler", () => {
+  it.effect("has the id, the method, the metadata and the client's profile", () =>
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw } = yield* withRawClient({ handlers: tools({ leak: effect }) })
@@ -22,7 +22,7 @@ describe("what a handler knows", () => {
       ])
     }))
 
-  it.effect("no metadata where there is none", () =>
+  it.effect("has no metadata if the request has none", () =>
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw } = yield* withRawClient({ handlers: tools({ leak: effect }) })
@@ -31,11 +31,11 @@ describe("what a handler knows", () => {
       assert.isUndefined((yield* leaked).meta)
     }))
 
-  it.effect("law 10: each of several at once knows its own", () =>
+  it.effect("law 10: each of several concurrent handlers has its own", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({
-          who: (input) =>
+          identify: (input) =>
             Effect.gen(function*() {
               yield* Effect.sleep(Number(input["wait"]))
               const { id, meta } = yield* RequestContext.RequestContext
@@ -44,7 +44,7 @@ describe("what a handler knows", () => {
         })
       })
       const calls = yield* Effect.forEach([30, 10, 20], (wait) =>
-        start(client.callTool("who", { wait }, { meta: { name: `after ${wait}` } })))
+        start(client.callTool("identify", { wait }, { meta: { name: `after ${wait}` } })))
       yield* TestClock.adjust(30)
       assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
         text("1 after 30"),

@@ -27,22 +27,19 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-/** What the client is told of progress. */
+/** Returns the params of all notifications of progress. */
 const progressOf = (messages: ReadonlyArray<JsonRpc.Message>) =>
   messages.flatMap((message) =>
     "method" in message && message.method === "notifications/progress" ? [message.params] : []
   )
 
-/**
- * What is handed over, message by message, in groups: each has what one turn of the event loop hands over, as writers
- * put it together.
- */
-const inTurns = () => {
+/** Records messages in groups: each group has the messages that one turn of the event loop sends. */
+const makeTurnRecorder = () => {
   const turns: Array<Array<JsonRpc.Message>> = []
   let turn: Array<JsonRpc.Message> | undefined
   return {
     turns,
-    take: (message: JsonRpc.Frame) => {
+    record: (message: JsonRpc.Frame) => {
       if (turn === undefined) {
         turns.push(turn = [])
         queueMicrotask(() => {
@@ -54,24 +51,24 @@ const inTurns = () => {
   }
 }
 
-/** This end of a transport, and what its session hands over. */
-const watched = (pair: Effect.Effect<MemoryTransport.Pair>) =>
+/** Replaces the server's end by one that records the sent messages by turn. */
+const recordedPair = (pair: Effect.Effect<MemoryTransport.Pair>) =>
   Effect.map(pair, ({ client, server }) => {
-    const { take, turns } = inTurns()
-    const watching: Transport.Transport["Service"] = {
+    const { record, turns } = makeTurnRecorder()
+    const recordedServer: Transport.Transport["Service"] = {
       connect: Effect.map(server.connect, (connection) => ({
         ...connection,
         send: (outbound) => {
-          take(outbound.message)
+          record(outbound.message)
           return connection.send(outbound)
         }
       }))
     }
-    return { pair: Effect.succeed({ client, server: watching }), turns }
+    return { pair: Effect.succeed({ client, server: recordedServer }), turns }
   })
 
-describe("a reply behind progress", () => {
-  const progressed = tools({
+describe("a reply after progress", () => {
+  const handlers = tools({
     x: Effect.as(RequestContext.progress({ progress: 1 }), text("done")),
     fails: Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.die(new Error("broken"))),
     quiet: Effect.succeed(text("done"))
@@ -79,10 +76,10 @@ describe("a reply behind progress", () => {
   const token = { _meta: { progressToken: "t" } }
 
   for (const { form, pair } of forms) {
-    it.effect(`[PRG-04] is handed over in a turn of its own, behind the last step (${form})`, () =>
+    it.effect(`[PRG-04] is sent in the turn after the last step (${form})`, () =>
       Effect.gen(function*() {
-        const { pair: watching, turns } = yield* watched(pair)
-        const { raw } = yield* withRawClient({ pair: watching, handlers: progressed })
+        const { pair: recordedServer, turns } = yield* recordedPair(pair)
+        const { raw } = yield* withRawClient({ pair: recordedServer, handlers })
         yield* performHandshake(raw)
         for (const name of ["x", "fails"]) {
           turns.length = 0
@@ -93,10 +90,10 @@ describe("a reply behind progress", () => {
       }).pipe(Effect.provide(Logger.layer([]))))
   }
 
-  it.effect("is handed over at once if no step was sent", () =>
+  it.effect("is sent at once if no step was sent", () =>
     Effect.gen(function*() {
-      const { pair, turns } = yield* watched(MemoryTransport.make())
-      const { link, raw } = yield* withRawClient({ pair, handlers: progressed })
+      const { pair, turns } = yield* recordedPair(MemoryTransport.make())
+      const { link, raw } = yield* withRawClient({ pair, handlers })
       yield* performHandshake(raw)
       turns.length = 0
       link.deliver(call(1, "x"))
@@ -104,9 +101,9 @@ describe("a reply behind progress", () => {
       assert.deepStrictEqual(turns.map(names), [[1, 2]])
     }))
 
-  it.effect("[CAN-07] law 5: is claimed at once: neither a cancellation nor another request with its id changes it", () =>
+  it.effect("[CAN-07] law 5: stays if a cancellation or another request with its id arrives", () =>
     Effect.gen(function*() {
-      const { link, raw, record, session } = yield* withRawClient({ handlers: progressed })
+      const { link, raw, record, session } = yield* withRawClient({ handlers })
       yield* performHandshake(raw)
       link.deliver(call(1, "x", token))
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
@@ -120,10 +117,10 @@ describe("a reply behind progress", () => {
     }))
 
   for (const gracefulCloseTimeout of [0, "5 seconds"] as const) {
-    it.effect(`law 5: is not lost when the session closes (handlers may finish within ${gracefulCloseTimeout})`, () =>
+    it.effect(`law 5: is sent before the session closes (gracefulCloseTimeout: ${gracefulCloseTimeout})`, () =>
       Effect.gen(function*() {
         const { link, raw, session } = yield* withRawClient({
-          handlers: progressed,
+          handlers,
           server: { limits: { gracefulCloseTimeout } }
         })
         yield* performHandshake(raw)
@@ -135,9 +132,9 @@ describe("a reply behind progress", () => {
       }))
   }
 
-  it.effect("likewise for a client's callback", () =>
+  it.effect("of a client is sent in the turn after the last step", () =>
     Effect.gen(function*() {
-      const { take, turns } = inTurns()
+      const { record, turns } = makeTurnRecorder()
       const { link, session } = yield* withRawServer({
         client: {
           handlers: {
@@ -154,7 +151,7 @@ describe("a reply behind progress", () => {
             connect: Effect.map(client.connect, (connection) => ({
               ...connection,
               send: (outbound) => {
-                take(outbound.message)
+                record(outbound.message)
                 return connection.send(outbound)
               }
             }))
@@ -168,33 +165,33 @@ describe("a reply behind progress", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("likewise without sessions", () =>
+  it.effect("of a sessionless server is sent in the turn after the last step", () =>
     Effect.gen(function*() {
-      const { take, turns } = inTurns()
-      const server = yield* SessionlessServer.make(progressed, { info })
-      const handling = yield* start(
+      const { record, turns } = makeTurnRecorder()
+      const server = yield* SessionlessServer.make(handlers, { info })
+      const reply = yield* start(
         Effect.map(
           server.handle(call(1, "x", token), {
             revision: "2025-11-25",
-            notify: (message) => Effect.sync(() => take(message))
+            notify: (message) => Effect.sync(() => record(message))
           }),
-          (reply) => reply === undefined ? undefined : take(reply)
+          (reply) => reply === undefined ? undefined : record(reply)
         )
       )
-      yield* Fiber.join(handling)
+      yield* Fiber.join(reply)
       assert.deepStrictEqual(turns.map(names), [["notifications/progress"], [1]])
     }))
 })
 
-describe("progress", () => {
-  it.effect("[PRG-03] a total that is no number is left out, and so it is no total to have reached", () =>
+describe("progress of a handler", () => {
+  it.effect("[PRG-03] a total that is not finite is not sent, and does not exempt a step from the interval", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({
         handlers: tools({
-          vague: Effect.gen(function*() {
+          reporting: Effect.gen(function*() {
             const totals = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
             for (const [index, total] of totals.entries()) {
-              yield* RequestContext.progress({ progress: index + 1, total, message: "on the way" })
+              yield* RequestContext.progress({ progress: index + 1, total, message: "working" })
             }
             return text("done")
           })
@@ -202,21 +199,21 @@ describe("progress", () => {
         server: { limits: { progressInterval: "100 millis" } }
       })
       yield* performHandshake(raw)
-      yield* raw.send(call(1, "vague", { _meta: { progressToken: "t" } }))
+      yield* raw.send(call(1, "reporting", { _meta: { progressToken: "t" } }))
       yield* settled
       assert.deepStrictEqual(progressOf(yield* raw.pending), [{
         progressToken: "t",
         progress: 1,
-        message: "on the way"
+        message: "working"
       }])
       assert.deepStrictEqual(record.of("ProgressDropped").map(({ reason }) => reason), ["TooSoon", "TooSoon"])
     }))
 
-  it.effect("[PRG-06] a step beyond the total is told like the one that reaches it", () =>
+  it.effect("[PRG-06] a step beyond the total is sent, like one that reaches it", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({
-          far: Effect.gen(function*() {
+          reporting: Effect.gen(function*() {
             yield* RequestContext.progress({ progress: 1, total: 6 })
             yield* RequestContext.progress({ progress: 7, total: 6 })
             return text("done")
@@ -225,12 +222,12 @@ describe("progress", () => {
         server: { limits: { progressInterval: "100 millis" } }
       })
       yield* performHandshake(raw)
-      yield* raw.send(call(1, "far", { _meta: { progressToken: "t" } }))
+      yield* raw.send(call(1, "reporting", { _meta: { progressToken: "t" } }))
       yield* settled
       assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progress"]), [1, 7])
     }))
 
-  it.effect("[PRG-06] a handler that reports more often than it may is thinned out; the total is always told", () =>
+  it.effect("[PRG-06] steps within progressInterval are dropped, except one that reaches the total", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({
         handlers: tools({
@@ -295,7 +292,7 @@ describe("progress", () => {
       }))
   }
 
-  it.effect("[PRG-01] a token may be 0 or empty", () =>
+  it.effect("[PRG-01] 0 and the empty string are valid tokens", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({ handlers: tools({ x: steps(1) }) })
       yield* performHandshake(raw)
@@ -304,7 +301,7 @@ describe("progress", () => {
       assert.deepStrictEqual(progressOf(yield* raw.pending).map((params) => params?.["progressToken"]), [0, ""])
     }))
 
-  it.effect("[PRG-04] nobody asked: nothing is sent", () =>
+  it.effect("[PRG-04] is not sent if the request has no token", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({ handlers: tools({ x: steps(1, 2, 2) }) })
       yield* performHandshake(raw)
@@ -314,7 +311,7 @@ describe("progress", () => {
       assert.deepStrictEqual(record.of("ProgressDropped"), [])
     }))
 
-  it.effect("[PRG-01] a token that is none is refused before the handler runs", () =>
+  it.effect("[PRG-01] an invalid token is rejected before the handler runs", () =>
     Effect.gen(function*() {
       let ran = 0
       const { raw } = yield* withRawClient({
@@ -334,7 +331,7 @@ describe("progress", () => {
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
-  it.effect("[PRG-03] what does not grow is dropped and seen", () =>
+  it.effect("[PRG-03] a step that does not grow is dropped with an event", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({ handlers: tools({ x: steps(-5, -5, 0, 0.1, 0.1, 3, 2) }) })
       yield* performHandshake(raw)
@@ -347,7 +344,7 @@ describe("progress", () => {
       ])
     }))
 
-  it.effect("[PRG-03] what is not a finite number does not grow, and spoils nothing", () =>
+  it.effect("[PRG-03] a step that is not finite is dropped, and later steps are sent", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({
         handlers: tools({ x: steps(1, Number.NaN, 2, Number.NEGATIVE_INFINITY, 1, Number.POSITIVE_INFINITY, 3) })
@@ -358,7 +355,7 @@ describe("progress", () => {
       assert.strictEqual(record.of("ProgressDropped").length, 4)
     }))
 
-  it.effect("[PRG-05] after the reply it is dropped and seen", () =>
+  it.effect("[PRG-05] a step after the reply is dropped with an event", () =>
     Effect.gen(function*() {
       const { effect, leaked } = leak()
       const { raw, record } = yield* withRawClient({
@@ -377,7 +374,7 @@ describe("progress", () => {
       assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method }) => method), ["notifications/message"])
     }))
 
-  it.effect("[PRG-05] [CAN-04] after a cancellation, too, though the handler goes on", () =>
+  it.effect("[PRG-05] [CAN-04] a step after a cancellation is dropped, even if the handler continues", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawClient({
         handlers: tools({ x: Effect.uninterruptible(Effect.andThen(Effect.sleep(10), steps(1, 2))) })

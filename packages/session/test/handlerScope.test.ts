@@ -1,4 +1,4 @@
-/** What a handler acquires, and how it lets go of it. */
+/** Resources that a handler acquires, and their release. */
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { FiberCount, RawPeer } from "@effect-mcp/testing"
@@ -13,8 +13,8 @@ import { call, codeOf, info, names, performHandshake, recorder, settled, start, 
 
 type Ending = Effect.Effect<void, McpError.McpError, Scope.Scope>
 
-/** A server with one tool, which acquires something and then ends like this. */
-const serving = Effect.fnUntraced(function*(release: () => Effect.Effect<void>, ending: Ending = Effect.void) {
+/** A server with one tool, which acquires a resource and then ends with `ending`. */
+const serverReleasing = Effect.fnUntraced(function*(release: () => Effect.Effect<void>, ending: Ending = Effect.void) {
   const pair = yield* MemoryTransport.make()
   const record = recorder()
   const session = yield* ServerSession.make({
@@ -27,17 +27,17 @@ const serving = Effect.fnUntraced(function*(release: () => Effect.Effect<void>, 
   return { raw, record, session }
 })
 
-const mine = new McpError.McpError({ code: 7, message: "mine" })
+const handlerError = new McpError.McpError({ code: 7, message: "from the handler" })
 
 const defectsOf = (record: ReturnType<typeof recorder>) =>
   record.of("HandlerFailed").map(({ cause }) =>
     cause.reasons.flatMap((reason) => Cause.isDieReason(reason) ? [reason.defect] : [])
   )
 
-describe("letting go of what a handler has acquired", () => {
-  it.effect("law 5: the reply waits until it has been let go of", () =>
+describe("the release of a handler's resources", () => {
+  it.effect("law 5: the reply waits for the release", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* serving(() => Effect.sleep("1 second"))
+      const { raw, session } = yield* serverReleasing(() => Effect.sleep("1 second"))
       yield* raw.send(call(1, "x"))
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
@@ -46,10 +46,10 @@ describe("letting go of what a handler has acquired", () => {
       assert.deepStrictEqual(yield* raw.pending, [JsonRpc.success(1, text("done"))])
     }))
 
-  it.effect("law 5: [CAN-04] a request cancelled meanwhile has no reply, and is let go of to the end", () =>
+  it.effect("law 5: [CAN-04] a request that is cancelled during the release gets no reply and is released", () =>
     Effect.gen(function*() {
       let released = false
-      const { raw, session } = yield* serving(() =>
+      const { raw, session } = yield* serverReleasing(() =>
         Effect.andThen(
           Effect.sleep("1 second"),
           Effect.sync(() => {
@@ -69,42 +69,42 @@ describe("letting go of what a handler has acquired", () => {
     const [how, release] of [
       ["dies", () => Effect.die("release")],
       ["throws", () => {
-        // What throws is no Error: nothing may be taken for granted of it.
+        // The thrown value is not an Error, so the session cannot rely on its members.
         throw "release"
       }]
     ] as const
   ) {
-    it.effect(`law 5: where that ${how}, the request fails, whatever its handler ended with, and nothing is lost`, () =>
+    it.effect(`law 5: a release that ${how} fails the request, and the event has all defects`, () =>
       Effect.gen(function*() {
         const endings: ReadonlyArray<readonly [Ending, ReadonlyArray<unknown>]> = [
           [Effect.void, ["release"]],
           [Effect.die("handler"), ["handler", "release"]],
-          [Effect.fail(mine), [mine, "release"]]
+          [Effect.fail(handlerError), [handlerError, "release"]]
         ]
         for (const [ending, defects] of endings) {
-          const { raw, record } = yield* serving(release, ending)
+          const { raw, record } = yield* serverReleasing(release, ending)
           yield* raw.send(call(1, "x"))
-          const answer = yield* raw.response
-          assert.deepStrictEqual([answer.id, codeOf(answer)], [1, -32603])
-          assert.notInclude(JSON.stringify(answer), "release")
+          const reply = yield* raw.response
+          assert.deepStrictEqual([reply.id, codeOf(reply)], [1, -32603])
+          assert.notInclude(JSON.stringify(reply), "release")
           assert.deepStrictEqual(defectsOf(record), [defects])
         }
       }))
   }
 
-  it.effect("law 5: an error that a handler chose is its answer, once it has let go in good order", () =>
+  it.effect("law 5: the McpError of a handler is the reply after a successful release", () =>
     Effect.gen(function*() {
-      const { raw, record } = yield* serving(() => Effect.void, Effect.fail(mine))
+      const { raw, record } = yield* serverReleasing(() => Effect.void, Effect.fail(handlerError))
       yield* raw.send(call(1, "x"))
       assert.strictEqual(codeOf(yield* raw.response), 7)
       assert.deepStrictEqual(defectsOf(record), [])
     }))
 
-  it.effect("law 2: what it has started in its scope ends with it", () =>
+  it.effect("law 2: fibers that a handler forks in its scope end with it", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { raw } = yield* census.count(
-        serving(() => Effect.void, Effect.asVoid(Effect.forkScoped(Effect.never, { startImmediately: true })))
+        serverReleasing(() => Effect.void, Effect.asVoid(Effect.forkScoped(Effect.never, { startImmediately: true })))
       )
       const before = census.living()
       yield* raw.send(call(1, "x"))
@@ -113,9 +113,9 @@ describe("letting go of what a handler has acquired", () => {
       assert.strictEqual(census.living(), before)
     }))
 
-  it.effect("law 2: where that never ends, the session says so when it closes, and does not wait for it", () =>
+  it.effect("law 2: a release that never ends is reported when the session closes, and does not delay the close", () =>
     Effect.gen(function*() {
-      const { raw, record, session } = yield* serving(() => Effect.never)
+      const { raw, record, session } = yield* serverReleasing(() => Effect.never)
       yield* raw.send(call(1, "x"))
       yield* settled
       const closing = yield* start(session.close)
@@ -128,28 +128,29 @@ describe("letting go of what a handler has acquired", () => {
     }))
 })
 
-describe("what a handler acquires", () => {
-  it.effect("law 2: is released when its request has ended, before it is answered, and not with the session", () =>
+describe("a resource that a handler acquires", () => {
+  it.effect("law 2: is released when its request ends, before the reply, and not with the session", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
-      const held: Effect.Effect<void, never, Scope.Scope> = Effect.acquireRelease(
+      const events: Array<string> = []
+      const resource: Effect.Effect<void, never, Scope.Scope> = Effect.acquireRelease(
         Effect.sync(() => {
-          said.push("acquired")
+          events.push("acquired")
         }),
-        () => Effect.sync(() => said.push("released"))
+        () => Effect.sync(() => events.push("released"))
       )
       const pair = yield* MemoryTransport.make()
       const handlers = ServerSession.handlers({
-        "tools/call": ({ name }) => Effect.andThen(held, name === "wait" ? Effect.never : Effect.succeed(text(name)))
+        "tools/call": ({ name }) =>
+          Effect.andThen(resource, name === "wait" ? Effect.never : Effect.succeed(text(name)))
       })
       yield* ServerSession.make(handlers, { info }).pipe(Effect.provideService(Transport.Transport, pair.server))
       const client = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
       yield* client.callTool("x")
-      assert.deepStrictEqual(said, ["acquired", "released"])
+      assert.deepStrictEqual(events, ["acquired", "released"])
       const waiting = yield* start(client.callTool("wait"))
       yield* settled
       yield* Fiber.interrupt(waiting)
       yield* settled
-      assert.deepStrictEqual(said, ["acquired", "released", "acquired", "released"])
+      assert.deepStrictEqual(events, ["acquired", "released", "acquired", "released"])
     }))
 })

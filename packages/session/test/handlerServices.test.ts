@@ -7,7 +7,7 @@ import { connected, info, text, tools } from "./support/sessions.ts"
 
 class Greeting extends Context.Service<Greeting, { readonly words: string }>()("test/Greeting") {}
 
-class Heard extends Context.Service<Heard, Array<unknown>>()("test/Heard") {}
+class Received extends Context.Service<Received, Array<unknown>>()("test/Received") {}
 
 describe("services", () => {
   const handlers = {
@@ -19,10 +19,10 @@ describe("services", () => {
       })
   }
 
-  it.effect("a handler's services are those of where its session was made", () =>
+  it.effect("a handler uses the services of the Layer that made its session", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const serving: Layer.Layer<ServerSession.ServerSession, unknown> = ServerSession.layer(handlers, { info }).pipe(
+      const server: Layer.Layer<ServerSession.ServerSession, unknown> = ServerSession.layer(handlers, { info }).pipe(
         Layer.provide(MemoryTransport.layer(pair.server)),
         Layer.provide(Layer.succeed(Greeting, { words: "hello" }))
       )
@@ -33,28 +33,28 @@ describe("services", () => {
         assert.deepStrictEqual(result, text("hello 1"))
       })
       yield* program.pipe(
-        // What is provided where the session is used is none of its business.
+        // The services of the program that uses the session do not count.
         Effect.provideService(Greeting, { words: "from elsewhere" }),
         Effect.provide(
           Layer.provideMerge(
             Layer.provide(ClientSession.layer({ info }), MemoryTransport.layer(pair.client)),
-            serving
+            server
           )
         )
       )
     }))
 
-  it.effect("so are those of a notification's handler, and of a sink those of its caller", () =>
+  it.effect("a handler of notifications uses those of its session, a consumer of progress those of its caller", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const heard: Array<unknown> = []
-      const listening = ClientSession.layer({
+      const received: Array<unknown> = []
+      const client = ClientSession.layer({
         info,
         handlers: {
-          "notifications/message": ({ data }) => Effect.flatMap(Heard, (list) => Effect.sync(() => list.push(data)))
+          "notifications/message": ({ data }) => Effect.flatMap(Received, (list) => Effect.sync(() => list.push(data)))
         }
-      }).pipe(Layer.provide(MemoryTransport.layer(pair.client)), Layer.provide(Layer.succeed(Heard, heard)))
-      const serving = ServerSession.layer(
+      }).pipe(Layer.provide(MemoryTransport.layer(pair.client)), Layer.provide(Layer.succeed(Received, received)))
+      const server = ServerSession.layer(
         tools({
           x: Effect.gen(function*() {
             yield* RequestContext.log({ level: "info", data: "log" })
@@ -64,17 +64,17 @@ describe("services", () => {
         }),
         { info, capabilities: { logging: {} } }
       ).pipe(Layer.provide(MemoryTransport.layer(pair.server)))
-      const others: Array<unknown> = []
+      const ofCaller: Array<unknown> = []
       yield* Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
         yield* session.callTool("x", {}, {
-          onProgress: ({ progress }) => Effect.flatMap(Heard, (list) => Effect.sync(() => list.push(progress)))
+          onProgress: ({ progress }) => Effect.flatMap(Received, (list) => Effect.sync(() => list.push(progress)))
         })
-      }).pipe(Effect.provideService(Heard, others), Effect.provide(Layer.merge(listening, serving)))
-      assert.deepStrictEqual([heard, others], [["log"], [1]])
+      }).pipe(Effect.provideService(Received, ofCaller), Effect.provide(Layer.merge(client, server)))
+      assert.deepStrictEqual([received, ofCaller], [["log"], [1]])
     }))
 
-  it.effect("the types say what is missing, and that the session gives its handlers their context", () =>
+  it.effect("the types require missing services, but not the context that the session provides", () =>
     Effect.gen(function*() {
       type Needs = Handlers.ServicesOf<typeof handlers, "client">
       const needs: Greeting extends Needs ? Needs extends Greeting ? true : false : false = true

@@ -5,21 +5,21 @@ import * as Effect from "effect/Effect"
 import { recording } from "./support/recordingMiddleware.ts"
 import { call, codeOf, connected, performHandshake, settled, text, tools, withRawClient } from "./support/sessions.ts"
 
-describe("middleware on the way to a handler", () => {
-  it.effect("is passed by requests, the first piece first, and by nothing the session answers itself", () =>
+describe("inbound middleware", () => {
+  it.effect("runs for requests to handlers, the first piece first, and not for requests that the session answers", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const { raw } = yield* withRawClient({
-        handlers: tools({ x: Effect.sync(() => (said.push("x"), text("x"))) }),
-        server: { middleware: Middleware.all(recording("one", said), {}, recording("two", said)) }
+        handlers: tools({ x: Effect.sync(() => (trace.push("x"), text("x"))) }),
+        server: { middleware: Middleware.all(recording("one", trace), {}, recording("two", trace)) }
       })
       yield* performHandshake(raw)
       yield* raw.send(JsonRpc.request(1, "ping", undefined))
       yield* raw.response
-      assert.deepStrictEqual(said, [])
+      assert.deepStrictEqual(trace, [])
       yield* raw.send(call(2, "x"))
       yield* raw.response
-      assert.deepStrictEqual(said, [
+      assert.deepStrictEqual(trace, [
         "one > tools/call",
         "two > tools/call",
         "x",
@@ -28,12 +28,12 @@ describe("middleware on the way to a handler", () => {
       ])
     }))
 
-  it.effect("stands behind the gates: what is unknown, unfit, a duplicate or too early never gets there", () =>
+  it.effect("does not run for an unknown method, invalid params, a duplicate id or an early request", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const { raw } = yield* withRawClient({
         handlers: tools({ wait: Effect.never }),
-        server: { middleware: recording("it", said) }
+        server: { middleware: recording("it", trace) }
       })
       yield* raw.send(call(1, "wait"))
       yield* raw.response
@@ -42,14 +42,14 @@ describe("middleware on the way to a handler", () => {
       yield* raw.response
       yield* raw.send(JsonRpc.request(3, "tools/call", { name: 1 }))
       yield* raw.response
-      assert.deepStrictEqual(said, [])
+      assert.deepStrictEqual(trace, [])
       yield* raw.send(call(4, "wait"))
       yield* raw.send(call(4, "wait"))
       yield* raw.response
-      assert.deepStrictEqual(said, ["it > tools/call"])
+      assert.deepStrictEqual(trace, ["it > tools/call"])
     }))
 
-  it.effect("may change the params and the result, answer itself, and fail with an error of its own", () =>
+  it.effect("can change the params and the result, reply itself, and fail with its own error", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({ echo: ({ words }) => Effect.succeed(text(String(words))) }),
@@ -63,7 +63,7 @@ describe("middleware on the way to a handler", () => {
               default:
                 return Effect.map(
                   next({ ...request, params: { ...request.params, arguments: { words: "changed" } } }),
-                  (result) => ({ ...result, _meta: { seen: true } })
+                  (result) => ({ ...result, _meta: { received: true } })
                 )
             }
           })
@@ -71,7 +71,7 @@ describe("middleware on the way to a handler", () => {
       })
       assert.deepStrictEqual(yield* client.callTool("echo", { words: "given" }), {
         ...text("changed"),
-        _meta: { seen: true }
+        _meta: { received: true }
       })
       assert.deepStrictEqual(yield* client.callTool("cached"), text("from the cache"))
       const { reason } = yield* Effect.flip(client.callTool("hidden"))
@@ -79,9 +79,9 @@ describe("middleware on the way to a handler", () => {
       assert.deepStrictEqual(yield* client.listTools(), { tools: [] })
     }))
 
-  it.effect("sees who asks, and may ask the client itself", () =>
+  it.effect("receives the client's profile, and can send requests to the client", () =>
     Effect.gen(function*() {
-      const seen: Array<unknown> = []
+      const received: Array<unknown> = []
       const { client } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),
         client: { handlers: { "roots/list": () => Effect.succeed({ roots: [{ uri: "file:///a" }] }) } },
@@ -89,24 +89,24 @@ describe("middleware on the way to a handler", () => {
           middleware: {
             inbound: (request, next) =>
               Effect.flatMap(Effect.orDie(RequestContext.listRoots()), ({ roots }) => {
-                seen.push([request.id, request.method, request.profile.info?.name, roots.length])
+                received.push([request.id, request.method, request.profile.info?.name, roots.length])
                 return next(request)
               })
           }
         }
       })
       yield* client.callTool("x")
-      assert.deepStrictEqual(seen, [[1, "tools/call", "test", 1]])
+      assert.deepStrictEqual(received, [[1, "tools/call", "test", 1]])
     }))
 
-  it.effect("law 5: [CAN-04] is interrupted with its request; what dies in it is no more than an internal error", () =>
+  it.effect("law 5: [CAN-04] is interrupted with its request; its defect becomes an internal error", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const { raw, record } = yield* withRawClient({
         handlers: tools({ wait: Effect.never, x: Effect.succeed(text("x")) }),
         server: {
           middleware: Middleware.all(
-            recording("it", said),
+            recording("it", trace),
             Middleware.inbound(
               "tools/call",
               (request, next) =>
@@ -120,31 +120,31 @@ describe("middleware on the way to a handler", () => {
       yield* settled
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* settled
-      assert.deepStrictEqual(said, ["it > tools/call", "it < Failure"])
+      assert.deepStrictEqual(trace, ["it > tools/call", "it < Failure"])
       assert.deepStrictEqual(yield* raw.pending, [])
       yield* raw.send(call(2, "x"))
-      const answer = yield* raw.response
-      assert.strictEqual(codeOf(answer), -32603)
-      assert.isFalse(JSON.stringify(answer).includes("broken middleware"))
+      const reply = yield* raw.response
+      assert.strictEqual(codeOf(reply), -32603)
+      assert.isFalse(JSON.stringify(reply).includes("broken middleware"))
       assert.strictEqual(record.of("HandlerFailed").length, 1)
     }))
 
-  it.effect("works for a client's handlers, too", () =>
+  it.effect("runs for handlers of a client", () =>
     Effect.gen(function*() {
-      const asked: Array<string> = []
+      const received: Array<string> = []
       const { server } = yield* connected({
         client: {
           handlers: { "roots/list": () => Effect.succeed({ roots: [] }) },
           middleware: {
             inbound: (request, next) =>
               Effect.flatMap(CallbackContext.CallbackContext, ({ profile }) => {
-                asked.push(`${profile.info.name}: ${request.method}`)
+                received.push(`${profile.info.name}: ${request.method}`)
                 return next(request)
               })
           }
         }
       })
       assert.deepStrictEqual(yield* server.listRoots(), { roots: [] })
-      assert.deepStrictEqual(asked, ["test: roots/list"])
+      assert.deepStrictEqual(received, ["test: roots/list"])
     }))
 })

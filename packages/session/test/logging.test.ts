@@ -14,7 +14,7 @@ const levelsIn = (messages: ReadonlyArray<JsonRpc.Message>) =>
 
 describe("logging", () => {
   for (const params of [undefined, {}, { level: "loud" }, { level: "INFO" }, { level: 3 }, { level: null }]) {
-    it.effect(`[LOG-04] ${JSON.stringify(params)} names no level: −32602, and nothing changes`, () =>
+    it.effect(`[LOG-04] setLevel with ${JSON.stringify(params)} is rejected with -32602, and the level stays`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient({ server: logging })
         yield* performHandshake(raw)
@@ -28,7 +28,7 @@ describe("logging", () => {
       }))
   }
 
-  it.effect("[LOG-03] where no level was set, all are sent", () =>
+  it.effect("[LOG-03] a server sends all levels before the client sets one", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
       yield* performHandshake(raw)
@@ -37,23 +37,23 @@ describe("logging", () => {
       assert.deepStrictEqual(levelsIn(yield* raw.pending), [...Logging.levels])
     }))
 
-  it.effect("[LOG-02] a level may be set again, to hear more or less", () =>
+  it.effect("[LOG-02] a client can raise and lower the level", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
       yield* performHandshake(raw)
-      const heard: Array<ReadonlyArray<unknown>> = []
+      const received: Array<ReadonlyArray<unknown>> = []
       for (const level of ["emergency", "debug", "warning"]) {
         yield* raw.send(JsonRpc.request(level, "logging/setLevel", { level }))
         yield* raw.response
         yield* session.log({ level: "warning", data: "x" })
         yield* session.log({ level: "info", data: "x" })
         yield* settled
-        heard.push(levelsIn(yield* raw.pending))
+        received.push(levelsIn(yield* raw.pending))
       }
-      assert.deepStrictEqual(heard, [[], ["warning", "info"], ["warning"]])
+      assert.deepStrictEqual(received, [[], ["warning", "info"], ["warning"]])
     }))
 
-  it.effect("[LOG-05] what is redacted stays so", () =>
+  it.effect("[LOG-05] Redacted values stay redacted", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
       yield* performHandshake(raw)
@@ -61,13 +61,13 @@ describe("logging", () => {
       yield* session.log({ level: "info", data: { user: "ada", password, list: [password] } })
       yield* session.log({ level: "info", data: password })
       yield* settled
-      const heard = JSON.stringify(yield* raw.pending)
-      assert.include(heard, "ada")
-      assert.include(heard, "<redacted>")
-      assert.notInclude(heard, "swordfish")
+      const received = JSON.stringify(yield* raw.pending)
+      assert.include(received, "ada")
+      assert.include(received, "<redacted>")
+      assert.notInclude(received, "swordfish")
     }))
 
-  it.effect("[LOG-05] why a handler died is not told by the session", () =>
+  it.effect("[LOG-05] the session does not send the defect of a handler", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         server: logging,
@@ -76,13 +76,13 @@ describe("logging", () => {
       yield* performHandshake(raw)
       yield* raw.send(call(1, "x"))
       yield* settled
-      const heard = yield* raw.pending
-      assert.deepStrictEqual(heard.map(codeOf), [ErrorCode.InternalError])
-      assert.notInclude(JSON.stringify(heard), "swordfish")
+      const received = yield* raw.pending
+      assert.deepStrictEqual(received.map(codeOf), [ErrorCode.InternalError])
+      assert.notInclude(JSON.stringify(received), "swordfish")
     }).pipe(Effect.provide(Logger.layer([]))))
 })
 
-describe("what a handler logs", () => {
+describe("a log message of a handler", () => {
   it.effect("[LOG-01] with the capability switched off, logging fails with an error that names the option", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawClient({
@@ -107,7 +107,7 @@ describe("what a handler logs", () => {
     }).pipe(Effect.provide(Logger.layer([]))))
 
   for (const data of [undefined, () => 1, Symbol("x")]) {
-    it.effect(`data that JSON leaves out is refused, since its receiver would drop the message: ${typeof data}`, () =>
+    it.effect(`data that JSON omits is rejected, because the receiver would drop the message: ${typeof data}`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient()
         yield* performHandshake(raw)
@@ -122,7 +122,7 @@ describe("what a handler logs", () => {
       }))
   }
 
-  it.effect("[LOG-01] it is sent before the result, without an option that declares it", () =>
+  it.effect("[LOG-01] is sent before the result, without an option that declares logging", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({

@@ -11,8 +11,8 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { call, connected, performHandshake, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
 
-/** Metrics of a program of its own. */
-const alone = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Runs an effect with its own registry of metrics. */
+const withOwnRegistry = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => Effect.provideService(effect, Metric.MetricRegistry, new Map()))
 
 interface Series {
@@ -22,7 +22,7 @@ interface Series {
   readonly value?: number
 }
 
-/** The series of one metric: their attributes, and how many values each has, with their sum. */
+/** Returns the series of a metric, each with its attributes, and the count and sum of its values. */
 const seriesOf = (id: string) =>
   Effect.map(Metric.snapshot, (all) =>
     all.flatMap((snapshot): ReadonlyArray<Series> => {
@@ -42,7 +42,7 @@ const tool = (name: string) => ({ "gen_ai.operation.name": "execute_tool", "gen_
 const common = { "mcp.method.name": "tools/call", "mcp.protocol.version": "2025-11-25" }
 
 describe("metrics", () => {
-  it.effect("how long requests take, in seconds, at both sides, and how they end", () =>
+  it.effect("operation.duration has the duration in seconds and the outcome of requests, at both sides", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({ slow: Effect.as(Effect.sleep("2 seconds"), text("x")), dies: Effect.die("no") }),
@@ -60,9 +60,9 @@ describe("metrics", () => {
       ]
       assert.deepStrictEqual(yield* seriesOf("mcp.client.operation.duration"), expected)
       assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), expected)
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("how many requests are in flight, whatever ends them", () =>
+  it.effect("active_requests counts the requests in flight, however they end", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({ wait: Effect.never }),
@@ -82,12 +82,12 @@ describe("metrics", () => {
       yield* Fiber.await(two)
       yield* settled
       assert.deepStrictEqual(yield* active, [series(0), series(0)])
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("a caller that leaves is not counted, however little of the request has happened", () =>
+  it.effect("active_requests does not count a request whose caller is interrupted at any step", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers: tools({ wait: Effect.never }), client: { middleware } })
-      // Every caller leaves a little later than the one before it.
+      // Each caller is interrupted one step later than the previous one.
       for (let steps = 0; steps < 60; steps++) {
         const calling = yield* start(
           Effect.provideService(client.callTool("wait"), Scheduler.MaxOpsBeforeYield, 3)
@@ -98,9 +98,9 @@ describe("metrics", () => {
       assert.deepStrictEqual(yield* seriesOf("mcp.client.active_requests"), [
         { attributes: { "mcp.method.name": "tools/call" }, value: 0 }
       ])
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("a tool is named once a call of it has succeeded", () =>
+  it.effect("a tool has its own series after a call of it has succeeded", () =>
     Effect.gen(function*() {
       let ready = false
       const { client } = yield* connected({
@@ -120,9 +120,9 @@ describe("metrics", () => {
         { attributes: { ...common, ...tool("late") }, count: 1, sum: 0 },
         { attributes: { ...common, ...tool("late"), ...failed("-32603") }, count: 1, sum: 0 }
       ])
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("a peer cannot fill them with names that fail", () =>
+  it.effect("names of failed calls create no series", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -137,20 +137,18 @@ describe("metrics", () => {
       assert.deepStrictEqual(yield* seriesOf("mcp.server.operation.duration"), [
         { attributes: { ...common, ...tool("_OTHER"), "rpc.response.status_code": "-32602" }, count: 100, sum: 0 }
       ])
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("3,000 names that a peer invents become 100 series and one of others, whatever the handlers make of them", () =>
+  it.effect("3,000 names of a peer become 100 series and one for the others, even if the calls succeed", () =>
     Effect.gen(function*() {
-      const invented = Array.from({ length: 3000 }, (_, index) => index)
+      const indices = Array.from({ length: 3000 }, (_, index) => index)
       const rowOf = (index: number) =>
         MethodDefinition.request(`invented/${index}`, {
           from: "client",
           params: Meta.RequestParams,
           result: Schema.Struct({})
         })
-      const extensions = invented.slice(0, 300).map((index) =>
-        Extension.request(rowOf(index), () => Effect.succeed({}))
-      )
+      const extensions = indices.slice(0, 300).map((index) => Extension.request(rowOf(index), () => Effect.succeed({})))
       const { client } = yield* connected({
         handlers: {
           "tools/call": ({ name }) => Effect.succeed(text(name)),
@@ -159,7 +157,7 @@ describe("metrics", () => {
         client: { middleware },
         server: { middleware, extensions }
       })
-      for (const index of invented) {
+      for (const index of indices) {
         yield* client.callTool(`tool ${index}`)
         yield* client.getPrompt(`prompt ${index}`)
         if (index < extensions.length) yield* client.extension(rowOf(index), {})
@@ -168,17 +166,16 @@ describe("metrics", () => {
       for (const side of ["client", "server"]) {
         const series = yield* seriesOf(`mcp.${side}.operation.duration`)
         const labels = (method: string) => series.filter(({ attributes }) => attributes["mcp.method.name"] === method)
-        // A hundred names of tools and prompts together, and beside them a series of other tools and one of other
-        // prompts.
+        // 100 names of tools and prompts together, one series of other tools, and one of other prompts.
         assert.strictEqual(labels("tools/call").length + labels("prompts/get").length, 102)
         assert.strictEqual(labels("tools/call").find(isOther("gen_ai.tool.name"))?.count, 3001 - 50)
         assert.strictEqual(series.find(isOther("mcp.method.name"))?.count, 200)
         assert.strictEqual(series.length, 102 + 101)
         assert.isAtMost((yield* seriesOf(`mcp.${side}.active_requests`)).length, 103)
       }
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("error codes that a peer invents are one series", () =>
+  it.effect("unknown error codes of a peer share one series", () =>
     Effect.gen(function*() {
       let code = 0
       const { client } = yield* connected({
@@ -195,9 +192,9 @@ describe("metrics", () => {
           { attributes: { ...common, ...tool("_OTHER"), ...failed }, count: 200, sum: 0 }
         ])
       }
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 
-  it.effect("how long sessions last, and what went wrong; it needs no middleware", () =>
+  it.effect("session.duration has the duration and the error of sessions, without middleware", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       const { client, links } = yield* Scope.provide(connected(), scope)
@@ -225,5 +222,5 @@ describe("metrics", () => {
         count: 1,
         sum: 10
       })
-    }).pipe(alone))
+    }).pipe(withOwnRegistry))
 })

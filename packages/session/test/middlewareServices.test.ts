@@ -17,29 +17,29 @@ describe("the services of middleware", () => {
   class Names extends Context.Service<Names, { readonly of: (method: string) => string }>()("test/Names") {}
   class Caller extends Context.Service<Caller, string>()("test/Caller") {}
 
-  const naming = (said: Array<string>): Middleware.Middleware<Names, Names> => ({
+  const tracing = (trace: Array<string>): Middleware.Middleware<Names, Names> => ({
     inbound: (request, next) =>
       Effect.flatMap(Names, (names) => {
-        said.push(names.of(request.method))
+        trace.push(names.of(request.method))
         return next(request)
       }),
     outbound: (request, next) =>
       Effect.flatMap(Names, (names) => {
-        said.push(names.of(request.method))
+        trace.push(names.of(request.method))
         return next(request)
       })
   })
 
-  it.effect("are requirements of the session's Layer, and given to it there", () =>
+  it.effect("are requirements of the session's Layer", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const pair = yield* MemoryTransport.make()
-      const server = ServerSession.layer(tools({ x: Effect.succeed(text("x")) }), { info, middleware: naming(said) })
-      const client = ClientSession.layer({ info, middleware: naming(said) })
+      const server = ServerSession.layer(tools({ x: Effect.succeed(text("x")) }), { info, middleware: tracing(trace) })
+      const client = ClientSession.layer({ info, middleware: tracing(trace) })
       expectTypeOf(server).toEqualTypeOf<
         Layer.Layer<ServerSession.ServerSession, TransportError.TransportError, Transport.Transport | Names>
       >()
-      const names = Layer.succeed(Names, { of: (method) => `it is ${method}` })
+      const names = Layer.succeed(Names, { of: (method) => `name of ${method}` })
       yield* Effect.flatMap(ClientSession.ClientSession, (session) => session.callTool("x")).pipe(
         Effect.provide(Layer.provide(
           Layer.merge(
@@ -49,17 +49,17 @@ describe("the services of middleware", () => {
           names
         ))
       )
-      assert.deepStrictEqual(said, ["it is tools/call", "it is tools/call"])
+      assert.deepStrictEqual(trace, ["name of tools/call", "name of tools/call"])
     }))
 
-  it.effect("on the way out, what the caller provides comes before what the session was made with", () =>
+  it.effect("outbound, services of the caller take precedence over those of the session", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const pair = yield* MemoryTransport.make()
       const middleware: Middleware.Middleware<never, Caller> = {
         outbound: (request, next) =>
           Effect.flatMap(Caller, (caller) => {
-            said.push(caller)
+            trace.push(caller)
             return next(request)
           })
       }
@@ -72,10 +72,10 @@ describe("the services of middleware", () => {
       )
       yield* session.callTool("x")
       yield* Effect.provideService(session.callTool("x"), Caller, "the caller")
-      assert.deepStrictEqual(said, ["the session", "the caller"])
+      assert.deepStrictEqual(trace, ["the session", "the caller"])
     }))
 
-  it("each piece's are those of all of them", () => {
+  it("all pieces together require the services of each one", () => {
     const one: Middleware.Middleware<Names, never> = {}
     const two: Middleware.Middleware<Caller | RequestContext.RequestContext, Caller> = {}
     const both = Middleware.all(one, two)

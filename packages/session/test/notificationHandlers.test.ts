@@ -9,10 +9,10 @@ import { closedEvents } from "./support/closing.ts"
 import * as RawServer from "./support/RawServer.ts"
 import { info, logMessage, names, settled, start, upTo, withRawServer } from "./support/sessions.ts"
 
-describe("slow handlers of notifications", () => {
-  it.effect("law 12: one at a time, in order; the oldest makes room, and that is seen", () =>
+describe("handlers of notifications", () => {
+  it.effect("law 12: run one at a time, in order; a full queue drops the oldest notification, with an event", () =>
     Effect.gen(function*() {
-      const seen: Array<unknown> = []
+      const handled: Array<unknown> = []
       let running = 0
       const { raw, record } = yield* withRawServer({
         client: {
@@ -21,7 +21,7 @@ describe("slow handlers of notifications", () => {
               Effect.gen(function*() {
                 assert.strictEqual(++running, 1)
                 yield* Effect.sleep(10)
-                seen.push(data)
+                handled.push(data)
                 running--
               })
           },
@@ -36,37 +36,37 @@ describe("slow handlers of notifications", () => {
         "notifications/message"
       ])
       yield* TestClock.adjust(100)
-      assert.deepStrictEqual(seen, [1, 6, 7, 8])
+      assert.deepStrictEqual(handled, [1, 6, 7, 8])
       yield* raw.send(logMessage(9))
       yield* TestClock.adjust(10)
-      assert.deepStrictEqual(seen, [1, 6, 7, 8, 9])
+      assert.deepStrictEqual(handled, [1, 6, 7, 8, 9])
     }))
 
-  it.effect("law 9: one that dies is seen, and the next one handled", () =>
+  it.effect("law 9: one that dies is reported, and the next notification is handled", () =>
     Effect.gen(function*() {
-      const seen: Array<unknown> = []
+      const handled: Array<unknown> = []
       const { raw, record } = yield* withRawServer({
         client: {
           handlers: {
             "notifications/message": ({ data }) => {
               if (data === "throw") throw new Error("a bug")
-              return data === "die" ? Effect.die("a bug") : Effect.sync(() => seen.push(data))
+              return data === "die" ? Effect.die("a bug") : Effect.sync(() => handled.push(data))
             }
           }
         }
       })
       yield* raw.send(...["throw", 1, "die", 2].map(logMessage))
       yield* settled
-      assert.deepStrictEqual(seen, [1, 2])
+      assert.deepStrictEqual(handled, [1, 2])
       assert.deepStrictEqual(record.of("HandlerFailed").map(({ method }) => method), [
         "notifications/message",
         "notifications/message"
       ])
     }))
 
-  it.effect("law 9: one may ask the peer something, while the peer goes on talking", () =>
+  it.effect("law 9: one can send requests while the peer sends more notifications", () =>
     Effect.gen(function*() {
-      const seen: Array<unknown> = []
+      const handled: Array<unknown> = []
       let session: ClientSession.ClientSessionShape | undefined
       const made = yield* withRawServer({
         script: RawServer.answersPings,
@@ -75,7 +75,7 @@ describe("slow handlers of notifications", () => {
             "notifications/message": ({ data }) =>
               Effect.gen(function*() {
                 if (session !== undefined) yield* Effect.orDie(session.ping())
-                seen.push(data)
+                handled.push(data)
               })
           }
         }
@@ -83,10 +83,10 @@ describe("slow handlers of notifications", () => {
       session = made.session
       yield* made.raw.send(...upTo(50).map(logMessage))
       yield* settled
-      assert.deepStrictEqual(seen, upTo(50))
+      assert.deepStrictEqual(handled, upTo(50))
     }))
 
-  it.effect("law 9: one that never returns makes only other notifications wait", () =>
+  it.effect("law 9: one that never returns delays only other notifications", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
         script: RawServer.answersPings,
@@ -97,7 +97,7 @@ describe("slow handlers of notifications", () => {
       assert.include(names(raw.received), "p")
     }))
 
-  it.effect("[LOG-04] those that nobody handles, or that do not fit, are ignored and seen", () =>
+  it.effect("[LOG-04] notifications without a handler or with invalid params are ignored, with an event", () =>
     Effect.gen(function*() {
       const { raw, record } = yield* withRawServer()
       yield* raw.send(
@@ -114,19 +114,19 @@ describe("slow handlers of notifications", () => {
         ["constructor", "unknown method"],
         ["notifications/initialized", "unknown method"]
       ])
-      const fussy = yield* withRawServer({ client: { handlers: { "notifications/message": () => Effect.void } } })
-      yield* fussy.raw.send(
+      const handling = yield* withRawServer({ client: { handlers: { "notifications/message": () => Effect.void } } })
+      yield* handling.raw.send(
         JsonRpc.notification("notifications/message", { level: "loud", data: 1 }),
         JsonRpc.notification("notifications/message")
       )
-      assert.strictEqual(fussy.record.of("NotificationIgnored").length, 2)
+      assert.strictEqual(handling.record.of("NotificationIgnored").length, 2)
     }))
 })
 
-describe("what a notification's handler acquires", () => {
-  it.effect("law 2: is released when the notification has been handled, and not with the session", () =>
+describe("a resource that a handler of notifications acquires", () => {
+  it.effect("law 2: is released after the notification is handled, and not with the session", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const events: Array<string> = []
       const pair = yield* MemoryTransport.make()
       const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
       yield* ClientSession.make({
@@ -135,8 +135,8 @@ describe("what a notification's handler acquires", () => {
           "notifications/message": ({ data }) =>
             Effect.andThen(
               Effect.acquireRelease(
-                Effect.sync(() => said.push(`acquired ${data}`)),
-                () => Effect.sync(() => said.push(`released ${data}`))
+                Effect.sync(() => events.push(`acquired ${data}`)),
+                () => Effect.sync(() => events.push(`released ${data}`))
               ),
               Effect.yieldNow
             )
@@ -145,21 +145,21 @@ describe("what a notification's handler acquires", () => {
       yield* settled
       yield* raw.send(logMessage(1), logMessage(2))
       yield* settled
-      assert.deepStrictEqual(said, ["acquired 1", "released 1", "acquired 2", "released 2"])
+      assert.deepStrictEqual(events, ["acquired 1", "released 1", "acquired 2", "released 2"])
     }))
 })
 
-describe("notification handlers at the end", () => {
-  it.effect("law 2: the clean-up of a notification's handler is awaited", () =>
+describe("handlers of notifications at the end of the session", () => {
+  it.effect("law 2: the session waits for their finalizers", () =>
     Effect.gen(function*() {
-      const seen: Array<string> = []
+      const handled: Array<string> = []
       const census = FiberCount.make()
       const { raw, session } = yield* census.count(withRawServer({
         client: {
           handlers: {
             "notifications/message": () =>
               Effect.onInterrupt(Effect.never, () =>
-                Effect.andThen(Effect.sleep(300), Effect.sync(() => seen.push("cleaned up"))))
+                Effect.andThen(Effect.sleep(300), Effect.sync(() => handled.push("cleaned up"))))
           }
         }
       }))
@@ -167,10 +167,10 @@ describe("notification handlers at the end", () => {
       const close = yield* start(session.close)
       yield* TestClock.adjust(1000)
       yield* Fiber.join(close)
-      assert.deepStrictEqual(seen, ["cleaned up"])
+      assert.deepStrictEqual(handled, ["cleaned up"])
     }))
 
-  it.effect("law 2: no session says that it has closed while a handler of its cleans up", () =>
+  it.effect("law 2: close does not return while a finalizer runs", () =>
     Effect.gen(function*() {
       let cleaned = false
       const { raw, session } = yield* withRawServer({
@@ -195,7 +195,7 @@ describe("notification handlers at the end", () => {
       yield* Fiber.join(close)
     }))
 
-  it.effect("law 2: a notification's handler that cannot be stopped is reported", () =>
+  it.effect("law 2: one that cannot be interrupted is reported", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withRawServer({
         client: {
@@ -213,16 +213,16 @@ describe("notification handlers at the end", () => {
       yield* TestClock.adjust("1 hour")
     }))
 
-  it.effect("law 2: none is started while the last words are being written", () =>
+  it.effect("law 2: none starts while the last messages are written", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
-      let began = 0
+      let started = 0
       const { link, session } = yield* census.count(withRawServer({
         client: {
           handlers: {
             "notifications/message": () =>
               Effect.suspend(() => {
-                began++
+                started++
                 return Effect.never
               })
           },
@@ -238,6 +238,6 @@ describe("notification handlers at the end", () => {
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(close)
       yield* settled
-      assert.deepStrictEqual([began, census.living()], [0, 0])
+      assert.deepStrictEqual([started, census.living()], [0, 0])
     }))
 })

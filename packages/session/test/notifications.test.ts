@@ -5,7 +5,7 @@ import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { connected, performHandshake, settled, start, withRawClient, withRawServer } from "./support/sessions.ts"
 
-/** Notifications as either side may get them: of any method, a request's too, and with params that fit or do not. */
+/** Notifications of any method, including those of requests, with valid and invalid params. */
 const all = [
   "notifications/message",
   "notifications/roots/list_changed",
@@ -26,7 +26,7 @@ const all = [
 
 const dies = () => Effect.die("a handler that fails")
 
-describe("[MSG-12] a notification is not answered, good or bad, handled or not", () => {
+describe("[MSG-12] a notification gets no reply, valid or invalid, with or without a handler", () => {
   it.effect("by a server", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ handlers: { "notifications/roots/list_changed": dies } })
@@ -35,36 +35,36 @@ describe("[MSG-12] a notification is not answered, good or bad, handled or not",
       yield* settled
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.strictEqual((yield* session.state)._tag, "Operating")
-      // A defect is logged; that is no news here.
+      // The session logs the defect, which this test expects.
     }).pipe(Effect.provide(Logger.layer([]))))
 
   it.effect("by a client", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ client: { handlers: { "notifications/message": dies } } })
-      const said = raw.received.length
+      const before = raw.received.length
       yield* raw.send(...all)
       yield* settled
-      assert.deepStrictEqual(raw.received.slice(said), [])
+      assert.deepStrictEqual(raw.received.slice(before), [])
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }).pipe(Effect.provide(Logger.layer([]))))
 })
 
 describe("a stream of notifications", () => {
-  it.effect("misses nothing that comes after its fiber has started at once", () =>
+  it.effect("has all notifications after its fiber has started with startImmediately", () =>
     Effect.gen(function*() {
       const { client, server } = yield* connected({
         server: { capabilities: { tools: { listChanged: true }, logging: {} } },
         client: { capabilities: { roots: { listChanged: true } } }
       })
-      const seen: Array<string> = []
-      const follow = <A>(name: string, stream: Stream.Stream<A>) =>
-        start(Stream.runForEach(stream, () => Effect.sync(() => seen.push(name))))
-      yield* follow("tools", client.notifications("notifications/tools/list_changed"))
-      yield* follow("roots", server.notifications("notifications/roots/list_changed"))
-      yield* follow("all", server.messages)
+      const received: Array<string> = []
+      const consume = <A>(name: string, stream: Stream.Stream<A>) =>
+        start(Stream.runForEach(stream, () => Effect.sync(() => received.push(name))))
+      yield* consume("tools", client.notifications("notifications/tools/list_changed"))
+      yield* consume("roots", server.notifications("notifications/roots/list_changed"))
+      yield* consume("all", server.messages)
       yield* server.toolListChanged
       yield* client.rootsListChanged
       yield* settled
-      assert.sameMembers(seen, ["tools", "roots", "all"])
+      assert.sameMembers(received, ["tools", "roots", "all"])
     }))
 })

@@ -8,18 +8,18 @@ import * as TestClock from "effect/testing/TestClock"
 import { recording } from "./support/recordingMiddleware.ts"
 import { connected, names, settled, start, text, tools, withRawServer } from "./support/sessions.ts"
 
-describe("middleware on the way out", () => {
-  it.effect("is passed by every request, the first piece first, but not by the handshake", () =>
+describe("outbound middleware", () => {
+  it.effect("runs for every request, the first piece first, but not for the handshake", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const { client, links } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),
-        client: { middleware: Middleware.all(recording("one", said), recording("two", said)) }
+        client: { middleware: Middleware.all(recording("one", trace), recording("two", trace)) }
       })
-      assert.deepStrictEqual(said, [])
+      assert.deepStrictEqual(trace, [])
       yield* client.callTool("x")
       yield* client.ping()
-      assert.deepStrictEqual(said, [
+      assert.deepStrictEqual(trace, [
         "one > tools/call",
         "two > tools/call",
         "two < Success",
@@ -37,7 +37,7 @@ describe("middleware on the way out", () => {
       ])
     }))
 
-  it.effect("law 1: each time it hands a request on is an exchange of its own", () =>
+  it.effect("law 1: opens an exchange each time it calls next", () =>
     Effect.gen(function*() {
       const opened: Array<unknown> = []
       const { raw, session } = yield* withRawServer({
@@ -70,7 +70,7 @@ describe("middleware on the way out", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("may answer itself, and then nothing is sent", () =>
+  it.effect("can return a result itself, and then nothing is sent", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
         client: {
@@ -81,7 +81,7 @@ describe("middleware on the way out", () => {
       assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
     }))
 
-  it.effect("[INIT-15] stands before the gates: what it makes of a request is judged like any other", () =>
+  it.effect("[INIT-15] runs before the checks, so that a request that it changes is checked", () =>
     Effect.gen(function*() {
       const { server } = yield* connected({
         client: {
@@ -100,20 +100,20 @@ describe("middleware on the way out", () => {
       assert.deepStrictEqual(reason, { _tag: "MissingCapability", capability: "elicitation.url" })
     }))
 
-  it.effect("law 8: [CAN-04] is interrupted with its caller, and the peer is told once", () =>
+  it.effect("law 8: [CAN-04] is interrupted with its caller, and one cancellation is sent", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
-      const { raw, session } = yield* withRawServer({ client: { middleware: recording("it", said) } })
+      const trace: Array<string> = []
+      const { raw, session } = yield* withRawServer({ client: { middleware: recording("it", trace) } })
       const calling = yield* start(session.callTool("x"))
       yield* settled
       yield* Fiber.interrupt(calling)
-      assert.deepStrictEqual(said, ["it > tools/call", "it < Failure"])
+      assert.deepStrictEqual(trace, ["it > tools/call", "it < Failure"])
       assert.deepStrictEqual(names(raw.received.slice(2)), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("is passed by what a handler asks, as by what its server asks on its own account", () =>
+  it.effect("runs for requests of a handler and of the server session", () =>
     Effect.gen(function*() {
-      const said: Array<string> = []
+      const trace: Array<string> = []
       const { client, server } = yield* connected({
         handlers: tools({
           ask: Effect.map(Effect.orDie(RequestContext.listRoots()), ({ roots }) => text(String(roots.length)))
@@ -123,7 +123,7 @@ describe("middleware on the way out", () => {
           middleware: {
             outbound: (request, next) =>
               Effect.suspend(() => {
-                said.push(`${request.method} to ${request.profile?.revision}`)
+                trace.push(`${request.method} to ${request.profile?.revision}`)
                 return next(request)
               })
           }
@@ -131,10 +131,10 @@ describe("middleware on the way out", () => {
       })
       assert.deepStrictEqual(yield* client.callTool("ask"), text("0"))
       yield* server.listRoots()
-      assert.deepStrictEqual(said, ["roots/list to 2025-11-25", "roots/list to 2025-11-25"])
+      assert.deepStrictEqual(trace, ["roots/list to 2025-11-25", "roots/list to 2025-11-25"])
     }))
 
-  it.effect("nothing of it happens before a request runs, and all of it each time that it does", () =>
+  it.effect("runs each time that a request runs, and not before", () =>
     Effect.gen(function*() {
       let passed = 0
       const { client } = yield* connected({
@@ -155,7 +155,7 @@ describe("middleware on the way out", () => {
       assert.strictEqual(passed, 2)
     }))
 
-  it.effect("law 9: one that throws fails its request, when that runs, and no other", () =>
+  it.effect("law 9: fails only the request for which it throws, when that runs", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),
@@ -171,7 +171,7 @@ describe("middleware on the way out", () => {
       assert.deepStrictEqual(yield* client.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("an error that the peer answered with may become a result", () =>
+  it.effect("can turn an error response into a result", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         handlers: tools({}),

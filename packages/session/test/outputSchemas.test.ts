@@ -31,26 +31,26 @@ const structured = (structuredContent: { readonly [name: string]: unknown }): To
 const fit = structured({ temperature: 22.5 })
 const misfit = structured({ temperature: "hot" })
 
-/** A server whose tools and results can be changed, and which counts what it is asked. */
-interface Changeable {
+/** A server with replaceable tools and results, which records the methods of its requests. */
+interface MutableServer {
   tools: ReadonlyArray<Tool.Tool>
   result: Tool.CallToolResult
-  readonly asked: Array<string>
-  /** Calls wait for it, if there is one. */
+  readonly received: Array<string>
+  /** Calls wait for it if it is set. */
   gate: Deferred.Deferred<void> | undefined
 }
 
-const changeable = (tools: ReadonlyArray<Tool.Tool>, result: Tool.CallToolResult) => {
-  const server: Changeable = { tools, result, asked: [], gate: undefined }
+const makeMutableServer = (tools: ReadonlyArray<Tool.Tool>, result: Tool.CallToolResult) => {
+  const server: MutableServer = { tools, result, received: [], gate: undefined }
   const handlers: ServerHandlers = {
     "tools/list": () =>
       Effect.sync(() => {
-        server.asked.push("tools/list")
+        server.received.push("tools/list")
         return { tools: server.tools }
       }),
     "tools/call": () =>
       Effect.gen(function*() {
-        server.asked.push("tools/call")
+        server.received.push("tools/call")
         if (server.gate !== undefined) yield* Deferred.await(server.gate)
         return server.result
       })
@@ -61,7 +61,7 @@ const changeable = (tools: ReadonlyArray<Tool.Tool>, result: Tool.CallToolResult
 const problemOf = (call: Effect.Effect<Tool.CallToolResult, RequestError.RequestError>) =>
   Effect.map(Effect.flip(call), ({ reason }) => reason._tag === "InvalidResult" ? reason.problem : reason)
 
-const doesNotFit =
+const misfitProblem =
   `the structured content of the tool "weather" does not fit its output schema: must be number at ["temperature"]`
 
 for (const { form, pair } of forms) {
@@ -70,13 +70,13 @@ for (const { form, pair } of forms) {
     result: Tool.CallToolResult,
     client: Partial<ClientSession.Options> = { validator }
   ) {
-    const { handlers, options, server: remote } = changeable(tools, result)
+    const { handlers, options, server: remote } = makeMutableServer(tools, result)
     const sessions = yield* connected({ pair, handlers, server: options, client })
     return { ...sessions, remote }
   })
 
   describe(`output schemas (${form})`, () => {
-    it.effect("[TOOL-08] content that does not fit is an invalid result, however the tool was listed and called", () =>
+    it.effect("[TOOL-08] content that does not match the schema is an InvalidResult for all ways of listing", () =>
       Effect.gen(function*() {
         const listings: ReadonlyArray<
           (session: ClientSession.ClientSessionShape) => Effect.Effect<unknown, RequestError.RequestError>
@@ -90,12 +90,12 @@ for (const { form, pair } of forms) {
           yield* listing(client)
           assert.deepStrictEqual(yield* client.callTool("weather"), fit)
           remote.result = misfit
-          assert.strictEqual(yield* problemOf(client.callTool("weather")), doesNotFit)
-          assert.strictEqual(yield* problemOf(client.request("tools/call", { name: "weather" })), doesNotFit)
+          assert.strictEqual(yield* problemOf(client.callTool("weather")), misfitProblem)
+          assert.strictEqual(yield* problemOf(client.request("tools/call", { name: "weather" })), misfitProblem)
         }
       }).pipe(Effect.scoped))
 
-    it.effect("[TOOL-08] a tool with an output schema owes structured content, unless it failed", () =>
+    it.effect("[TOOL-08] a tool with an output schema needs structured content, unless its result is an error", () =>
       Effect.gen(function*() {
         const content = [Content.text("no data")]
         const { client, remote } = yield* connect([tool("weather", weather)], { content })
@@ -110,21 +110,21 @@ for (const { form, pair } of forms) {
         }
       }).pipe(Effect.scoped))
 
-    it.effect("what the program has not listed is neither listed for it nor checked", () =>
+    it.effect("the client neither lists nor checks a tool that the program has not listed", () =>
       Effect.gen(function*() {
         const { client, remote } = yield* connect([tool("weather", weather)], misfit)
         assert.deepStrictEqual(yield* client.callTool("weather"), misfit)
-        assert.deepStrictEqual(remote.asked, ["tools/call"])
+        assert.deepStrictEqual(remote.received, ["tools/call"])
       }).pipe(Effect.scoped))
 
-    it.effect("without a validator nothing is checked", () =>
+    it.effect("a client without a validator checks no result", () =>
       Effect.gen(function*() {
         const { client } = yield* connect([tool("weather", weather)], misfit, {})
         yield* client.listTools()
         assert.deepStrictEqual(yield* client.callTool("weather"), misfit)
       }).pipe(Effect.scoped))
 
-    it.effect("[MSG-33] a tool whose schema cannot be used is not called", () =>
+    it.effect("[MSG-33] a tool with an unusable schema is not called", () =>
       Effect.gen(function*() {
         const dialect = "http://json-schema.org/draft-04/schema#"
         const { client, remote } = yield* connect([tool("weather", { ...weather, $schema: dialect })], fit)
@@ -137,12 +137,12 @@ for (const { form, pair } of forms) {
         ])
         assert.include(error.message, `tools/call: the tool "weather" was not called because of its output schema: `)
         assert.include(error.message, dialect)
-        assert.deepStrictEqual(remote.asked, ["tools/list"])
+        assert.deepStrictEqual(remote.received, ["tools/list"])
       }).pipe(Effect.scoped))
 
-    it.effect("[TOOL-08] middleware may give tools other names: what the server gave is held against what it listed", () =>
+    it.effect("[TOOL-08] results are checked under the server's names if middleware renames tools", () =>
       Effect.gen(function*() {
-        const renamed = (name: string) => name.replace("home/", "")
+        const serverName = (name: string) => name.replace("home/", "")
         const { client } = yield* connect([tool("weather", weather)], misfit, {
           validator,
           middleware: Middleware.all(
@@ -153,41 +153,41 @@ for (const { form, pair } of forms) {
             Middleware.outbound("tools/call", (request, next) =>
               request.params.name === "home/cached"
                 ? Effect.succeed(misfit)
-                : next({ ...request, params: { ...request.params, name: renamed(request.params.name) } }))
+                : next({ ...request, params: { ...request.params, name: serverName(request.params.name) } }))
           )
         })
         assert.deepStrictEqual((yield* client.listTools()).tools.map(({ name }) => name), ["home/weather"])
-        assert.strictEqual(yield* problemOf(client.callTool("home/weather")), doesNotFit)
-        // What never was at the server is the program's own.
+        assert.strictEqual(yield* problemOf(client.callTool("home/weather")), misfitProblem)
+        // A result of middleware does not come from the server, so it is not checked.
         assert.deepStrictEqual(yield* client.callTool("home/cached"), misfit)
       }).pipe(Effect.scoped))
 
-    it.effect("[TOOL-02] that the tools have changed forgets their schemas", () =>
+    it.effect("[TOOL-02] list_changed deletes the schemas of the tools", () =>
       Effect.gen(function*() {
         const { client, remote, server } = yield* connect([tool("weather", weather)], misfit)
         yield* client.listTools()
         yield* server.toolListChanged
         yield* settled
         assert.deepStrictEqual(yield* client.callTool("weather"), misfit)
-        assert.deepStrictEqual(remote.asked, ["tools/list", "tools/call"])
+        assert.deepStrictEqual(remote.received, ["tools/list", "tools/call"])
         yield* client.listTools()
-        assert.strictEqual(yield* problemOf(client.callTool("weather")), doesNotFit)
+        assert.strictEqual(yield* problemOf(client.callTool("weather")), misfitProblem)
       }).pipe(Effect.scoped))
 
-    it.effect("a later listing replaces what an earlier one said of a tool, and leaves the others", () =>
+    it.effect("a later listing replaces the schemas of its tools, and keeps the others", () =>
       Effect.gen(function*() {
         const { client, remote } = yield* connect([tool("weather", weather), tool("climate", weather)], misfit)
         yield* client.listTools()
         remote.tools = [tool("weather", { type: "object", properties: { temperature: { type: "string" } } })]
         yield* client.listTools()
         assert.deepStrictEqual(yield* client.callTool("weather"), misfit)
-        assert.strictEqual(yield* problemOf(client.callTool("climate")), doesNotFit.replace("weather", "climate"))
+        assert.strictEqual(yield* problemOf(client.callTool("climate")), misfitProblem.replace("weather", "climate"))
         remote.tools = [tool("climate")]
         yield* client.listTools()
         assert.deepStrictEqual(yield* client.callTool("climate"), misfit)
       }).pipe(Effect.scoped))
 
-    it.effect("a result is held against no schema that came or went while the call was in flight", () =>
+    it.effect("a result is not checked if the schema changed while the call was in flight", () =>
       Effect.gen(function*() {
         const { client, remote } = yield* connect([tool("weather", { type: "object" })], misfit)
         const during = Effect.fnUntraced(function*(tools: ReadonlyArray<Tool.Tool>) {
@@ -200,18 +200,18 @@ for (const { form, pair } of forms) {
           yield* Deferred.succeed(gate, undefined)
           return yield* Fiber.join(calling)
         })
-        // Not known at first, then known by a schema which it fits, then by one which it does not.
+        // The tool is first without a schema, then with one that matches, then with one that does not match.
         assert.deepStrictEqual(yield* during([tool("weather", { type: "object" })]), misfit)
         assert.deepStrictEqual(yield* during([tool("weather", weather)]), misfit)
-        // Listed again in the same words it is the same schema.
-        assert.strictEqual(yield* problemOf(during([tool("weather", { ...weather })])), doesNotFit)
-        // What it does not fit is not the server's word any more.
+        // An equal schema counts as the same one.
+        assert.strictEqual(yield* problemOf(during([tool("weather", { ...weather })])), misfitProblem)
+        // The server has replaced the schema that does not match.
         assert.deepStrictEqual(yield* during([tool("weather", { type: "object" })]), misfit)
         assert.deepStrictEqual(yield* during([tool("weather", weather)]), misfit)
         assert.deepStrictEqual(yield* during([tool("weather")]), misfit)
       }).pipe(Effect.scoped))
 
-    it.effect("listing and calling may go on at the same time", () =>
+    it.effect("tools can be listed and called concurrently", () =>
       Effect.gen(function*() {
         const { client, remote } = yield* connect([tool("weather", weather)], misfit)
         yield* client.listTools()
@@ -224,11 +224,11 @@ for (const { form, pair } of forms) {
           }),
           { concurrency: "unbounded" }
         )
-        assert.deepStrictEqual(outcomes, outcomes.map((_, index) => index % 2 === 0 ? "listed" : doesNotFit))
-        assert.strictEqual(remote.asked.length, 41)
+        assert.deepStrictEqual(outcomes, outcomes.map((_, index) => index % 2 === 0 ? "listed" : misfitProblem))
+        assert.strictEqual(remote.received.length, 41)
       }).pipe(Effect.scoped))
 
-    it.effect("so many schemas are remembered, and one that is dropped is an event", () =>
+    it.effect("the client stores at most maxOutputSchemas schemas, and drops others with an event", () =>
       Effect.gen(function*() {
         const tools = ["a", "b", "c"].map((name) => tool(name, weather))
         const { client, records, remote } = yield* connect(tools, misfit, {
@@ -238,7 +238,7 @@ for (const { form, pair } of forms) {
         yield* client.listTools()
         assert.deepStrictEqual(records.client.of("OutputSchemaDropped"), [{ _tag: "OutputSchemaDropped", tool: "a" }])
         assert.deepStrictEqual(yield* client.callTool("a"), misfit)
-        // Being called is being used: now `c` has not been for longest.
+        // A call counts as use, so `c` is now the least recently used tool.
         assert.isString(yield* problemOf(client.callTool("b")))
         remote.tools = [tool("d", weather)]
         yield* client.listTools()
@@ -247,7 +247,7 @@ for (const { form, pair } of forms) {
         assert.isString(yield* problemOf(client.callTool("d")))
       }).pipe(Effect.scoped))
 
-    it.effect("a tool may be named like what every object has", () =>
+    it.effect("a tool can have the name of a member of Object.prototype", () =>
       Effect.gen(function*() {
         const { client } = yield* connect([tool("__proto__", weather)], misfit)
         yield* client.listTools()
@@ -255,7 +255,7 @@ for (const { form, pair } of forms) {
         assert.isString(yield* problemOf(client.callTool("__proto__")))
       }).pipe(Effect.scoped))
 
-    it.effect("a method of one's own is not checked, whatever it is called", () =>
+    it.effect("an extension method is not checked, even if it is named tools/call", () =>
       Effect.gen(function*() {
         const { client } = yield* connect([tool("weather", weather)], misfit)
         yield* client.listTools()
@@ -265,18 +265,18 @@ for (const { form, pair } of forms) {
   })
 }
 
-describe("output schemas, off the wire", () => {
+describe("output schemas of a scripted server", () => {
   const page = { tools: [tool("weather", weather)] }
   const changed = JsonRpc.notification("notifications/tools/list_changed")
 
-  const script = (answers: {
+  const script = (replies: {
     readonly list?: (id: JsonRpc.Request["id"]) => ReadonlyArray<unknown>
   } = {}): RawServer.Script =>
   (message) => {
     if (!JsonRpc.isRequest(message)) return []
     const { id, method } = message
     return method === "tools/list"
-      ? answers.list?.(id) ?? [JsonRpc.success(id, page)]
+      ? replies.list?.(id) ?? [JsonRpc.success(id, page)]
       : [JsonRpc.success(id, misfit)]
   }
 
@@ -290,29 +290,28 @@ describe("output schemas, off the wire", () => {
           result: RawServer.initializeResult({ protocolVersion: revision })
         })
         yield* session.listTools()
-        if (checked) assert.strictEqual(yield* problemOf(session.callTool("weather")), doesNotFit)
+        if (checked) assert.strictEqual(yield* problemOf(session.callTool("weather")), misfitProblem)
         else assert.deepStrictEqual(yield* session.callTool("weather"), misfit)
       }).pipe(Effect.scoped))
   }
 
-  it.effect("[TOOL-02] a change right behind a listing forgets it, one right before does not", () =>
+  it.effect("[TOOL-02] list_changed deletes the schemas of the previous listing, and not of the next one", () =>
     Effect.gen(function*() {
-      let change: "behind" | "before" = "behind"
+      let change: "after" | "before" = "after"
       const { session } = yield* withRawServer({
         client: { validator },
         script: script({
-          list: (id) =>
-            change === "behind" ? [JsonRpc.success(id, page), changed] : [changed, JsonRpc.success(id, page)]
+          list: (id) => change === "after" ? [JsonRpc.success(id, page), changed] : [changed, JsonRpc.success(id, page)]
         })
       })
       yield* session.listTools()
       assert.deepStrictEqual(yield* session.callTool("weather"), misfit)
       change = "before"
       yield* session.listTools()
-      assert.strictEqual(yield* problemOf(session.callTool("weather")), doesNotFit)
+      assert.strictEqual(yield* problemOf(session.callTool("weather")), misfitProblem)
     }).pipe(Effect.scoped))
 
-  it.effect("law 12: 32 MiB of memory are remembered, and nothing that cannot be written", () =>
+  it.effect("law 12: schemas of at most 32 MiB are stored, and none that JSON cannot represent", () =>
     Effect.gen(function*() {
       const half = (name: string) => tool(name, { ...weather, description: name.repeat(9_000_000) })
       const { link, record, session } = yield* withRawServer({
@@ -322,7 +321,7 @@ describe("output schemas, off the wire", () => {
       const listing = yield* Effect.forkChild(session.listTools())
       yield* settled
       const sent = link.sent.findLast((message) => "method" in message && message.method === "tools/list")
-      // As a byte stream brings it: the in-memory transport would not carry what is nested that deeply.
+      // A byte stream can deliver this value, but the in-memory transport cannot serialize such deep nesting.
       const deep: unknown = JSON.parse(`{"type":"object","not":${"{\"not\":".repeat(100_000)}{}${"}".repeat(100_000)}}`)
       const tools = [tool("small", weather), half("a"), half("b"), { ...tool("deep"), outputSchema: deep }]
       link.deliver({ jsonrpc: "2.0", id: sent !== undefined && "id" in sent ? sent.id : undefined, result: { tools } })
@@ -333,20 +332,20 @@ describe("output schemas, off the wire", () => {
       assert.strictEqual(reason._tag === "UnusableSchema" ? reason.error.reason._tag : reason, "TooLarge")
     }).pipe(Effect.scoped))
 
-  it.effect("a page that is no page, and one that comes too late, teach nothing", () =>
+  it.effect("schemas of an invalid page and of a late page are not stored", () =>
     Effect.gen(function*() {
-      let answer: "wrong" | "none" = "wrong"
+      let reply: "wrong" | "none" = "wrong"
       const { raw, session } = yield* withRawServer({
         client: { validator },
         script: script({
           list: (id) =>
-            answer === "wrong" ? [JsonRpc.success(id, { tools: [...page.tools, { name: "no input schema" }] })] : []
+            reply === "wrong" ? [JsonRpc.success(id, { tools: [...page.tools, { name: "no input schema" }] })] : []
         })
       })
       const { reason } = yield* Effect.flip(session.listTools())
       assert.strictEqual(reason._tag, "InvalidResult")
       assert.deepStrictEqual(yield* session.callTool("weather"), misfit)
-      answer = "none"
+      reply = "none"
       const listing = yield* Effect.forkChild(session.listTools())
       yield* settled
       yield* Fiber.interrupt(listing)

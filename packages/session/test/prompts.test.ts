@@ -6,7 +6,7 @@ import { connected, type ServerHandlers } from "./support/sessions.ts"
 
 const bytes = new TextEncoder().encode("a picture of a bird")
 
-/** A server of one prompt, which needs a name and shows a picture. */
+/** A server with one prompt, which has a required argument and returns an image. */
 const handlers: ServerHandlers = {
   "prompts/list": () =>
     Effect.succeed({ prompts: [{ name: "greet", arguments: [{ name: "who", required: true }, { name: "how" }] }] }),
@@ -26,14 +26,14 @@ const handlers: ServerHandlers = {
 
 describe("prompts", () => {
   const wrong: ReadonlyArray<readonly [string, string, { readonly [name: string]: string } | undefined, string]> = [
-    ["one that does not exist", "part", { who: "Ada" }, "Unknown prompt: part"],
-    ["one that every object has", "constructor", {}, "Unknown prompt: constructor"],
+    ["an unknown prompt", "part", { who: "Ada" }, "Unknown prompt: part"],
+    ["a name of Object.prototype", "constructor", {}, "Unknown prompt: constructor"],
     ["no arguments", "greet", undefined, "Missing argument: who"],
-    ["all but the one it needs", "greet", { how: "Good morning" }, "Missing argument: who"]
+    ["a missing required argument", "greet", { how: "Good morning" }, "Missing argument: who"]
   ]
 
   for (const [what, name, input, message] of wrong) {
-    it.effect(`${what}: −32602 says what is wrong`, () =>
+    it.effect(`${what} is rejected with -32602 and the problem`, () =>
       Effect.gen(function*() {
         const { client } = yield* connected({ handlers })
         const { reason } = yield* Effect.flip(client.getPrompt(name, input))
@@ -43,7 +43,7 @@ describe("prompts", () => {
       }))
   }
 
-  it.effect("pictures and sound arrive whole, each with its type", () =>
+  it.effect("images and audio arrive unchanged, each with its MIME type", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({ handlers })
       const { messages } = yield* client.getPrompt("greet", { who: "Ada" })

@@ -8,8 +8,8 @@ import { connected, performHandshake, type ServerHandlers, settled, withRawClien
 
 const bytes = Uint8Array.from({ length: 1024 }, (_, index) => index % 256)
 
-/** A server of two resources, which remembers who wants to hear of what. */
-const library = () => {
+/** A server with two resources, which stores the subscribed URIs. */
+const resourceServer = () => {
   const subscribed = new Set<string>()
   const notFound = (uri: string) =>
     Effect.fail(
@@ -41,16 +41,16 @@ const errorOf = (effect: Effect.Effect<unknown, RequestError.RequestError>) =>
   Effect.map(Effect.flip(effect), ({ reason }) => reason._tag === "ErrorResponse" ? reason.error : undefined)
 
 describe("resources", () => {
-  it.effect("who subscribes is told of changes, until it unsubscribes", () =>
+  it.effect("a subscribed client receives updates until it unsubscribes", () =>
     Effect.gen(function*() {
-      const { handlers, subscribed } = library()
+      const { handlers, subscribed } = resourceServer()
       const { client, server } = yield* connected({ handlers })
       const changed = (uri: string) => subscribed.has(uri) ? server.resourceUpdated(uri) : Effect.void
-      const told: Array<string> = []
+      const updated: Array<string> = []
       yield* Effect.forkChild(
         Stream.runForEach(
           client.notifications("notifications/resources/updated"),
-          ({ uri }) => Effect.sync(() => told.push(uri))
+          ({ uri }) => Effect.sync(() => updated.push(uri))
         ),
         { startImmediately: true }
       )
@@ -60,23 +60,23 @@ describe("resources", () => {
       yield* changed("note:///a")
       yield* changed("note:///b")
       yield* settled
-      assert.deepStrictEqual(told, ["note:///a"])
+      assert.deepStrictEqual(updated, ["note:///a"])
       yield* client.unsubscribeResource("note:///a")
       yield* changed("note:///a")
       yield* settled
-      assert.deepStrictEqual(told, ["note:///a"])
+      assert.deepStrictEqual(updated, ["note:///a"])
     }))
 
-  it.effect("one that does not exist is answered with −32002, and which it was", () =>
+  it.effect("an unknown resource fails with -32002 and its URI", () =>
     Effect.gen(function*() {
-      const { client } = yield* connected({ handlers: library().handlers })
+      const { client } = yield* connected({ handlers: resourceServer().handlers })
       const error = yield* errorOf(client.readResource("note:///c"))
       assert.deepStrictEqual([error?.code, error?.data], [-32_002, { uri: "note:///c" }])
     }))
 
-  it.effect("binary contents arrive as they were, in base64", () =>
+  it.effect("binary contents arrive unchanged in base64", () =>
     Effect.gen(function*() {
-      const { client, links } = yield* connected({ handlers: library().handlers })
+      const { client, links } = yield* connected({ handlers: resourceServer().handlers })
       const { contents: [read] } = yield* client.readResource("note:///b")
       assert.deepStrictEqual<unknown>(read, {
         uri: "note:///b",
@@ -86,16 +86,16 @@ describe("resources", () => {
       assert.include(JSON.stringify(links.server.sent), Buffer.from(bytes).toString("base64"))
     }))
 
-  it.effect("an address that is none is refused, by the handler or before it", () =>
+  it.effect("an invalid URI is rejected by the handler, or before it runs", () =>
     Effect.gen(function*() {
-      const { client } = yield* connected({ handlers: library().handlers })
+      const { client } = yield* connected({ handlers: resourceServer().handlers })
       assert.strictEqual((yield* errorOf(client.readResource("not a URI")))?.code, ErrorCode.InvalidParams)
-      const { raw } = yield* withRawClient({ handlers: library().handlers })
+      const { raw } = yield* withRawClient({ handlers: resourceServer().handlers })
       yield* performHandshake(raw)
       for (const params of [{}, { uri: null }, { uri: ["note:///a"] }]) {
         yield* raw.send(JsonRpc.request("r", "resources/read", params))
-        const answer = yield* raw.response
-        assert.strictEqual(JsonRpc.isFailure(answer) && answer.error.code, ErrorCode.InvalidParams)
+        const reply = yield* raw.response
+        assert.strictEqual(JsonRpc.isFailure(reply) && reply.error.code, ErrorCode.InvalidParams)
       }
     }))
 })

@@ -10,7 +10,7 @@ const other: Roots.Root = { uri: "file:///home/ada/photos" }
 
 describe("roots", () => {
   for (const uri of ["https://example.com", "/home", "file:/home", "C:\\Users", ""]) {
-    it.effect(`[ROOT-03] ${JSON.stringify(uri)} is none, and a server does not take it for one`, () =>
+    it.effect(`[ROOT-03] a server rejects the root ${JSON.stringify(uri)}`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient()
         yield* raw.send(JsonRpc.request(0, "initialize", {
@@ -20,13 +20,13 @@ describe("roots", () => {
         }))
         yield* raw.response
         yield* raw.send(initialized)
-        const asking = yield* Effect.forkChild(Effect.flip(session.listRoots()), { startImmediately: true })
+        const listing = yield* Effect.forkChild(Effect.flip(session.listRoots()), { startImmediately: true })
         yield* raw.send(JsonRpc.success(1, { roots: [file, { uri }] }))
-        assert.strictEqual((yield* Fiber.join(asking)).reason._tag, "InvalidResult")
+        assert.strictEqual((yield* Fiber.join(listing)).reason._tag, "InvalidResult")
       }))
   }
 
-  it.effect("[ROOT-03] a client does not offer one that is none", () =>
+  it.effect("[ROOT-03] a client does not send an invalid root", () =>
     Effect.gen(function*() {
       const { records, server } = yield* connected({
         client: { handlers: { "roots/list": () => Effect.succeed({ roots: [file, { uri: "https://example.com" }] }) } }
@@ -36,10 +36,10 @@ describe("roots", () => {
       assert.strictEqual(records.client.of("HandlerFailed").length, 1)
     }))
 
-  it.effect("[ROOT-02] a server that asks again when it is told of a change stays within what is left", () =>
+  it.effect("[ROOT-02] a server that lists the roots again after list_changed uses only the remaining ones", () =>
     Effect.gen(function*() {
       let roots = [file, other]
-      let known: ReadonlyArray<string> = []
+      let cached: ReadonlyArray<string> = []
       const { client } = yield* connected({
         client: {
           handlers: { "roots/list": () => Effect.sync(() => ({ roots })) },
@@ -47,39 +47,39 @@ describe("roots", () => {
         },
         handlers: {
           ...tools({
-            look: Effect.gen(function*() {
+            list: Effect.gen(function*() {
               const { listRoots } = yield* RequestContext.RequestContext
-              if (known.length === 0) known = (yield* Effect.orDie(listRoots())).roots.map(({ uri }) => uri)
-              return text(known.join(" "))
+              if (cached.length === 0) cached = (yield* Effect.orDie(listRoots())).roots.map(({ uri }) => uri)
+              return text(cached.join(" "))
             })
           }),
           "notifications/roots/list_changed": () =>
             Effect.sync(() => {
-              known = []
+              cached = []
             })
         }
       })
-      const look = Effect.map(client.callTool("look"), ({ content }) => content)
-      assert.deepStrictEqual(yield* look, text(`${file.uri} ${other.uri}`).content)
+      const list = Effect.map(client.callTool("list"), ({ content }) => content)
+      assert.deepStrictEqual(yield* list, text(`${file.uri} ${other.uri}`).content)
       roots = [other]
       yield* client.rootsListChanged
       yield* settled
-      assert.deepStrictEqual(yield* look, text(other.uri).content)
+      assert.deepStrictEqual(yield* list, text(other.uri).content)
     }))
 
-  it.effect("roots that a client cannot give are no end of the server", () =>
+  it.effect("a client whose handler dies fails roots/list, and the sessions continue", () =>
     Effect.gen(function*() {
       const { client } = yield* connected({
         client: { handlers: { "roots/list": () => Effect.die("the disk is gone") } },
         handlers: tools({
-          look: Effect.flatMap(RequestContext.RequestContext, ({ listRoots }) =>
+          list: Effect.flatMap(RequestContext.RequestContext, ({ listRoots }) =>
             Effect.match(listRoots(), {
               onSuccess: ({ roots }) => text(`${roots.length} roots`),
               onFailure: ({ message }) => ({ ...text(message), isError: true })
             }))
         })
       })
-      const { content, isError } = yield* client.callTool("look")
+      const { content, isError } = yield* client.callTool("list")
       assert.isTrue(isError)
       assert.include(JSON.stringify(content), "Internal error")
       yield* client.ping()

@@ -19,12 +19,12 @@ import {
 
 type Model = Handlers.RequestHandler<"sampling/createMessage">
 
-const question: Sampling.CreateMessageParams = {
+const prompt: Sampling.CreateMessageParams = {
   messages: [{ role: "user", content: Content.text("What is 15 + 27?") }],
   maxTokens: 100
 }
 
-const said = (words: string): Sampling.CreateMessageResult => ({
+const answer = (words: string): Sampling.CreateMessageResult => ({
   role: "assistant",
   content: Content.text(words),
   model: "m"
@@ -41,7 +41,7 @@ const errorOf = (effect: Effect.Effect<unknown, RequestError.RequestError>) =>
 const use: Sampling.ToolUseContent = { type: "tool_use", id: "1", name: "add", input: {} }
 const add = { name: "add", inputSchema: { type: "object" } } as const
 
-describe("asking a client's model", () => {
+describe("sampling", () => {
   for (
     const [what, content, problem] of [
       [
@@ -52,7 +52,7 @@ describe("asking a client's model", () => {
       ["a use of a tool", use, "content: expected text, image or audio, because no tools were offered; got tool_use"]
     ] as const
   ) {
-    it.effect(`without tools, ${what} is no answer, and with tools it is`, () =>
+    it.effect(`${what} is a valid result only if the request has tools`, () =>
       Effect.gen(function*() {
         const capabilities = { sampling: { tools: {} } }
         const { raw, session } = yield* withRawClient()
@@ -61,80 +61,80 @@ describe("asking a client's model", () => {
         )
         yield* raw.response
         yield* raw.send(initialized)
-        const answer = { role: "assistant", content, model: "m" }
-        const asking = yield* start(Effect.flip(session.createMessage({ ...question, toolChoice: { mode: "auto" } })))
+        const result = { role: "assistant", content, model: "m" }
+        const sampling = yield* start(Effect.flip(session.createMessage({ ...prompt, toolChoice: { mode: "auto" } })))
         yield* settled
-        yield* raw.send(JsonRpc.success(1, answer))
-        assert.deepStrictEqual((yield* Fiber.join(asking)).reason, { _tag: "InvalidResult", problem })
-        const offering = yield* start(session.createMessage({ ...question, tools: [add] }))
+        yield* raw.send(JsonRpc.success(1, result))
+        assert.deepStrictEqual((yield* Fiber.join(sampling)).reason, { _tag: "InvalidResult", problem })
+        const withTools = yield* start(session.createMessage({ ...prompt, tools: [add] }))
         yield* settled
-        yield* raw.send(JsonRpc.success(2, answer))
-        assert.deepStrictEqual<unknown>(yield* Fiber.join(offering), answer)
+        yield* raw.send(JsonRpc.success(2, result))
+        assert.deepStrictEqual<unknown>(yield* Fiber.join(withTools), result)
       }))
   }
 
-  it.effect("a model of our own that answers with what was not asked for is an internal error", () =>
+  it.effect("a client does not send a result that needs tools for a request without tools", () =>
     Effect.gen(function*() {
       const { server } = yield* withModel(() => Effect.succeed({ role: "assistant", content: [use], model: "m" }))
-      assert.strictEqual((yield* errorOf(server.createMessage(question)))?.code, ErrorCode.InternalError)
-      assert.deepStrictEqual((yield* server.createMessage({ ...question, tools: [add] })).content, [use])
+      assert.strictEqual((yield* errorOf(server.createMessage(prompt)))?.code, ErrorCode.InternalError)
+      assert.deepStrictEqual((yield* server.createMessage({ ...prompt, tools: [add] })).content, [use])
     }).pipe(Effect.provide(Logger.layer([]))))
 
-  it("the type of the answer follows from whether tools are offered", () => {
-    const ask = (session: ServerSession.ServerSessionShape) => ({
+  it("the type of the result depends on whether the request has tools", () => {
+    const requests = (session: ServerSession.ServerSessionShape) => ({
       without: session.createMessage({ messages: [], maxTokens: 1 }),
       with: session.createMessage({ messages: [], maxTokens: 1, tools: [add] }),
-      either: session.createMessage(question satisfies Sampling.CreateMessageParams)
+      either: session.createMessage(prompt satisfies Sampling.CreateMessageParams)
     })
-    type Answers = { [Name in keyof ReturnType<typeof ask>]: Effect.Success<ReturnType<typeof ask>[Name]> }
-    expectTypeOf<Answers["without"]>().toEqualTypeOf<Sampling.CreateMessageResultWithoutTools>()
-    expectTypeOf<Answers["with"]>().toEqualTypeOf<Sampling.CreateMessageResult>()
-    expectTypeOf<Answers["either"]>().toEqualTypeOf<Sampling.CreateMessageResult>()
+    type Results = { [Name in keyof ReturnType<typeof requests>]: Effect.Success<ReturnType<typeof requests>[Name]> }
+    expectTypeOf<Results["without"]>().toEqualTypeOf<Sampling.CreateMessageResultWithoutTools>()
+    expectTypeOf<Results["with"]>().toEqualTypeOf<Sampling.CreateMessageResult>()
+    expectTypeOf<Results["either"]>().toEqualTypeOf<Sampling.CreateMessageResult>()
     const within = RequestContext.createMessage({ messages: [], maxTokens: 1 })
     expectTypeOf<Effect.Success<typeof within>>().toEqualTypeOf<Sampling.CreateMessageResultWithoutTools>()
   })
 
-  it.effect("[SMP-06] a user who says no is an error with the code −1", () =>
+  it.effect("[SMP-06] a rejection by the user is an error with the code -1", () =>
     Effect.gen(function*() {
-      const refusal = new McpError.McpError({ code: -1, message: "User rejected sampling request" })
-      const { server } = yield* withModel(() => Effect.fail(refusal))
-      const error = yield* errorOf(server.createMessage(question))
+      const rejection = new McpError.McpError({ code: -1, message: "User rejected sampling request" })
+      const { server } = yield* withModel(() => Effect.fail(rejection))
+      const error = yield* errorOf(server.createMessage(prompt))
       assert.deepStrictEqual([error?.code, error?.message], [-1, "User rejected sampling request"])
     }))
 
-  it.effect("a person may take their time, and change what is asked and what is answered", () =>
+  it.effect("a handler can take an hour and change the result", () =>
     Effect.gen(function*() {
       const review = yield* Deferred.make<string>()
       const { client, server } = yield* withModel(({ messages }) =>
-        Effect.map(Deferred.await(review), (words) => said(`${messages.length} message, and ${words}`))
+        Effect.map(Deferred.await(review), (words) => answer(`${messages.length} message, and ${words}`))
       )
-      const asking = yield* start(server.createMessage(question, { timeout: "1 day" }))
+      const sampling = yield* start(server.createMessage(prompt, { timeout: "1 day" }))
       yield* TestClock.adjust("1 hour")
       yield* client.ping()
-      assert.isUndefined(asking.pollUnsafe())
-      yield* Deferred.succeed(review, "a careful answer")
-      assert.deepStrictEqual((yield* Fiber.join(asking)).content, Content.text("1 message, and a careful answer"))
+      assert.isUndefined(sampling.pollUnsafe())
+      yield* Deferred.succeed(review, "a reviewed answer")
+      assert.deepStrictEqual((yield* Fiber.join(sampling)).content, Content.text("1 message, and a reviewed answer"))
     }))
 
-  it.effect("how many are asked at the same time can be limited", () =>
+  it.effect("maxIncomingRequests limits concurrent requests", () =>
     Effect.gen(function*() {
       const { server } = yield* withModel(() => Effect.never, { maxIncomingRequests: 1 })
-      const first = yield* start(server.createMessage(question))
+      const first = yield* start(server.createMessage(prompt))
       yield* settled
-      assert.strictEqual((yield* errorOf(server.createMessage(question)))?.code, ErrorCode.Overloaded)
+      assert.strictEqual((yield* errorOf(server.createMessage(prompt)))?.code, ErrorCode.Overloaded)
       yield* Fiber.interrupt(first)
     }))
 })
 
-describe("a model that uses tools", () => {
+describe("sampling with tools", () => {
   const add = { name: "add", inputSchema: { type: "object" as const } }
 
-  /** A server's loop: it runs the tools its client's model wants, at most so often, and then has it answer without. */
-  const loop = Effect.fnUntraced(function*(server: ServerSession.ServerSessionShape, rounds: number) {
-    const messages: Array<Sampling.SamplingMessage> = [...question.messages]
+  /** Runs the tools that the model uses, for at most `rounds` rounds, and then sends a request with mode `none`. */
+  const runTools = Effect.fnUntraced(function*(server: ServerSession.ServerSessionShape, rounds: number) {
+    const messages: Array<Sampling.SamplingMessage> = [...prompt.messages]
     for (let round = 0;; round++) {
       const mode = round < rounds ? "auto" : "none"
-      const { content } = yield* server.createMessage({ ...question, messages, tools: [add], toolChoice: { mode } })
+      const { content } = yield* server.createMessage({ ...prompt, messages, tools: [add], toolChoice: { mode } })
       const pieces = "type" in content ? [content] : content
       const uses = pieces.flatMap((piece) => piece.type === "tool_use" ? [piece] : [])
       if (uses.length === 0 || mode === "none") return { pieces, rounds: round }
@@ -145,19 +145,19 @@ describe("a model that uses tools", () => {
     }
   })
 
-  it.effect("a server ends its loop, though the model would go on for ever", () =>
+  it.effect("a server ends a loop of tools that the model does not end", () =>
     Effect.gen(function*() {
-      let asked = 0
+      let requests = 0
       const { server } = yield* withModel(({ toolChoice }) =>
         Effect.sync(() => {
-          asked++
+          requests++
           return toolChoice?.mode === "none"
-            ? said("42")
+            ? answer("42")
             : {
-              ...said(""),
+              ...answer(""),
               content: [1, 2].map((index) => ({
                 type: "tool_use",
-                id: `${asked}.${index}`,
+                id: `${requests}.${index}`,
                 name: "add",
                 input: { a: 15, b: 27 }
               })),
@@ -165,33 +165,33 @@ describe("a model that uses tools", () => {
             }
         })
       )
-      assert.deepStrictEqual(yield* loop(server, 3), { pieces: [Content.text("42")], rounds: 3 })
-      assert.strictEqual(asked, 4)
+      assert.deepStrictEqual(yield* runTools(server, 3), { pieces: [Content.text("42")], rounds: 3 })
+      assert.strictEqual(requests, 4)
     }))
 
-  /** A client's handler that looks at what it is asked before it asks its model. */
-  const careful = (rounds: number): Model => ({ messages }) => {
+  /** A handler of a client that limits the rounds of tools. */
+  const limitingRounds = (rounds: number): Model => ({ messages }) => {
     const uses = messages.filter(({ content }) =>
       ("type" in content ? [content] : content).some(({ type }) => type === "tool_use")
     )
     return uses.length > rounds
       ? Effect.fail(McpError.invalidRequest(`no more than ${rounds} rounds of tools`))
       : Effect.succeed({
-        ...said(""),
+        ...answer(""),
         content: { type: "tool_use", id: String(uses.length), name: "add", input: {} }
       })
   }
 
-  it.effect("a client may end it, too", () =>
+  it.effect("a client can end a loop of tools", () =>
     Effect.gen(function*() {
-      const { server } = yield* withModel(careful(2))
-      const error = yield* Effect.flip(loop(server, 100))
+      const { server } = yield* withModel(limitingRounds(2))
+      const error = yield* Effect.flip(runTools(server, 100))
       assert.include(error.message, "no more than 2 rounds of tools")
     }))
 
   const use = { type: "tool_use", id: "1", name: "add", input: {} }
   const result = { type: "tool_result", toolUseId: "1", content: [] }
-  const unsound: ReadonlyArray<readonly [id: string, string, ReadonlyArray<object>]> = [
+  const invalid: ReadonlyArray<readonly [id: string, string, ReadonlyArray<object>]> = [
     ["[SMP-03]", "a result beside text", [
       { role: "assistant", content: use },
       { role: "user", content: [result, Content.text("so")] }
@@ -203,11 +203,11 @@ describe("a model that uses tools", () => {
     ["[SMP-04]", "a result of no use", [{ role: "user", content: result }]]
   ]
 
-  for (const [id, what, messages] of unsound) {
-    it.effect(`${id} a client that is asked with ${what} refuses, and does not ask its model`, () =>
+  for (const [id, what, messages] of invalid) {
+    it.effect(`${id} a client rejects messages with ${what} before its handler runs`, () =>
       Effect.gen(function*() {
         const { raw } = yield* withRawServer({
-          client: { handlers: { "sampling/createMessage": () => Effect.die("the model was asked") } }
+          client: { handlers: { "sampling/createMessage": () => Effect.die("the handler ran") } }
         })
         yield* raw.send(JsonRpc.request("r", "sampling/createMessage", { messages, maxTokens: 1 }))
         yield* settled

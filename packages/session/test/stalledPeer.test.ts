@@ -19,10 +19,10 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-describe("a peer that takes no bytes", () => {
-  // With a stream for each request only the stream is given up: see `lanes.test.ts`.
+describe("a peer that reads no bytes", () => {
+  // If each request has a stream, only the stream is aborted: see `lanes.test.ts`.
   for (const { form, pair } of forms.filter(({ form }) => form !== "a stream for each request")) {
-    it.effect(`PeerStalled: after 30 seconds of one message (${form})`, () =>
+    it.effect(`ends the session as PeerStalled after 30 seconds with one message (${form})`, () =>
       Effect.gen(function*() {
         const { effect, seen } = traced(Effect.never)
         const census = FiberCount.make()
@@ -42,7 +42,7 @@ describe("a peer that takes no bytes", () => {
       }))
   }
 
-  it.effect("PeerStalled: as the limits say, also for a reply", () =>
+  it.effect("ends the session as PeerStalled after writeTimeout, also with a reply", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ server: { limits: { writeTimeout: "1 second" } } })
       yield* performHandshake(raw)
@@ -52,7 +52,7 @@ describe("a peer that takes no bytes", () => {
       assert.deepStrictEqual(yield* session.closed, { _tag: "PeerStalled", afterMillis: 1000 })
     }))
 
-  it.effect("a peer that is slow, but takes a message now and then, is not stalled", () =>
+  it.effect("is not stalled while it reads a message within each writeTimeout", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         server: { capabilities: { logging: {} }, limits: { writeTimeout: "1 second" } }
@@ -70,7 +70,7 @@ describe("a peer that takes no bytes", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("a transport that nobody writes to does not stall", () =>
+  it.effect("is not stalled while the session sends nothing", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()
       link.stall()
@@ -78,13 +78,15 @@ describe("a peer that takes no bytes", () => {
       assert.strictEqual((yield* session.state)._tag, "Operating")
     }))
 
-  it.effect("law 2: its end leaves no timer behind, though there was more to wait for", () =>
+  it.effect("law 2: leaves no timer after the session ends, even if requests have deadlines", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { link, session } = yield* census.count(withRawServer())
       link.stall()
-      const calls = yield* Effect.forEach(["10 minutes", "20 minutes"] as const, (deadline) =>
-        start(Effect.exit(session.callTool("x", {}, { timeout: deadline }))))
+      const calls = yield* Effect.forEach(
+        ["10 minutes", "20 minutes"] as const,
+        (deadline) => start(Effect.exit(session.callTool("x", {}, { timeout: deadline })))
+      )
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual((yield* session.closed)._tag, "PeerStalled")
       yield* Fiber.joinAll(calls)
@@ -92,7 +94,7 @@ describe("a peer that takes no bytes", () => {
       assert.strictEqual(census.living(), 0)
     }))
 
-  it.effect("[TMO-02] a stall is noticed though deadlines come and go meanwhile", () =>
+  it.effect("[TMO-02] is detected as stalled while deadlines of requests pass", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawServer()
       link.stall()

@@ -6,8 +6,8 @@ import { connected, text, tools } from "./support/sessions.ts"
 
 const task = { ttl: 60_000 }
 
-describe("a request that would become a task, while there are none here", () => {
-  it.effect("is refused before it is sent, whichever request and peer it is", () =>
+describe("a request with the param task", () => {
+  it.effect("fails before it is sent, for each request and both sides", () =>
     Effect.gen(function*() {
       const { client, links, server } = yield* connected({
         handlers: tools({ x: Effect.succeed(text("x")) }),

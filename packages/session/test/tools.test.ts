@@ -13,8 +13,8 @@ const hints: ReadonlyArray<Tool.ToolAnnotations | undefined> = [
   { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
 ]
 
-/** What a client says when it lists a tool and calls it three times: to an error, to an answer, and to nothing. */
-const spoken = Effect.fnUntraced(function*(annotations: Tool.ToolAnnotations | undefined) {
+/** Lists a tool, calls it three times (an error, a result, a timeout), and returns the messages of the client. */
+const messagesFor = Effect.fnUntraced(function*(annotations: Tool.ToolAnnotations | undefined) {
   const listed = { name: "x", inputSchema: { type: "object" }, ...(annotations === undefined ? {} : { annotations }) }
   const { raw, session } = yield* withRawServer({
     script: (message) => {
@@ -44,13 +44,13 @@ const spoken = Effect.fnUntraced(function*(annotations: Tool.ToolAnnotations | u
 })
 
 describe("a client that calls tools", () => {
-  it.effect("[TOOL-11] what a server says of a tool's behaviour changes nothing in how it is called", () =>
+  it.effect("[TOOL-11] annotations of a tool do not change the messages of a call", () =>
     Effect.gen(function*() {
-      const [plain, ...hinted] = yield* Effect.forEach(hints, (annotations) => Effect.scoped(spoken(annotations)))
+      const [plain, ...hinted] = yield* Effect.forEach(hints, (annotations) => Effect.scoped(messagesFor(annotations)))
       for (const messages of hinted) assert.deepStrictEqual(messages, plain)
     }))
 
-  it.effect("it gives up a tool in time, and what it gave up can be seen", () =>
+  it.effect("a call that times out fails, and the cancellation is reported", () =>
     Effect.gen(function*() {
       const { record, session } = yield* withRawServer()
       const calling = yield* Effect.forkChild(

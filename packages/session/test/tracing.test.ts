@@ -19,7 +19,7 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-/** A tracer that keeps every span. */
+/** Creates a tracer that collects all spans. */
 const collector = () => {
   const spans: Array<Tracer.NativeSpan> = []
   const tracer = Tracer.make({
@@ -42,7 +42,7 @@ const metaOf = (message: JsonRpc.Message | undefined): unknown =>
   message !== undefined && "method" in message ? message.params?.["_meta"] : undefined
 
 describe("tracing", () => {
-  it.effect("[MSG-31] a call has a span at its caller, which is the parent of the one at its handler, and so on", () => {
+  it.effect("[MSG-31] the span of a caller is the parent of the handler's, also for nested requests", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { client } = yield* connected({
@@ -69,7 +69,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("says what the semantic conventions ask for", () => {
+  it.effect("a span has the attributes of the semantic conventions", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { client } = yield* connected({
@@ -105,7 +105,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("says how a request ended, and whose fault it was", () => {
+  it.effect("a span has the error of its request, and an invalid request is no error of the server", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { client } = yield* connected({
@@ -133,7 +133,7 @@ describe("tracing", () => {
         ["client", "tool_error", undefined],
         ["server", "tool_error", undefined],
         ["client", "-32602", "-32602"],
-        // The caller's mistake is no failure of the server's.
+        // An error of the caller does not count as a failure of the server.
         ["server", undefined, "-32602"],
         ["client", "-32603", "-32603"],
         ["server", "-32603", "-32603"],
@@ -146,7 +146,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("a span is named after a method of the table only, and long names are cut", () => {
+  it.effect("a span has the name of a method of the method table or _OTHER, and long names are cut", () => {
     const { spans, traced } = collector()
     const row = MethodDefinition.request("acme/invented", {
       from: "client",
@@ -172,7 +172,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("middleware before it still learns the id of the exchange", () =>
+  it.effect("an earlier piece of middleware receives the id of the exchange", () =>
     Effect.gen(function*() {
       const opened: Array<unknown> = []
       const { client } = yield* connected({
@@ -188,7 +188,7 @@ describe("tracing", () => {
       assert.deepStrictEqual(opened, [1])
     }))
 
-  it.effect("a result that says it is no error is none, and what is missing is the caller's mistake", () => {
+  it.effect("isError false and ResourceNotFound are no errors of the server", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { client } = yield* connected({
@@ -199,9 +199,9 @@ describe("tracing", () => {
         },
         server: { middleware }
       })
-      // An address that stands where there is none to be is nobody's.
-      const withAddress = { name: "x", uri: "file:///a" }
-      yield* client.request("tools/call", withAddress)
+      // A `uri` in the params of another method is not an attribute.
+      const withUri = { name: "x", uri: "file:///a" }
+      yield* client.request("tools/call", withUri)
       yield* Effect.flip(client.readResource("file:///a"))
       const ended = spans.map((span) => {
         const { "error.type": error, "mcp.resource.uri": uri, "rpc.response.status_code": code } = attributesOf(span)
@@ -211,7 +211,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("[MSG-31] reads the trace off the wire, and links the span in which the session was made", () => {
+  it.effect("[MSG-31] a server continues the received trace, and links the span that made the session", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { raw } = yield* withRawClient({
@@ -237,7 +237,7 @@ describe("tracing", () => {
     }).pipe(Effect.withSpan("around the session"), traced)
   })
 
-  it.effect("[MSG-31] a caller without a span begins a trace; it is not that in which the session was made", () => {
+  it.effect("[MSG-31] a caller without a span starts a trace, and does not continue that of its session", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { client } = yield* Effect.withSpan(
@@ -252,7 +252,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("[MSG-31] law 10: what travelled while the session was made does not travel with what is sent later", () => {
+  it.effect("[MSG-31] law 10: baggage from the construction of the session is not sent with requests", () => {
     const { traced } = collector()
     return Effect.gen(function*() {
       const { raw, session } = yield* Effect.provideService(
@@ -267,7 +267,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("[MSG-28] what the caller says beside the trace goes along", () => {
+  it.effect("[MSG-28] other members of _meta are sent with the trace", () => {
     const { traced } = collector()
     return Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ client: { middleware } })
@@ -280,7 +280,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("[MSG-31] hands on what travels with the trace, and only what may", () => {
+  it.effect("[MSG-31] a request of a handler carries the received tracestate and baggage if they are valid", () => {
     const { traced } = collector()
     return Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({
@@ -295,28 +295,28 @@ describe("tracing", () => {
         clientInfo: { name: "test", version: "1" }
       }))
       yield* raw.response
-      const asked = Effect.fnUntraced(function*(meta: object) {
+      const metaOfNested = Effect.fnUntraced(function*(meta: object) {
         yield* raw.send(call(1, "ask", { _meta: meta }))
-        const question = yield* raw.receive
-        if ("id" in question && question.id !== undefined && question.id !== null) {
-          yield* raw.send(JsonRpc.success(question.id, { roots: [] }))
+        const nested = yield* raw.receive
+        if ("id" in nested && nested.id !== undefined && nested.id !== null) {
+          yield* raw.send(JsonRpc.success(nested.id, { roots: [] }))
         }
         yield* raw.response
-        return metaOf(question)
+        return metaOf(nested)
       })
       const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-      const travelling = { tracestate: "rojo=00f067aa0ba902b7", baggage: "userId=alice,isProduction=false" }
-      const meta = yield* asked({ traceparent, ...travelling, acme: 1 })
-      assert.containSubset(meta, travelling)
+      const propagated = { tracestate: "rojo=00f067aa0ba902b7", baggage: "userId=alice,isProduction=false" }
+      const meta = yield* metaOfNested({ traceparent, ...propagated, acme: 1 })
+      assert.containSubset(meta, propagated)
       assert.match(JSON.stringify(meta), /"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)/)
       assert.notProperty(meta, "acme")
-      const bad = yield* asked({ traceparent, tracestate: 1, baggage: `a=${"x".repeat(8192)}` })
+      const bad = yield* metaOfNested({ traceparent, tracestate: 1, baggage: `a=${"x".repeat(8192)}` })
       assert.sameMembers(Object.keys(Object(bad)), ["traceparent"])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }).pipe(traced)
   })
 
-  it.effect("[MSG-31] what the caller says of the trace is kept where it is said for this one call", () => {
+  it.effect("[MSG-31] a traceparent in the options of a call takes precedence", () => {
     const { traced } = collector()
     return Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ client: { middleware } })
@@ -330,7 +330,7 @@ describe("tracing", () => {
     }).pipe(traced)
   })
 
-  it.effect("says nothing to the peer where tracing is off", () =>
+  it.effect("no trace is sent while tracing is disabled", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({ client: { middleware } })
       const pinging = yield* start(Effect.withTracerEnabled(session.ping(), false))
@@ -339,7 +339,7 @@ describe("tracing", () => {
       yield* Fiber.interrupt(pinging)
     }))
 
-  it.effect("the span of a request that dies has the cause; the peer has not", () => {
+  it.effect("the span of a request that dies has the cause, which the peer does not receive", () => {
     const { spans, traced } = collector()
     return Effect.gen(function*() {
       const { client } = yield* connected({

@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
     broken: "    if (entry !== undefined && (!outbox.withdraw(entry) || true) && exchange.method !== \"initialize\") {",
     test: "packages/session/test/deadlines.test.ts",
-    name: "a request whose caller left before it was sent is not sent at all, nor cancelled"
+    name: "a request whose caller is interrupted before it is sent is neither sent nor cancelled"
   },
   {
     id: "CAN-02",
@@ -125,7 +125,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "{ requestId: exchange.id, reason })",
     broken: "{ requestId: exchange.id })",
     test: "packages/session/test/deadlines.test.ts",
-    name: "then the peer is told to cancel it, once, and why"
+    name: "a request that times out sends one cancellation with a reason"
   },
   {
     id: "CAN-09",

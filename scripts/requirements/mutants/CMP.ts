@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: ".check(Schema.isMaxLength(maximumValues))",
     broken: "",
     test: "packages/session/test/completion.test.ts",
-    name: "a hundred and one are no completion"
+    name: "a completion with 101 values is rejected by the server and by the client"
   },
   {
     id: "CMP-03",

@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)",
     broken: "elicitation !== undefined && elicitation.form !== undefined",
     test: "packages/session/test/elicitation.test.ts",
-    name: "a server asks one that declares no means by no other"
+    name: "a server sends only declared modes to a client that declares no modes"
   },
   {
     id: "ELI-03",
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "      ? validateCapability(peer, \"elicitation.url\", extended)\n",
     broken: "      ? undefined\n",
     test: "packages/session/test/elicitation.test.ts",
-    name: "a server asks one that declares forms by no other"
+    name: "a server sends only declared modes to a client that declares form mode"
   },
   {
     id: "ELI-04",
@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const { mode = \"form\" } =",
     broken: "const { mode = \"url\" } =",
     test: "packages/session/test/elicitation.test.ts",
-    name: "nor does a client that declares pages answer otherwise"
+    name: "a client that declares URL mode rejects requests of other modes"
   },
   {
     id: "ELI-05",
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (method !== \"elicitation/create\" || declared === undefined) return undefined\n  const { mode",
     broken: "if (method === \"elicitation/create\" || declared === undefined) return undefined\n  const { mode",
     test: "packages/session/test/elicitation.test.ts",
-    name: "nor does a client that declares forms answer otherwise"
+    name: "a client that declares form mode rejects requests of other modes"
   },
   {
     id: "ELI-07",
@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  if (action !== \"accept\" || request.mode === \"url\") return undefined\n",
     broken: "  if (action === \"accept\" || request.mode === \"url\") return undefined\n",
     test: "packages/session/test/elicitation.test.ts",
-    name: "a client does not send nothing"
+    name: "a client does not send an answer with no content"
   },
   {
     id: "ELI-07",
@@ -55,7 +55,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  if (action !== \"accept\" || request.mode === \"url\") return undefined\n",
     broken: "  if (action === \"accept\" || request.mode === \"url\") return undefined\n",
     test: "packages/session/test/elicitation.test.ts",
-    name: "a server does not take nothing"
+    name: "a server rejects an answer with no content"
   },
   {
     id: "ELI-08",
@@ -79,7 +79,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: ".check(Schema.isPattern(/^[A-Za-z][A-Za-z\\d+.-]*:\\S+$/, { expected: \"a URL\" }))",
     broken: "",
     test: "packages/session/test/elicitation.test.ts",
-    name: "is no address, and nobody is sent there"
+    name: "is rejected as a URL by the server and by the client"
   },
   {
     id: "ELI-10",
@@ -95,7 +95,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "notifications[\"notifications/elicitation/complete\"], { elicitationId }, replyTo)",
     broken: "notifications[\"notifications/elicitation/complete\"], { elicitationId: \"\" }, replyTo)",
     test: "packages/session/test/elicitation.test.ts",
-    name: "that one has been dealt with is told to the client that was asked, and to no other"
+    name: "elicitation/complete reaches only the client that received the request"
   },
   {
     id: "ELI-14",

@@ -16,7 +16,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "Logging.isAtLeast(level, current.threshold)",
     broken: "Logging.isAtLeast(level, \"debug\")",
     test: "packages/session/test/logging.test.ts",
-    name: "a level may be set again, to hear more or less"
+    name: "a client can raise and lower the level"
   },
   {
     id: "LOG-03",
@@ -24,7 +24,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "({ threshold: \"debug\" })",
     broken: "({ threshold: \"info\" })",
     test: "packages/session/test/logging.test.ts",
-    name: "where no level was set, all are sent"
+    name: "a server sends all levels before the client sets one"
   },
   {
     id: "LOG-04",
@@ -32,7 +32,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "export const Level: Schema.Codec<Level> = Schema.Literals(levels)",
     broken: "export const Level: Schema.Codec<Level> = Schema.Literals([...levels, \"loud\" as never])",
     test: "packages/session/test/logging.test.ts",
-    name: "\"loud\"} names no level"
+    name: "\"loud\"} is rejected with -32602"
   },
   {
     id: "LOG-05",
@@ -40,6 +40,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "errorOf(ending.cause) ?? McpError.internalError",
     broken: "errorOf(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
     test: "packages/session/test/logging.test.ts",
-    name: "why a handler died is not told by the session"
+    name: "the session does not send the defect of a handler"
   }
 ]

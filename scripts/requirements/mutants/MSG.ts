@@ -228,7 +228,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
     broken: "else fail(exchange, { _tag: \"ErrorResponse\", error: McpError.internalError })",
     test: "packages/session/test/deadlines.test.ts",
-    name: "a request waits 60 seconds, to the millisecond"
+    name: "a request times out after exactly 60 seconds"
   },
   {
     id: "MSG-28",
@@ -302,7 +302,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const validate = ajv.compile(schema)",
     broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n    const validate = ajv.compile(schema)",
     test: "packages/session/test/AjvValidator.test.ts",
-    name: "a server that a schema refers to is not asked"
+    name: "a server that a schema refers to gets no request"
   },
   {
     id: "MSG-35",
@@ -318,7 +318,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (length > maxSchemaCharacters) {",
     broken: "if (length > 2 * maxSchemaCharacters) {",
     test: "packages/session/test/AjvValidator.test.ts",
-    name: "a schema has a largest size"
+    name: "a schema of more than maxSchemaCharacters is rejected"
   },
   {
     id: "MSG-35",
@@ -326,6 +326,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "charge(context, meter, unevaluated)\n",
     broken: "void meter\n",
     test: "packages/session/test/AjvValidator.test.ts",
-    name: "each visit is a step: items x allOf"
+    name: "each visit counts as a step: items x allOf"
   }
 ]

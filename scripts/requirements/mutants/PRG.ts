@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "export const ProgressToken: Schema.Codec<ProgressToken> = Schema.Union([Schema.String, Schema.Int])",
     broken: "export const ProgressToken: Schema.Codec<ProgressToken> = Schema.Union([Schema.String, Schema.Number])",
     test: "packages/session/test/handlerProgress.test.ts",
-    name: "a token that is none is refused before the handler runs"
+    name: "an invalid token is rejected before the handler runs"
   },
   {
     id: "PRG-01",
@@ -39,7 +39,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: " || step.progress <= incoming.highest) return",
     broken: ") return",
     test: "packages/session/test/handlerProgress.test.ts",
-    name: "what does not grow is dropped and seen"
+    name: "a step that does not grow is dropped with an event"
   },
   {
     id: "PRG-03",
@@ -56,7 +56,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "if (progressToken === undefined) return Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/progress\"], { ...step, progressToken: 0 }))",
     test: "packages/session/test/handlerProgress.test.ts",
-    name: "nobody asked: nothing is sent"
+    name: "is not sent if the request has no token"
   },
   {
     id: "PRG-04",
@@ -72,7 +72,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        if (incoming.ended) return dropped(\"ExchangeEnded\")\n",
     broken: "",
     test: "packages/session/test/handlerProgress.test.ts",
-    name: "after the reply it is dropped and seen"
+    name: "a step after the reply is dropped with an event"
   },
   {
     id: "PRG-05",
@@ -88,7 +88,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "now - incoming.reportedAt < runtime.limits.progressInterval",
     broken: "now < incoming.reportedAt",
     test: "packages/session/test/handlerProgress.test.ts",
-    name: "a handler that reports more often than it may is thinned out"
+    name: "steps within progressInterval are dropped, except one that reaches the total"
   },
   {
     id: "PRG-06",

@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "rootsListChanged: sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
     broken: "rootsListChanged: Effect.void",
     test: "packages/session/test/roots.test.ts",
-    name: "a server that asks again when it is told of a change stays within what is left"
+    name: "a server that lists the roots again after list_changed uses only the remaining ones"
   },
   {
     id: "ROOT-03",
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: ".check(Schema.isStartingWith(\"file://\"))",
     broken: "",
     test: "packages/session/test/roots.test.ts",
-    name: "is none, and a server does not take it for one"
+    name: "a server rejects the root"
   },
   {
     id: "ROOT-04",

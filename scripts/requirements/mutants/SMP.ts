@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "    ? { code: error.code, message: error.message }\n",
     broken: "    ? { code: Math.min(error.code, -32000), message: error.message }\n",
     test: "packages/session/test/sampling.test.ts",
-    name: "a user who says no is an error with the code −1"
+    name: "a rejection by the user is an error with the code -1"
   },
   {
     id: "SMP-09",

@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        ? limits.requestTimeout\n",
     broken: "        ? Number.POSITIVE_INFINITY\n",
     test: "packages/session/test/deadlines.test.ts",
-    name: "a request waits 60 seconds, to the millisecond",
+    name: "a request times out after exactly 60 seconds",
     hangs: true
   },
   {
@@ -16,7 +16,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        ? limits.requestTimeout\n",
     broken: "        ? Number.POSITIVE_INFINITY\n",
     test: "packages/session/test/deadlines.test.ts",
-    name: "a server's requests have deadlines, too",
+    name: "requests of a server have deadlines",
     hangs: true
   },
   {
@@ -26,7 +26,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\" && exchange.deadline > runtime.timer.now()) {",
     test: "packages/session/test/deadlines.test.ts",
-    name: "then the peer is told to cancel it, once, and why"
+    name: "a request that times out sends one cancellation with a reason"
   },
   {
     id: "TMO-04",
@@ -34,7 +34,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        : Duration.toMillis(options.timeout)\n",
     broken: "        : limits.requestTimeout\n",
     test: "packages/session/test/deadlines.test.ts",
-    name: "[TMO-04] per call, in every form a duration takes",
+    name: "[TMO-04] timeout sets the deadline for a call, in every form of a duration",
     hangs: true
   },
   {

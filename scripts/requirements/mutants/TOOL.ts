@@ -32,7 +32,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "  const problem = check(result.structuredContent)\n",
     broken: "  const problem: string | undefined = undefined\n",
     test: "packages/session/test/outputSchemas.test.ts",
-    name: "content that does not fit is an invalid result, however the tool was listed and called"
+    name: "content that does not match the schema is an InvalidResult for all ways of listing"
   },
   {
     id: "TOOL-09",
@@ -49,6 +49,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken:
       "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" }))\n        : Effect.void)\n",
     test: "packages/session/test/tools.test.ts",
-    name: "what a server says of a tool's behaviour changes nothing in how it is called"
+    name: "annotations of a tool do not change the messages of a call"
   }
 ]

@@ -18,7 +18,7 @@ const bounds = Arbitrary.schema(Schema.Struct({
   weight: Schema.Literals([0, 3, 5, 10])
 }))
 
-/** What is in the table, newest last, as plainly as it can be said. */
+/** An entry of the model, which is an array with the newest entry last. */
 interface Model {
   readonly name: string
   readonly weight: number
@@ -28,7 +28,7 @@ interface Model {
 const weigh = (model: ReadonlyArray<Model>) => model.reduce((sum, { weight }) => sum + weight, 0)
 
 describe("LeastRecentlyUsed", () => {
-  it.prop("never holds more than its bounds, and drops what was not used for longest", [actions, bounds], ([
+  it.prop("drops the least recently used entries, and never exceeds its bounds", [actions, bounds], ([
     actions,
     bounds
   ]) => {
@@ -53,8 +53,8 @@ describe("LeastRecentlyUsed", () => {
           }
           const full = [...others, entry]
           const from = full.findIndex((_, start) => {
-            const kept = full.slice(start)
-            return kept.length <= bounds.size && weigh(kept) <= bounds.weight
+            const rest = full.slice(start)
+            return rest.length <= bounds.size && weigh(rest) <= bounds.weight
           })
           model = full.slice(from)
           assert.deepStrictEqual(dropped, full.slice(0, from).map(({ name }) => name))

@@ -2,55 +2,55 @@ import { MemoryBudget } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as SlidingBuffer from "../../../src/internal/collections/SlidingBuffer.ts"
 
-const drained = <A>(backlog: SlidingBuffer.SlidingBuffer<A>): ReadonlyArray<A> => {
+const drained = <A>(buffer: SlidingBuffer.SlidingBuffer<A>): ReadonlyArray<A> => {
   const items: Array<A> = []
-  for (let taken = backlog.shift(); taken !== undefined; taken = backlog.shift()) {
+  for (let taken = buffer.shift(); taken !== undefined; taken = buffer.shift()) {
     items.push(taken.item)
-    backlog.release(taken)
+    buffer.release(taken)
   }
   return items
 }
 
 const budget = MemoryBudget.make()
 
-describe("a backlog", () => {
-  it("law 12: holds so many; the oldest makes room", () => {
-    const backlog = SlidingBuffer.make<number>({ capacity: 2, bytes: 100, budget })
-    assert.deepStrictEqual([1, 2, 3].map((item) => backlog.offer(item, 0)), [true, true, false])
-    assert.strictEqual(backlog.size(), 2)
-    assert.deepStrictEqual(drained(backlog), [2, 3])
+describe("a SlidingBuffer", () => {
+  it("law 12: drops the oldest item if it has more than `capacity`", () => {
+    const buffer = SlidingBuffer.make<number>({ capacity: 2, bytes: 100, budget })
+    assert.deepStrictEqual([1, 2, 3].map((item) => buffer.offer(item, 0)), [true, true, false])
+    assert.strictEqual(buffer.size(), 2)
+    assert.deepStrictEqual(drained(buffer), [2, 3])
   })
 
-  it("law 12: holds so many bytes; as many of the oldest make room as it takes", () => {
-    const backlog = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
-    assert.deepStrictEqual([40, 40, 20, 1].map((bytes, item) => backlog.offer(item, bytes)), [true, true, true, false])
-    assert.deepStrictEqual(drained(backlog), [1, 2, 3])
-    backlog.offer(4, 60)
-    backlog.offer(5, 40)
-    assert.isFalse(backlog.offer(6, 90))
-    assert.deepStrictEqual(drained(backlog), [6])
+  it("law 12: drops as many of the oldest items as the limit of bytes requires", () => {
+    const buffer = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
+    assert.deepStrictEqual([40, 40, 20, 1].map((bytes, item) => buffer.offer(item, bytes)), [true, true, true, false])
+    assert.deepStrictEqual(drained(buffer), [1, 2, 3])
+    buffer.offer(4, 60)
+    buffer.offer(5, 40)
+    assert.isFalse(buffer.offer(6, 90))
+    assert.deepStrictEqual(drained(buffer), [6])
   })
 
-  it("keeps one that is larger than all of it, until the next comes", () => {
-    const backlog = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
-    backlog.offer(1, 10)
-    assert.isFalse(backlog.offer(2, 1000))
-    assert.strictEqual(backlog.size(), 1)
-    assert.isFalse(backlog.offer(3, 1))
-    assert.deepStrictEqual(drained(backlog), [3])
+  it("has an item larger than the limit until the next one arrives", () => {
+    const buffer = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
+    buffer.offer(1, 10)
+    assert.isFalse(buffer.offer(2, 1000))
+    assert.strictEqual(buffer.size(), 1)
+    assert.isFalse(buffer.offer(3, 1))
+    assert.deepStrictEqual(drained(buffer), [3])
   })
 
-  it("has room again for what was taken or cleared", () => {
-    const backlog = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
-    backlog.offer(1, 100)
-    backlog.shift()
-    assert.isTrue(backlog.offer(2, 100))
-    backlog.clear()
-    assert.isTrue(backlog.offer(3, 100))
-    assert.deepStrictEqual(drained(backlog), [3])
+  it("has room again after an item is taken or the buffer is cleared", () => {
+    const buffer = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
+    buffer.offer(1, 100)
+    buffer.shift()
+    assert.isTrue(buffer.offer(2, 100))
+    buffer.clear()
+    assert.isTrue(buffer.offer(3, 100))
+    assert.deepStrictEqual(drained(buffer), [3])
   })
 
-  it("law 12: makes room when the process has no memory left, and drops what finds none", () => {
+  it("law 12: drops items if the memory budget is full, the new one if nothing else is left", () => {
     const budget = MemoryBudget.make({ maxBytes: 100 })
     const one = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
     budget.take(60)
@@ -60,14 +60,14 @@ describe("a backlog", () => {
     assert.deepStrictEqual([one.size(), budget.usedBytes()], [0, 60])
   })
 
-  it("law 12: makes room for a smaller one, and says so with the next that is offered", () => {
+  it("law 12: yields to a smaller buffer, and reports that at the next offer", () => {
     const budget = MemoryBudget.make({ maxBytes: 100 })
     const large = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
     const small = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
     assert.deepStrictEqual([large.offer(1, 30), large.offer(2, 40), small.offer(3, 20)], [true, true, true])
     const taken = large.shift()
     assert.isTrue(small.offer(4, 30))
-    // What its consumer has taken stays charged.
+    // An item that the consumer has taken stays charged.
     assert.deepStrictEqual([large.size(), small.size(), budget.usedBytes()], [0, 2, 80])
     assert.deepStrictEqual([large.offer(5, 10), large.offer(6, 10)], [false, true])
     assert.isFalse(small.offer(7, 10))
@@ -77,17 +77,17 @@ describe("a backlog", () => {
     assert.strictEqual(budget.usedBytes(), 0)
   })
 
-  it("law 2: charges what waits, and what was taken until it is released", () => {
+  it("law 2: charges waiting items, and taken items until they are released", () => {
     const budget = MemoryBudget.make()
-    const backlog = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
-    backlog.offer(1, 10)
-    backlog.offer(2, 20)
-    backlog.offer(3, 30)
-    const taken = backlog.shift()
+    const buffer = SlidingBuffer.make<number>({ capacity: 10, bytes: 100, budget })
+    buffer.offer(1, 10)
+    buffer.offer(2, 20)
+    buffer.offer(3, 30)
+    const taken = buffer.shift()
     assert.strictEqual(budget.usedBytes(), 60)
-    if (taken !== undefined) backlog.release(taken)
+    if (taken !== undefined) buffer.release(taken)
     assert.strictEqual(budget.usedBytes(), 50)
-    backlog.clear()
+    buffer.clear()
     assert.strictEqual(budget.usedBytes(), 0)
   })
 })

@@ -14,13 +14,13 @@ const stepsOf = (count: number): Steps.Steps => {
 const compile = (pattern: string, steps = stepsOf(10_000_000)): LinearPattern.LinearPattern =>
   LinearPattern.compile(pattern, steps, stepsOf(1_000_000))
 
-/** JavaScript's own engine, which backtracks. */
+/** Compiles a pattern by JavaScript's engine, which backtracks. */
 const native = (pattern: string): RegExp | undefined => {
   for (const flags of ["u", ""]) {
     try {
       return new RegExp(pattern, flags)
     } catch {
-      // The flag `u` forbids what is allowed without it.
+      // The flag `u` rejects some patterns that are valid without it.
     }
   }
   return undefined
@@ -84,8 +84,8 @@ const texts = Schema.Array(Schema.Literals(characters))
 
 const flat = (part: unknown): string => Array.isArray(part) ? part.map(flat).join("") : String(part)
 
-/** Writes the groups of a generated pattern, each closed where it ends. */
-const written = (pattern: typeof nested.Type): string =>
+/** Formats a generated pattern, and closes each group. */
+const format = (pattern: typeof nested.Type): string =>
   pattern.map(([before, opening, inner, quantifier]) => {
     const body = inner.map(([head, open, rest, count]) => `${flat(head)}${open}${flat(rest)})${count}`).join("")
     return `${flat(before)}${opening}${body})${quantifier}`
@@ -96,7 +96,7 @@ describe("a pattern in linear time", () => {
     Arbitrary.schema(nested),
     Arbitrary.array(Arbitrary.schema(texts))
   ], ([parts, samples]) => {
-    const pattern = written(parts).replaceAll("(?<name>", "(")
+    const pattern = format(parts).replaceAll("(?<name>", "(")
     const expected = native(pattern)
     if (expected === undefined) return true
     const linear = compile(pattern)
@@ -127,7 +127,7 @@ describe("a pattern in linear time", () => {
       ["\\bword\\b", "a word", "swords"]
     ] as const
   ) {
-    it(`understands ${pattern}`, () => {
+    it(`supports ${pattern}`, () => {
       assert.isTrue(compile(pattern).test(fit))
       assert.isFalse(compile(pattern).test(misfit))
     })
@@ -141,13 +141,13 @@ describe("a pattern in linear time", () => {
       ["(x+x+)+y", "x".repeat(1000)]
     ] as const
   ) {
-    it(`spends steps in proportion to the text: ${pattern}`, () => {
+    it(`takes steps in proportion to the text: ${pattern}`, () => {
       assert.isFalse(compile(pattern, stepsOf(30 * text.length)).test(text))
       assert.throws(() => compile(pattern, stepsOf(text.length)).test(text), Steps.StepsExhausted)
     })
   }
 
-  it("a test that was given up leaves the next one as it would have been", () => {
+  it("a test that ran out of steps does not affect the next one", () => {
     const steps = stepsOf(100)
     const pattern = compile("^(?=a*b)a+", steps)
     assert.throws(() => pattern.test("a".repeat(200)), Steps.StepsExhausted)
@@ -164,7 +164,7 @@ describe("a pattern in linear time", () => {
       ["(?:(?:){9999}){9999}", "more than 10000 states"]
     ] as const
   ) {
-    it(`refuses ${pattern}`, () => {
+    it(`rejects ${pattern}`, () => {
       try {
         compile(pattern)
       } catch (thrown) {
