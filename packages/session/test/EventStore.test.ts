@@ -13,20 +13,20 @@ const append = (store: EventStore.EventStore["Service"], key: EventStore.StreamK
   Effect.forEach(data, (data) => store.append(key, data))
 
 /** Returns the data of the events after an event; `undefined` if the store cannot replay them. */
-const missed = (store: EventStore.EventStore["Service"], session: string, id: string | undefined) =>
+const replayedAfter = (store: EventStore.EventStore["Service"], session: string, id: string | undefined) =>
   Effect.map(store.replay(session, id ?? ""), (replay) => replay?.events.map(({ data }) => data))
 
 /** Returns data that counts 1,000 bytes as an event. */
 const kilobyte = (name: string) => name.padEnd((1000 - 64) / 2)
 
 describe("EventStore.makeMemory", () => {
-  it.effect("law 12: keeps 1,000 events of a stream", () =>
+  it.effect("law 12: stores 1,000 events of a stream", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory()
       const ids = yield* append(store, key, ...Array.from({ length: 1001 }, (_, index) => String(index)))
-      assert.isUndefined(yield* missed(store, "s", ids[0]))
-      assert.strictEqual((yield* missed(store, "s", ids[1]))?.length, 999)
-      assert.deepStrictEqual(yield* missed(store, "s", ids[999]), ["1000"])
+      assert.isUndefined(yield* replayedAfter(store, "s", ids[0]))
+      assert.strictEqual((yield* replayedAfter(store, "s", ids[1]))?.length, 999)
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[999]), ["1000"])
     }))
 
   it.effect("law 12: the oldest events of a full stream make room, and other streams keep theirs", () =>
@@ -34,43 +34,43 @@ describe("EventStore.makeMemory", () => {
       const store = yield* EventStore.makeMemory({ maxBytesPerStream: 2500 })
       const other = yield* append(store, { session: "s", stream: "b" }, "0", "1")
       const ids = yield* append(store, key, ...["0", "1", "2"].map(kilobyte))
-      assert.isUndefined(yield* missed(store, "s", ids[0]))
-      assert.deepStrictEqual(yield* missed(store, "s", ids[1]), [kilobyte("2")])
-      assert.deepStrictEqual(yield* missed(store, "s", other[0]), ["1"])
+      assert.isUndefined(yield* replayedAfter(store, "s", ids[0]))
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[1]), [kilobyte("2")])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", other[0]), ["1"])
     }))
 
   it.effect("an event larger than the limit of a stream is stored until the next event", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerStream: 500 })
       const [, large] = yield* append(store, key, "0", kilobyte("1"))
-      assert.deepStrictEqual(yield* missed(store, "s", large), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", large), [])
       const [small] = yield* append(store, key, "2")
-      assert.isUndefined(yield* missed(store, "s", large))
-      assert.deepStrictEqual(yield* missed(store, "s", small), [])
+      assert.isUndefined(yield* replayedAfter(store, "s", large))
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", small), [])
     }))
 
   it.effect("law 12: an event larger than the limit of a session is not stored", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerSession: 1500 })
       const [large] = yield* append(store, key, kilobyte("0"))
-      assert.isUndefined(yield* missed(store, "s", large))
+      assert.isUndefined(yield* replayedAfter(store, "s", large))
       const [small] = yield* append(store, key, "1")
-      assert.deepStrictEqual(yield* missed(store, "s", small), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", small), [])
     }))
 
   it.effect("law 12: the least recently used stream of a full session makes room", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerSession: 5599 })
-      const elsewhere = yield* append(store, { session: "t", stream: "a" }, "0", "1")
+      const otherSession = yield* append(store, { session: "t", stream: "a" }, "0", "1")
       const first = yield* append(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))
       const second = yield* append(store, { session: "s", stream: "b" }, kilobyte("0"), kilobyte("1"))
       // Replaying a stream counts as use.
       yield* store.replay("s", first[1] ?? "")
       yield* append(store, { session: "s", stream: "c" }, "")
-      assert.deepStrictEqual(yield* missed(store, "s", first[0]), [kilobyte("1")])
-      assert.isUndefined(yield* missed(store, "s", second[0]))
-      assert.deepStrictEqual(yield* missed(store, "s", second[1]), [])
-      assert.deepStrictEqual(yield* missed(store, "t", elsewhere[0]), ["1"])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", first[0]), [kilobyte("1")])
+      assert.isUndefined(yield* replayedAfter(store, "s", second[0]))
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", second[1]), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "t", otherSession[0]), ["1"])
     }))
 
   it.effect("law 12: the least recently used stream of all sessions makes room in a full store", () =>
@@ -79,9 +79,9 @@ describe("EventStore.makeMemory", () => {
       const first = yield* append(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))
       const second = yield* append(store, { session: "t", stream: "a" }, kilobyte("0"), kilobyte("1"))
       yield* append(store, { session: "u", stream: "a" }, "")
-      assert.isUndefined(yield* missed(store, "s", first[0]))
-      assert.deepStrictEqual(yield* missed(store, "s", first[1]), [])
-      assert.deepStrictEqual(yield* missed(store, "t", second[0]), [kilobyte("1")])
+      assert.isUndefined(yield* replayedAfter(store, "s", first[0]))
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", first[1]), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "t", second[0]), [kilobyte("1")])
     }))
 
   it.effect("law 12: streams of empty events count, too", () =>
@@ -89,8 +89,8 @@ describe("EventStore.makeMemory", () => {
       const store = yield* EventStore.makeMemory({ maxBytesPerSession: 100 * (512 + 64) })
       const ids = yield* Effect.forEach(Array.from({ length: 101 }, (_, index) => String(index)), (stream) =>
         store.append({ session: "s", stream }, ""))
-      assert.isUndefined(yield* missed(store, "s", ids[0]))
-      assert.deepStrictEqual(yield* missed(store, "s", ids[1]), [])
+      assert.isUndefined(yield* replayedAfter(store, "s", ids[0]))
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[1]), [])
     }))
 
   it.effect("an ended stream is stored for 60 seconds, and other streams stay", () =>
@@ -108,9 +108,9 @@ describe("EventStore.makeMemory", () => {
         ended: true
       })
       yield* TestClock.adjust(1)
-      assert.isUndefined(yield* missed(store, "s", ended))
+      assert.isUndefined(yield* replayedAfter(store, "s", ended))
       yield* TestClock.adjust("10 days")
-      assert.deepStrictEqual(yield* missed(store, "s", open), ["1"])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", open), ["1"])
     }))
 
   it.effect("an expired stream is not found even before the timer runs", () =>
@@ -118,7 +118,7 @@ describe("EventStore.makeMemory", () => {
       const store = yield* EventStore.makeMemory({ endedStreamTimeout: 0 })
       const [id] = yield* append(store, key, "0")
       yield* store.end(key)
-      assert.isUndefined(yield* missed(store, "s", id))
+      assert.isUndefined(yield* replayedAfter(store, "s", id))
     }))
 
   it.effect("there is no timer if endedStreamTimeout is Infinity", () =>
@@ -129,7 +129,7 @@ describe("EventStore.makeMemory", () => {
       yield* store.end(key)
       assert.strictEqual(census.started(), 0)
       yield* TestClock.adjust("1000 days")
-      assert.deepStrictEqual(yield* missed(store, "s", id), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", id), [])
     }))
 
   it.effect("law 2: one fiber exists while ended streams are stored, and none otherwise", () =>
@@ -146,7 +146,7 @@ describe("EventStore.makeMemory", () => {
         assert.strictEqual(census.living(), 1)
       }
       yield* TestClock.adjust("59 seconds")
-      assert.deepStrictEqual(yield* missed(store, "s99", ids[99]), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s99", ids[99]), [])
       yield* TestClock.adjust("1 second")
       assert.strictEqual(census.living(), 0)
 
@@ -174,7 +174,7 @@ describe("EventStore.makeMemory", () => {
       yield* append(store, { session: "t", stream: "b" }, kilobyte("0").slice(40))
       const [other] = yield* append(store, { session: "t", stream: "a" }, "")
       yield* TestClock.adjust("10 minutes")
-      assert.deepStrictEqual(yield* missed(store, "s", again), [])
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", again), [])
       assert.deepStrictEqual(yield* store.replay("t", other ?? ""), { stream: "a", events: [], ended: false })
     }))
 
@@ -185,7 +185,7 @@ describe("EventStore.makeMemory", () => {
       yield* TestClock.adjust(1)
       const after = yield* EventStore.makeMemory()
       yield* append(after, key, "0", "1")
-      assert.isUndefined(yield* missed(after, "s", old))
+      assert.isUndefined(yield* replayedAfter(after, "s", old))
     }))
 
   it.effect("every operation completes synchronously, without a fiber", () =>
@@ -198,7 +198,7 @@ describe("EventStore.makeMemory", () => {
         true,
         true
       ])
-      assert.isUndefined(yield* missed(store, "s", yield* id))
+      assert.isUndefined(yield* replayedAfter(store, "s", yield* id))
     }))
 })
 
@@ -207,7 +207,7 @@ describe("EventStore.layerMemory", () => {
     Effect.gen(function*() {
       const store = yield* EventStore.EventStore
       const ids = yield* append(store, key, "0", "1", "2")
-      assert.isUndefined(yield* missed(store, "s", ids[0]))
-      assert.deepStrictEqual(yield* missed(store, "s", ids[1]), ["2"])
+      assert.isUndefined(yield* replayedAfter(store, "s", ids[0]))
+      assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[1]), ["2"])
     }).pipe(Effect.provide(EventStore.layerMemory({ maxEventsPerStream: 2 }))))
 })

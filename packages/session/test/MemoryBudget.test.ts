@@ -28,8 +28,8 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-const heavy = (id: number, name: string) => call(id, name, { arguments: { x: "x".repeat(1000) } })
-const weight = Weight.of(heavy(1, "wait"))
+const largeCall = (id: number, name: string) => call(id, name, { arguments: { x: "x".repeat(1000) } })
+const weight = Weight.of(largeCall(1, "wait"))
 
 describe("a memory budget", () => {
   it("charges at most its limit", () => {
@@ -120,14 +120,14 @@ describe("a memory budget", () => {
     let yielded = 0
     const requests = budget.open({ yields: () => assert.fail("a request yields") })
     requests.take(400)
-    const hog = budget.open({
+    const largest = budget.open({
       isUnread: true,
       yields: () => {
         yielded++
-        hog.release(hog.heldBytes)
+        largest.release(largest.heldBytes)
       }
     })
-    hog.take(500)
+    largest.take(500)
     const honest = budget.open({ isUnread: true, yields: () => assert.fail("the smaller one yields") })
     assert.deepStrictEqual([honest.take(10), honest.take(10), yielded], [true, true, 1])
     assert.strictEqual(budget.usedBytes(), 420)
@@ -165,7 +165,7 @@ describe("sessions that share a budget", () => {
       const one = yield* Scope.provide(withClient(budget, handlers), scope)
       const other = yield* withClient(budget, handlers)
       one.link.deliver(call(1, "wait"), 1)
-      one.link.deliver(heavy(2, "wait"), 1)
+      one.link.deliver(largeCall(2, "wait"), 1)
       assert.isAbove(budget.usedBytes(), weight)
       const held = budget.usedBytes()
       // With this request, the second session would hold more than the first.
@@ -176,7 +176,7 @@ describe("sessions that share a budget", () => {
         error: { code: ErrorCode.Overloaded, message: "Overloaded: the memory budget of the process is exhausted" }
       })
       assert.deepStrictEqual([budget.usedBytes(), interrupted], [held, 0])
-      other.link.deliver(heavy(2, "x"), 1)
+      other.link.deliver(largeCall(2, "x"), 1)
       assert.deepStrictEqual(yield* other.raw.response, JsonRpc.success(2, text("x")))
       const answer = yield* one.raw.response
       assert.deepStrictEqual([codeOf(answer), names([answer]), interrupted], [ErrorCode.Overloaded, [2], 1])
@@ -192,14 +192,14 @@ describe("sessions that share a budget", () => {
       const budget = MemoryBudget.make({ maxBytes: 20 * weight })
       const handlers = tools({ wait: Effect.never, x: Effect.succeed(text("x")) })
       const honest = yield* withClient(budget, handlers)
-      const hogs = yield* Effect.forEach(upTo(4), () => withClient(budget, handlers))
+      const others = yield* Effect.forEach(upTo(4), () => withClient(budget, handlers))
       let next = 0
       for (const id of upTo(20)) {
-        for (const { link } of hogs) {
-          for (const _ of upTo(6)) link.deliver(heavy(++next, "wait"), 1)
+        for (const { link } of others) {
+          for (const _ of upTo(6)) link.deliver(largeCall(++next, "wait"), 1)
         }
         assert.isAbove(budget.usedBytes() + weight, budget.maxBytes)
-        honest.link.deliver(heavy(id, "x"), 1)
+        honest.link.deliver(largeCall(id, "x"), 1)
         assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(id, text("x")))
       }
     }))
@@ -207,18 +207,18 @@ describe("sessions that share a budget", () => {
   it.effect("law 12: notifications that wait for a slow handler make room for a request of another session", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 10 * weight })
-      const hog = yield* withClient(budget, { "notifications/roots/list_changed": () => Effect.never })
+      const largest = yield* withClient(budget, { "notifications/roots/list_changed": () => Effect.never })
       const honest = yield* withClient(budget, tools({ x: Effect.succeed(text("x")) }))
       const changed = JsonRpc.notification("notifications/roots/list_changed", { _meta: { x: "x".repeat(1000) } })
-      for (const _ of upTo(20)) hog.link.deliver(changed, 1)
+      for (const _ of upTo(20)) largest.link.deliver(changed, 1)
       assert.isAbove(budget.usedBytes() + weight, budget.maxBytes)
-      honest.link.deliver(heavy(1, "x"), 1)
+      honest.link.deliver(largeCall(1, "x"), 1)
       assert.deepStrictEqual(yield* honest.raw.response, JsonRpc.success(1, text("x")))
       // The notification that the handler is processing is still charged.
       assert.strictEqual(budget.usedBytes(), Weight.of(changed))
-      const ignored = hog.record.of("NotificationIgnored").length
-      hog.link.deliver(changed, 1)
-      assert.strictEqual(hog.record.of("NotificationIgnored").length, ignored + 1)
+      const ignored = largest.record.of("NotificationIgnored").length
+      largest.link.deliver(changed, 1)
+      assert.strictEqual(largest.record.of("NotificationIgnored").length, ignored + 1)
     }))
 
   it.effect("law 12: the oldest notification makes room in a full budget; without room, the newest is dropped", () =>
@@ -258,7 +258,7 @@ describe("sessions that share a budget", () => {
       const budget = MemoryBudget.make({ maxBytes: 400_000 })
       const honest = yield* withStalled(budget)
       let closed = 0
-      const hog = Effect.gen(function*() {
+      const openStalledSession = Effect.gen(function*() {
         const { link, session } = yield* withStalled(budget)
         yield* start(Effect.tap(session.closed, (reason) =>
           Effect.sync(() => {
@@ -269,7 +269,7 @@ describe("sessions that share a budget", () => {
       })
       for (const id of upTo(10)) {
         // New sessions fill the half again.
-        while (!MemoryBudget.isScarce(budget)) yield* hog
+        while (!MemoryBudget.isScarce(budget)) yield* openStalledSession
         for (const part of ["a", "b", "c"]) honest.link.deliver(call(`${part}${id}`, "x"))
         yield* settled
         assert.isFalse(MemoryBudget.isScarce(budget))
@@ -379,10 +379,10 @@ describe("sessions that share a budget", () => {
       yield* within(Effect.forkScoped(Stream.runForEach(served.session.events, () => Effect.never)))
       yield* settled
       served.link.stall()
-      served.link.deliver(heavy(1, "wait"), 1)
-      served.link.deliver(heavy(2, "uninterruptible"), 1)
+      served.link.deliver(largeCall(1, "wait"), 1)
+      served.link.deliver(largeCall(2, "uninterruptible"), 1)
       // Its reply waits for a client that does not read.
-      served.link.deliver(heavy(3, "x"), 1)
+      served.link.deliver(largeCall(3, "x"), 1)
       for (const _ of [1, 2, 3]) {
         served.link.deliver(JsonRpc.notification("notifications/roots/list_changed", { _meta: { x: "x" } }), 1)
         served.link.deliver(JsonRpc.success("unknown", { x: "x".repeat(100) }), 1)
@@ -428,11 +428,11 @@ describe("sessions that share a budget", () => {
       })
         .pipe(Effect.provideService(MemoryBudget.MemoryBudget, budget))
       const handle = (message: JsonRpc.Request) => server.handle(message, { revision: "2025-11-25", bytes: 1 })
-      const waiting = yield* start(handle(heavy(1, "wait")))
-      const rejected = yield* handle(heavy(2, "x"))
+      const waiting = yield* start(handle(largeCall(1, "wait")))
+      const rejected = yield* handle(largeCall(2, "x"))
       assert.isTrue(rejected !== undefined && !JsonRpc.isBatch(rejected) && codeOf(rejected) === ErrorCode.Overloaded)
       yield* Fiber.interrupt(waiting)
-      assert.deepStrictEqual(yield* handle(heavy(3, "x")), JsonRpc.success(3, text("x")))
+      assert.deepStrictEqual(yield* handle(largeCall(3, "x")), JsonRpc.success(3, text("x")))
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 })

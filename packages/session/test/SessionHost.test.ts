@@ -43,7 +43,7 @@ describe("a host", () => {
       assert.strictEqual((yield* two.raw.pending).length, 1)
     }))
 
-  it.effect("[SHS-21] [SHS-22] gives sessions random ids in visible ASCII", () =>
+  it.effect("[SHS-21] [SHS-22] assigns random ids in visible ASCII to sessions", () =>
     Effect.gen(function*() {
       const host = yield* makeHost()
       const ids = new Set<string>()
@@ -71,7 +71,7 @@ describe("a host", () => {
       const closing = yield* start(hosted.close(CloseReason.requested))
       assert.isUndefined(host.find(hosted.id))
       assert.deepStrictEqual(yield* host.sessions, [])
-      // It keeps its slot until nothing of it is left.
+      // It keeps its slot until it has closed completely.
       assert.strictEqual((yield* host.health).sessions, 1)
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(closing)
@@ -150,7 +150,7 @@ describe("a host", () => {
       yield* openSession(host, { principal: ada })
     }))
 
-  it.effect("gives a session its slot before it connects, and frees the slot if connecting fails", () =>
+  it.effect("assigns a slot to a session before it connects, and frees the slot if connecting fails", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1, maxPerPrincipal: 1 } })
       const gate = yield* Deferred.make<void, TransportError.TransportError>()
@@ -238,7 +238,7 @@ describe("a host", () => {
       assert.deepStrictEqual((yield* host.sessions).map(({ held }) => held), [0])
     }))
 
-  it.effect("law 2: leaves no fiber and no connection after its scope has closed", () =>
+  it.effect("law 2: has no fiber and no connection after its scope has closed", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { effect, seen } = traced(Effect.never)
@@ -250,7 +250,7 @@ describe("a host", () => {
         return sessions.map(({ link }) => link)
       })))
       assert.deepStrictEqual(links.map((link) => link.isOpen()), [false, false, false])
-      assert.deepStrictEqual(seen.filter((word) => word === "interrupted").length, 3)
+      assert.deepStrictEqual(seen.filter((event) => event === "interrupted").length, 3)
       assert.strictEqual(census.living(), 0)
     }))
 
@@ -288,7 +288,7 @@ describe("a host", () => {
       assert.isUndefined(yield* Effect.provide(found, Layer.fresh(layer)))
     }))
 
-  it.effect("leaves the members of a closed session usable", () =>
+  it.effect("can use the members of a closed session without effect", () =>
     Effect.gen(function*() {
       const host = yield* makeHost()
       const { hosted } = yield* openOperating(host)

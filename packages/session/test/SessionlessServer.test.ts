@@ -155,7 +155,7 @@ describe("a SessionlessServer", () => {
         server.handle([call(1, "wait"), call(2, "slow"), call(3, "none")], { revision: "2025-03-26" })
       )
       yield* Fiber.interrupt(fiber)
-      assert.deepStrictEqual([work.seen, slow.seen], [["began", "interrupted"], ["began", "interrupted"]])
+      assert.deepStrictEqual([work.seen, slow.seen], [["started", "interrupted"], ["started", "interrupted"]])
       assert.deepStrictEqual(record.of("Abandoned").map(({ id }) => id), [1, 2])
       assert.deepStrictEqual(record.of("HandlerFailed"), [])
     }))

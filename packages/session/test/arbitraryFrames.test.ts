@@ -54,7 +54,7 @@ describe("an arbitrary frame", () => {
     })
   ])
 
-  const survive = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
+  const deliverToBoth = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
     const { client, links, server } = yield* connected({
       handlers: tools({ x: Effect.succeed(text("x")), wait: Effect.never, die: Effect.die("x") }),
       client: { handlers: { "notifications/message": () => Effect.void } }
@@ -78,7 +78,7 @@ describe("an arbitrary frame", () => {
     Effect.gen(function*() {
       const outcome = yield* Arbitrary.checkEffect(
         Arbitrary.array(Arbitrary.schema(Frame), { maxLength: 12 }),
-        (frames) => Effect.as(Effect.scoped(survive(frames)), true),
+        (frames) => Effect.as(Effect.scoped(deliverToBoth(frames)), true),
         { runs: 300 }
       )
       assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))

@@ -99,12 +99,12 @@ describe("races with cancellations", () => {
       yield* raw.send(call(1, "wait"))
       yield* raw.send(call(1, "wait"))
       assert.strictEqual(codeOf(yield* raw.response), -32600)
-      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(seen, ["started"])
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: "1" }))
-      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(seen, ["started"])
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* settled
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(seen, ["started", "interrupted"])
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
@@ -137,7 +137,7 @@ describe("races with cancellations", () => {
       }
       link.deliver({ jsonrpc: "2.0", method: "notifications/cancelled", params: [1] })
       yield* settled
-      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(seen, ["started"])
       assert.deepStrictEqual(yield* raw.pending, [])
       assert.strictEqual(record.of("Cancelled").length, 0)
     }))
@@ -194,7 +194,7 @@ describe("races with cancellations", () => {
 
   it.effect("law 9: a consumer of progress that dies fails only its call, which is cancelled", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { raw, session } = yield* withRawServer({ script: RawServer.replyToPings })
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.die("broken") }))
       yield* settled
       yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
@@ -208,7 +208,7 @@ describe("races with cancellations", () => {
 
   it.effect("law 9: a consumer of progress that throws fails only its call", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { raw, session } = yield* withRawServer({ script: RawServer.replyToPings })
       const calling = yield* start(
         session.callTool("x", {}, {
           onProgress: () => {
@@ -224,7 +224,7 @@ describe("races with cancellations", () => {
 
   it.effect("law 1: the end of the session ends a call whose consumer of progress never returns", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { raw, session } = yield* withRawServer({ script: RawServer.replyToPings })
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))
       yield* settled
       yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))

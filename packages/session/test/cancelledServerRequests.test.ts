@@ -31,7 +31,7 @@ const recordedRoots = (work: Effect.Effect<void>) => {
   const record = (step: string) => Effect.sync(() => steps.push(step))
   const handlers: Handlers.Handlers<"server"> = {
     "roots/list": () =>
-      record("began").pipe(
+      record("started").pipe(
         Effect.andThen(work),
         Effect.andThen(record("finished")),
         Effect.onInterrupt(() => record("interrupted")),
@@ -49,7 +49,7 @@ describe("a client whose server cancels a request", () => {
       const before = raw.received.length
       yield* raw.send(rootsList(1), cancel(1, "the user has left"))
       yield* settled
-      assert.deepStrictEqual(steps, ["began", "interrupted"])
+      assert.deepStrictEqual(steps, ["started", "interrupted"])
       assert.deepStrictEqual(raw.received.slice(before), [])
       assert.deepStrictEqual(record.of("Cancelled"), [
         { _tag: "Cancelled", method: "roots/list", id: 1, reason: "the user has left" }
@@ -65,7 +65,7 @@ describe("a client whose server cancels a request", () => {
       yield* raw.send(rootsList(1), cancel(1))
       yield* TestClock.adjust(10)
       yield* settled
-      assert.include(steps, "began")
+      assert.include(steps, "started")
       assert.deepStrictEqual(raw.received.slice(before), [])
     }))
 
@@ -78,7 +78,7 @@ describe("a client whose server cancels a request", () => {
       yield* settled
       yield* raw.send(cancel(1), cancel("1"), cancel(99), rootsList(2))
       yield* settled
-      assert.deepStrictEqual(steps, ["began", "finished", "began", "finished"])
+      assert.deepStrictEqual(steps, ["started", "finished", "started", "finished"])
       assert.deepStrictEqual(names(raw.received.slice(before)), [1, 2])
       assert.deepStrictEqual(record.of("CancelIgnored").map(({ id }) => id), [1, "1", 99])
     }))
@@ -97,7 +97,7 @@ describe("a client whose server cancels a request", () => {
       )
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1, reason: 7 }))
       yield* settled
-      assert.deepStrictEqual(steps, ["began"])
+      assert.deepStrictEqual(steps, ["started"])
       assert.deepStrictEqual(record.of("Cancelled"), [])
       assert.deepStrictEqual(raw.received.slice(before), [])
     }))
@@ -141,7 +141,7 @@ describe("[CAN-01] a cancellation applies only to requests of its sender", () =>
       yield* settled
       yield* raw.send(rootsList(1), cancel(1))
       yield* settled
-      assert.deepStrictEqual(steps, ["began", "interrupted"])
+      assert.deepStrictEqual(steps, ["started", "interrupted"])
       assert.isUndefined(calling.pollUnsafe())
       yield* raw.send(JsonRpc.success(1, text("answer")))
       assert.deepStrictEqual(yield* Fiber.join(calling), text("answer"))
@@ -176,7 +176,7 @@ describe("[CAN-01] a cancellation applies only to requests of its sender", () =>
       ])
       yield* Fiber.interrupt(listing)
       yield* settled
-      assert.deepStrictEqual(steps, ["began", "interrupted"])
+      assert.deepStrictEqual(steps, ["started", "interrupted"])
       assert.deepStrictEqual([yield* client.inFlight, yield* server.inFlight], [
         { sent: 1, served: 0 },
         { sent: 0, served: 1 }

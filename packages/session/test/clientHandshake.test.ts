@@ -43,7 +43,7 @@ describe("a client's handshake", () => {
         const { raw, session } = yield* withRawServer({
           pair,
           client: { capabilities: { roots: { listChanged: true } } },
-          script: RawServer.answersPings
+          script: RawServer.replyToPings
         })
         yield* session.ping()
         assert.deepStrictEqual(raw.received, [
@@ -285,7 +285,7 @@ describe("a client's handshake", () => {
   it.effect("fails as ConnectFailed if the transport is in use", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
+      const raw = yield* RawServer.make(pair.server, RawServer.replyToInitialize())
       const session = yield* client(pair.client)
       const error = yield* Effect.flip(client(pair.client))
       assert.strictEqual(error.reason._tag, "ConnectFailed")

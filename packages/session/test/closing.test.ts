@@ -109,7 +109,7 @@ describe("a session that this side closes", () => {
       assert.strictEqual((yield* session.state)._tag, "Closing")
       yield* TestClock.adjust(2000)
       assert.deepStrictEqual(yield* session.closed, requested)
-      assert.deepStrictEqual(seen, ["began", "finished"])
+      assert.deepStrictEqual(seen, ["started", "finished"])
     }))
 
   it.effect("a closing session rejects requests, answers pings, applies cancellations, and matches no response", () =>
@@ -135,7 +135,7 @@ describe("a session that this side closes", () => {
       assert.deepStrictEqual(names(answers), [3, 4, 5])
       assert.deepStrictEqual(answers.map(codeOf), [-32600, undefined, -32600])
       assert.include(JSON.stringify(answers[0]), "closing")
-      assert.deepStrictEqual(cancelled.seen, ["began", "interrupted"])
+      assert.deepStrictEqual(cancelled.seen, ["started", "interrupted"])
       assert.strictEqual(record.of("UnmatchedResponse").length, 1)
       yield* TestClock.adjust(3000)
       assert.deepStrictEqual<ReadonlyArray<unknown>>(yield* raw.pending, [JsonRpc.success(1, text("done"))])
@@ -152,7 +152,7 @@ describe("a session that this side closes", () => {
       yield* TestClock.adjust(1)
       yield* settled
       assert.isDefined(close.pollUnsafe())
-      assert.deepStrictEqual(seen, ["began", "finished"])
+      assert.deepStrictEqual(seen, ["started", "finished"])
       assert.deepStrictEqual(names(yield* raw.pending), [1])
     }))
 
@@ -184,10 +184,10 @@ describe("a session that this side closes", () => {
       )
       const close = yield* start(session.close)
       yield* TestClock.adjust(1000)
-      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(seen, ["started"])
       yield* Deferred.succeed(cutoff, undefined)
       assert.deepStrictEqual(yield* Fiber.join(close), requested)
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(seen, ["started", "interrupted"])
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 
@@ -259,7 +259,7 @@ describe("a session that this side closes", () => {
       const { effect, seen } = traced(Effect.sleep(1))
       const { session } = yield* serving(effect, 0)
       yield* session.close
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(seen, ["started", "interrupted"])
     }))
 
   it.effect("law 9: a handler can close its session, and other handlers finish", () =>
@@ -426,7 +426,7 @@ describe("the first close reason stays", () => {
         assert.deepStrictEqual(yield* Fiber.join(close), requested)
         assert.strictEqual(closedEvents(record).length, 1)
         assert.deepStrictEqual(yield* session.state, { _tag: "Closed", reason: requested })
-        assert.deepStrictEqual(seen, ["began", what === "the peer's end" ? "finished" : "interrupted"])
+        assert.deepStrictEqual(seen, ["started", what === "the peer's end" ? "finished" : "interrupted"])
       }))
 
     it.effect(`a close does not change the reason of ${what}`, () =>

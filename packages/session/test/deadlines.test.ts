@@ -57,12 +57,12 @@ describe("deadlines", () => {
     Effect.gen(function*() {
       const { session } = yield* withRawServer({ client: { limits: { requestTimeout: "5 seconds" } } })
       const call = yield* start(session.callTool("x"))
-      const patient = yield* start(session.callTool("x", {}, { timeout: 6000 }))
+      const longer = yield* start(session.callTool("x", {}, { timeout: 6000 }))
       yield* TestClock.adjust(5000)
       assert.deepStrictEqual(yield* reasonOf(call), timeout(5000))
-      assert.isUndefined(patient.pollUnsafe())
+      assert.isUndefined(longer.pollUnsafe())
       yield* TestClock.adjust(1000)
-      assert.deepStrictEqual(yield* reasonOf(patient), timeout(6000))
+      assert.deepStrictEqual(yield* reasonOf(longer), timeout(6000))
     }))
 
   it.effect("[TMO-04] timeout sets the deadline for a call, in every form of a duration", () =>
@@ -262,7 +262,7 @@ describe("deadlines", () => {
       link.stall()
       const stuck = yield* start(session.callTool("stuck", {}, { timeout: 2000 }))
       const waiting = yield* start(session.callTool("waiting", {}, { timeout: 1000 }))
-      const patient = yield* start(session.callTool("patient", {}, { timeout: 5000 }))
+      const longer = yield* start(session.callTool("patient", {}, { timeout: 5000 }))
       yield* TestClock.adjust(1000)
       assert.deepStrictEqual(yield* reasonOf(waiting), timeout(1000))
       yield* TestClock.adjust(1000)
@@ -275,7 +275,7 @@ describe("deadlines", () => {
         { name: "patient", arguments: {} },
         { requestId: 1, reason: "no response within 2000 ms" }
       ])
-      assert.isUndefined(patient.pollUnsafe())
+      assert.isUndefined(longer.pollUnsafe())
     }))
 
   it.effect("[CAN-01] a request whose caller is interrupted before it is sent is neither sent nor cancelled", () =>

@@ -28,7 +28,7 @@ import { advancingClockOnError, call, forms, info, start, text, withRawClient } 
 const lastStep = 50
 
 /** Yields after every third operation. */
-const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+const yieldingOften = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.provideService(effect, Scheduler.MaxOpsBeforeYield, 3)
 
 const steps = (count: number) =>
@@ -101,7 +101,7 @@ const nothing = { sent: 0, served: 0 }
 for (const { form, pair } of forms) {
   describe(`at every step of a call (${form})`, () => {
     for (const [what, end] of ends) {
-      it.effect(`laws 1, 2, 5 and 8: [CAN-04] ${what}, and nothing is left`, () =>
+      it.effect(`laws 1, 2, 5 and 8: [CAN-04] ${what}, and no request, fiber or resource remains`, () =>
         Effect.gen(function*() {
           for (let step = 0; step < lastStep; step++) {
             const held = { count: 0 }
@@ -109,7 +109,7 @@ for (const { form, pair } of forms) {
             const program = Effect.gen(function*() {
               const all = yield* connect(yield* pair, held)
               const { client, links, server } = all
-              const calling = yield* start(slowly(client.callTool("x", {}, { onProgress: () => Effect.void })))
+              const calling = yield* start(yieldingOften(client.callTool("x", {}, { onProgress: () => Effect.void })))
               yield* steps(step)
               const ending = yield* start(end(all, calling))
               yield* TestClock.adjust("10 seconds")
@@ -144,11 +144,11 @@ for (const { form, pair } of forms) {
     }
 
     for (const [what, together] of [["a call", false], ["one of two calls in a batch", true]] as const) {
-      it.effect(`laws 2 and 5: [CAN-04] ${what} is cancelled, and nothing is left`, () =>
+      it.effect(`laws 2 and 5: [CAN-04] ${what} is cancelled, and no request, fiber or resource remains`, () =>
         Effect.gen(function*() {
           for (let step = 0; step < lastStep; step++) {
             const census = FiberCount.make()
-            const program = slowly(Effect.gen(function*() {
+            const program = yieldingOften(Effect.gen(function*() {
               const { link, record, session } = yield* withRawClient({
                 pair,
                 handlers: {

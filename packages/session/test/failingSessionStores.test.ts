@@ -76,13 +76,13 @@ describe("a store that cannot save", () => {
         const { broken, calls, state } = failing("save", run)
         const { failures, logs, host } = yield* hosting(broken)
         const { hosted, raw } = yield* openOperating(host, { id: "a" })
-        const remembering = yield* start(host.remember(hosted, handshakeMessages))
+        const saving = yield* start(host.remember(hosted, handshakeMessages))
         if (millis > 0) {
           yield* TestClock.adjust(millis - 1)
-          assert.isUndefined(remembering.pollUnsafe())
+          assert.isUndefined(saving.pollUnsafe())
           yield* TestClock.adjust(1)
         }
-        yield* Fiber.join(remembering)
+        yield* Fiber.join(saving)
         assert.deepStrictEqual(failures(), ["save"])
         assert.deepStrictEqual(logs, ["the session store failed to save a session"])
         yield* raw.send(call(1, "x"))

@@ -47,7 +47,7 @@ describe("a transport that fails", () => {
         yield* settled
         fail(link)
         yield* settled
-        assert.deepStrictEqual(seen, ["began", "interrupted"])
+        assert.deepStrictEqual(seen, ["started", "interrupted"])
         assert.deepStrictEqual(yield* reasonOf(ping), closedFor(expected))
         assert.deepStrictEqual(yield* session.closed, expected)
         assert.deepStrictEqual(closedEvents(record), [{ _tag: "Closed", reason: expected, unfinished: [] }])
@@ -69,7 +69,7 @@ describe("a transport that fails", () => {
           }
         }))
       }
-      yield* RawServer.make(pair.server, RawServer.answersInitialize())
+      yield* RawServer.make(pair.server, RawServer.replyToInitialize())
       const session = yield* client(transport)
       yield* settled
       const before = yield* start(session.callTool("x"))
@@ -116,7 +116,7 @@ describe("a transport that fails", () => {
       link.failSending(Link.writeFailed)
       yield* raw.send(call(2, "x"))
       assert.deepStrictEqual(yield* session.closed, { _tag: "TransportFailed", cause: Link.writeFailed })
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(seen, ["started", "interrupted"])
     }))
 
   it.effect("law 1: a write that fails with PeerEnded ends the session", () =>
@@ -124,16 +124,16 @@ describe("a transport that fails", () => {
       const { link, session } = yield* withRawServer()
       const waiting = yield* start(session.callTool("x"))
       yield* settled
-      const gone = TransportError.make({ _tag: "PeerEnded", exit: undefined })
-      link.failSending(gone)
-      assert.deepStrictEqual((yield* Effect.flip(session.ping())).reason, { _tag: "SendFailed", error: gone })
+      const error = TransportError.make({ _tag: "PeerEnded", exit: undefined })
+      link.failSending(error)
+      assert.deepStrictEqual((yield* Effect.flip(session.ping())).reason, { _tag: "SendFailed", error })
       assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(peerEnded))
       assert.deepStrictEqual(yield* session.closed, peerEnded)
     }))
 
   it.effect("law 1: a message without a route fails alone", () =>
     Effect.gen(function*() {
-      const { link, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { link, session } = yield* withRawServer({ script: RawServer.replyToPings })
       const noRoute = TransportError.make({ _tag: "NoRoute", method: "ping" })
       link.failSending(noRoute)
       const error = yield* Effect.flip(session.ping())
@@ -147,7 +147,7 @@ describe("a transport that fails", () => {
   ) =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      yield* RawServer.make(pair.server, RawServer.answersInitialize(RawServer.answersPings))
+      yield* RawServer.make(pair.server, RawServer.replyToInitialize(RawServer.replyToPings))
       return yield* client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
@@ -194,7 +194,7 @@ describe("a transport that fails", () => {
   it.effect("law 2: a read that ends only when the connection closes does not delay the close", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
+      const raw = yield* RawServer.make(pair.server, RawServer.replyToInitialize())
       const session = yield* client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,
@@ -215,7 +215,7 @@ describe("a transport whose read never ends", () => {
   it.effect("law 2: does not delay the close", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
+      const raw = yield* RawServer.make(pair.server, RawServer.replyToInitialize())
       const session = yield* client({
         connect: Effect.map(pair.client.connect, (connection) => ({
           ...connection,

@@ -17,14 +17,14 @@ import {
   withRawClient
 } from "./support/sessions.ts"
 
-describe("requests of a handler to its client", () => {
+describe("requests of a handler to the client", () => {
   const ping = Effect.gen(function*() {
     const { request } = yield* RequestContext.RequestContext
     yield* Effect.mapError(request("ping", {}), (error) => McpError.invalidRequest(error.reason._tag))
     return text("pinged")
   })
 
-  it.effect("[SHS-08] law 10: travel on the stream of the handler's request", () =>
+  it.effect("[SHS-08] law 10: are sent on the stream of the handler's request", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.makeMultiStream()
       const { client } = yield* connected({ pair: Effect.succeed(pair), handlers: tools({ ping }) })
@@ -48,7 +48,7 @@ describe("requests of a handler to its client", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  it.effect("[TMO-04] have a timeout of their own", () =>
+  it.effect("[TMO-04] have their own timeout", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         handlers: tools({

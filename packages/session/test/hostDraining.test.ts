@@ -11,7 +11,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { handshakeMessages, makeHost, openOperating, openSession, store, withStore } from "./support/hosts.ts"
 import { call, info, settled, start, text, tools } from "./support/sessions.ts"
 
-const patient = { limits: { gracefulCloseTimeout: "5 seconds" } } as const
+const gracefulClose = { limits: { gracefulCloseTimeout: "5 seconds" } } as const
 
 const slowTools = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
   tools({ slow: Effect.as(Effect.sleep(duration), text("done")) })
@@ -22,7 +22,7 @@ const isDraining = (error: SessionHost.HostFull | TransportError.TransportError)
 describe("a draining host", () => {
   it.effect("opens no sessions, and closes all sessions concurrently after their requests finish", () =>
     Effect.gen(function*() {
-      const host = yield* makeHost(slowTools("4 seconds"), patient)
+      const host = yield* makeHost(slowTools("4 seconds"), gracefulClose)
       const sessions = yield* Effect.forEach([1, 2, 3], () => openOperating(host))
       yield* Effect.forEach(sessions, ({ raw }) => raw.send(call(1, "slow")))
       yield* settled
@@ -52,7 +52,7 @@ describe("a draining host", () => {
 
   it.effect("waits no longer than the gracefulCloseTimeout of its sessions", () =>
     Effect.gen(function*() {
-      const host = yield* makeHost(slowTools("1 hour"), patient)
+      const host = yield* makeHost(slowTools("1 hour"), gracefulClose)
       const sessions = yield* Effect.forEach([1, 2, 3], () => openOperating(host))
       yield* Effect.forEach(sessions, ({ raw }) => raw.send(call(1, "slow")))
       yield* settled
@@ -65,7 +65,7 @@ describe("a draining host", () => {
 
   it.effect("waits for a session that was already closing", () =>
     Effect.gen(function*() {
-      const host = yield* makeHost(slowTools("3 seconds"), patient)
+      const host = yield* makeHost(slowTools("3 seconds"), gracefulClose)
       const { hosted, raw } = yield* openOperating(host)
       yield* raw.send(call(1, "slow"))
       yield* settled
@@ -167,15 +167,15 @@ describe("a draining host", () => {
       const { calls, kept, service } = store()
       const scope = yield* Scope.make()
       const host = yield* makeHost().pipe(withStore(service), Scope.provide(scope))
-      const staying = yield* openOperating(host, { id: "staying" })
+      const open = yield* openOperating(host, { id: "staying" })
       const closed = yield* openOperating(host, { id: "closed" })
       const ended = yield* openOperating(host, { id: "ended" })
       const expired = yield* openOperating(host, { id: "expired" })
       const unknown = yield* openOperating(host, { id: "unknown" })
-      for (const { hosted } of [staying, closed, ended, expired]) yield* host.remember(hosted, handshakeMessages)
+      for (const { hosted } of [open, closed, ended, expired]) yield* host.remember(hosted, handshakeMessages)
       assert.deepStrictEqual(Array.from(kept.keys()), ["staying", "closed", "ended", "expired"])
       yield* TestClock.adjust("20 minutes")
-      staying.hosted.touch()
+      open.hosted.touch()
       unknown.hosted.touch()
       yield* closed.hosted.close(CloseReason.requested)
       ended.link.endReading()
@@ -186,9 +186,9 @@ describe("a draining host", () => {
       yield* settled
       assert.deepStrictEqual(Array.from(kept.keys()), ["staying"])
       yield* TestClock.adjust("10 seconds")
-      staying.hosted.touch()
+      open.hosted.touch()
       yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(yield* staying.hosted.session.closed, CloseReason.requested)
+      assert.deepStrictEqual(yield* open.hosted.session.closed, CloseReason.requested)
       assert.deepStrictEqual(kept.get("staying")?.usedAt, 1_810_000)
       assert.isFalse(calls.includes("remove unknown"))
       assert.isFalse(calls.includes("touch unknown"))
@@ -197,7 +197,7 @@ describe("a draining host", () => {
   it.effect("deletes a session from the store if its client leaves while the host drains", () =>
     Effect.gen(function*() {
       const { kept, service } = store()
-      const host = yield* makeHost(slowTools("3 seconds"), patient).pipe(withStore(service))
+      const host = yield* makeHost(slowTools("3 seconds"), gracefulClose).pipe(withStore(service))
       const { hosted, raw } = yield* openOperating(host)
       yield* host.remember(hosted, handshakeMessages)
       yield* raw.send(call(1, "slow"))

@@ -173,7 +173,7 @@ describe("a principal at its limit", () => {
   it.effect("evicts its own sessions: an unfinished handshake, then the least recently used one", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { maxPerPrincipal: 2 } })
-      const stranger = yield* openSession(host)
+      const anonymous = yield* openSession(host)
       const unused = yield* openOperating(host, { principal: ada })
       const unfinished = yield* openSession(host, { principal: ada })
       assert.deepStrictEqual(yield* rejection(host, { principal: ada }), ["principal", 2, 3000])
@@ -182,14 +182,17 @@ describe("a principal at its limit", () => {
       assert.deepStrictEqual(yield* unfinished.hosted.session.closed, evicted("handshake", 3000))
       const two = yield* openOperating(host, { principal: ada })
       assert.deepStrictEqual(yield* unused.hosted.session.closed, evicted("idle", 3000))
-      assert.deepStrictEqual(yield* idsIn(host), ids([stranger, one, two]))
+      assert.deepStrictEqual(yield* idsIn(host), ids([anonymous, one, two]))
     }))
 
   it.effect("has 1,000 sessions by default, and at most as many as the host", () =>
     Effect.gen(function*() {
       const hold = (host: SessionHost.SessionHostShape) =>
-        Effect.map(host.open({ connect: quiet }, { kind: "quiet", principal: ada }), (hosted) => hosted.hold())
-      const quiet: Transport.Transport["Service"]["connect"] = Effect.succeed({
+        Effect.map(
+          host.open({ connect: connectSilently }, { kind: "quiet", principal: ada }),
+          (hosted) => hosted.hold()
+        )
+      const connectSilently: Transport.Transport["Service"]["connect"] = Effect.succeed({
         run: () => Effect.never,
         send: () => Effect.void
       })
@@ -328,7 +331,7 @@ describe("the eviction of an anonymous session", () => {
 })
 
 describe("the slot of an evicted session", () => {
-  it.effect("belongs to the newcomer, which connects only when nothing is left of the session", () =>
+  it.effect("belongs to the newcomer, which connects only after the session has closed completely", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 } })
       const gate = yield* Deferred.make<void>()
@@ -341,7 +344,7 @@ describe("the slot of an evicted session", () => {
       const opening = yield* start(openSession(host))
       assert.isUndefined(opening.pollUnsafe())
       assert.strictEqual((yield* host.health).sessions, 1)
-      // No other newcomer gets the slot meanwhile.
+      // No other newcomer gets the slot until then.
       assert.deepStrictEqual(yield* rejection(host), ["host", 1, undefined])
       yield* Deferred.succeed(gate, undefined)
       const { hosted } = yield* Fiber.join(opening)
@@ -425,14 +428,14 @@ describe("an evicted session of a host with a store", () => {
       yield* TestClock.adjust("3 seconds")
       const opening = yield* start(openSession(host, { principal: ada }))
       assert.deepStrictEqual(yield* endOf(hosted), evicted("idle", 3000))
-      const returning = yield* MemoryTransport.make()
-      const restoring = yield* start(host.restore("first", returning.server, { kind: "memory", principal: ada }))
+      const newPair = yield* MemoryTransport.make()
+      const restoring = yield* start(host.restore("first", newPair.server, { kind: "memory", principal: ada }))
       assert.isUndefined(restoring.pollUnsafe())
       yield* Deferred.succeed(gate, undefined)
       yield* (yield* Fiber.join(opening)).hosted.close(CloseReason.requested)
       const exit = yield* Fiber.await(restoring)
-      // Its slot is decided when nothing is left of the old session.
-      if (Exit.isFailure(exit)) yield* host.restore("first", returning.server, { kind: "memory", principal: ada })
+      // The host decides its slot after the old session has closed completely.
+      if (Exit.isFailure(exit)) yield* host.restore("first", newPair.server, { kind: "memory", principal: ada })
       assert.deepStrictEqual(yield* idsIn(host), ["first"])
     }))
 

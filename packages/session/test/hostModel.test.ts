@@ -120,9 +120,9 @@ class Model {
 
   advance(seconds: number): void {
     this.now += seconds
-    const lasts = { awaiting: initializeSeconds, negotiated: handshakeSeconds, operating: ageSeconds }
+    const stageSeconds = { awaiting: initializeSeconds, negotiated: handshakeSeconds, operating: ageSeconds }
     this.known = this.known.filter(({ held, openedAt, stage, stageAt, usedAt }) =>
-      this.now < openedAt + ageSeconds && this.now < stageAt + lasts[stage] &&
+      this.now < openedAt + ageSeconds && this.now < stageAt + stageSeconds[stage] &&
       (held > 0 || this.now < usedAt + idleSeconds)
     )
   }
@@ -244,9 +244,9 @@ const runCommands = Effect.fnUntraced(function*(commands: ReadonlyArray<Command>
       }))
     )
     for (const [number, { hosted, link }] of opened.entries()) {
-      const there = model.find(number) !== undefined
-      assert.strictEqual(host.find(hosted.id), there ? hosted : undefined)
-      assert.strictEqual(link.isOpen(), there)
+      const isOpen = model.find(number) !== undefined
+      assert.strictEqual(host.find(hosted.id), isOpen ? hosted : undefined)
+      assert.strictEqual(link.isOpen(), isOpen)
     }
     const { retryAfterMillis, ...health } = yield* host.health
     if (health.accepting) assert.isUndefined(retryAfterMillis)

@@ -52,7 +52,7 @@ const restore = Effect.fnUntraced(function*(
   return { raw, server, outcome, hosted: outcome._tag === "NotFound" ? undefined : outcome.hosted }
 })
 
-const quiet = Effect.provide(Logger.layer([]))
+const withoutLogger = Effect.provide(Logger.layer([]))
 
 describe("a restored session", () => {
   for (const { form, pair } of forms) {
@@ -108,7 +108,7 @@ describe("a restored session", () => {
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
 
-  it.effect("keeps the negotiated revision, even if the client requested a newer one that this host knows", () =>
+  it.effect("keeps the negotiated revision, even if the client requested a newer one that this host supports", () =>
     Effect.gen(function*() {
       const { service } = store()
       yield* storeSession(service, handshakeMessages, { revisions: ["2025-06-18"] })
@@ -146,7 +146,7 @@ describe("a restored session", () => {
       assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.deepStrictEqual((yield* restore(yield* makeHost(handlers))).outcome, notFound, "a host without a store")
       yield* storeSession(service)
-      // The store may learn of the last use a minute late.
+      // The host may send the last use to the store a minute late.
       yield* TestClock.adjust("31 minutes")
       assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.strictEqual(kept.size, 0)
@@ -187,7 +187,7 @@ describe("a restored session", () => {
       kept.set("kept", { id: "kept", principal: "ada", handshakeMessages: [initialized], openedAt: 0, usedAt: 0 })
       assert.deepStrictEqual((yield* restore(host)).outcome, notFound)
       assert.strictEqual((yield* host.health).sessions, 0)
-    }).pipe(quiet))
+    }).pipe(withoutLogger))
 
   it.effect("[SHS-26] is not found by another principal, not even if the host has no slot for it", () =>
     Effect.gen(function*() {
@@ -234,7 +234,7 @@ describe("a restored session", () => {
       assert.isUndefined(yield* endOf(hosted))
       yield* hosted.close(CloseReason.requested)
       assert.strictEqual((yield* host.health).sessions, 0)
-    }).pipe(quiet))
+    }).pipe(withoutLogger))
 
   it.effect("is not found by another principal while it is open", () =>
     Effect.gen(function*() {
@@ -276,9 +276,9 @@ describe("a restored session", () => {
       answers = true
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual(most, 16)
-    }).pipe(quiet))
+    }).pipe(withoutLogger))
 
-  it.effect("is stored with its last use, which the store learns at most once a minute", () =>
+  it.effect("is stored with its last use, which the host sends to the store at most once a minute", () =>
     Effect.gen(function*() {
       const { calls, kept, service } = store()
       const host = yield* makeHost(handlers).pipe(withStore(service))
@@ -309,10 +309,10 @@ describe("a restored session", () => {
       }
       const host = yield* makeHost(handlers).pipe(withStore(slow))
       const { hosted } = yield* openOperating(host)
-      const remembering = yield* start(host.remember(hosted, handshakeMessages))
+      const saving = yield* start(host.remember(hosted, handshakeMessages))
       yield* hosted.close(CloseReason.requested)
       yield* Deferred.succeed(gate, undefined)
-      yield* Fiber.join(remembering)
+      yield* Fiber.join(saving)
       assert.strictEqual(kept.size, 0)
       yield* host.remember(hosted, handshakeMessages)
       assert.strictEqual(kept.size, 0)
@@ -383,5 +383,5 @@ describe("a restored session", () => {
       yield* TestClock.adjust("1 millis")
       yield* Fiber.join(closing)
       yield* Fiber.join(draining)
-    }).pipe(quiet))
+    }).pipe(withoutLogger))
 })

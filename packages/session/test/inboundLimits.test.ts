@@ -122,8 +122,8 @@ describe("requests beyond the limits", () => {
 })
 
 describe("progress beyond the limits", () => {
-  const flooded = Effect.fnUntraced(function*(progress: number | undefined, steps: number) {
-    const seen: Array<number> = []
+  const callWithProgress = Effect.fnUntraced(function*(progress: number | undefined, steps: number) {
+    const delivered: Array<number> = []
     const { raw, record, session } = yield* withRawServer({
       client: progress === undefined ? {} : { limits: { maxProgressSteps: progress } }
     })
@@ -131,7 +131,7 @@ describe("progress beyond the limits", () => {
       session.callTool("x", {}, {
         onProgress: (step) =>
           Effect.andThen(
-            Effect.sync(() => seen.push(step.progress)),
+            Effect.sync(() => delivered.push(step.progress)),
             step.progress === 1 ? Effect.sleep(50) : Effect.void
           )
       })
@@ -145,28 +145,31 @@ describe("progress beyond the limits", () => {
     )
     yield* TestClock.adjust(50)
     assert.deepStrictEqual(yield* Fiber.join(calling), text("x"))
-    return { seen, dropped: record.of("ProgressDropped").map(({ reason }) => reason) }
+    return { delivered, dropped: record.of("ProgressDropped").map(({ reason }) => reason) }
   })
 
   it.effect("[PRG-06] law 4: 256 steps wait for a slow consumer; then the oldest are dropped, with an event each", () =>
     Effect.gen(function*() {
-      const { dropped, seen } = yield* flooded(undefined, 300)
+      const { dropped, delivered } = yield* callWithProgress(undefined, 300)
       assert.deepStrictEqual(dropped, Array.from({ length: 300 - 1 - 256 }, () => "Overflow" as const))
-      assert.deepStrictEqual(seen, [1, ...upTo(300).slice(300 - 256)])
+      assert.deepStrictEqual(delivered, [1, ...upTo(300).slice(300 - 256)])
     }))
 
   it.effect("[PRG-06] law 4: maxProgressSteps steps wait, and none is dropped before", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* flooded(4, 5), { seen: [1, 2, 3, 4, 5], dropped: [] })
-      assert.deepStrictEqual(yield* flooded(4, 7), { seen: [1, 4, 5, 6, 7], dropped: ["Overflow", "Overflow"] })
+      assert.deepStrictEqual(yield* callWithProgress(4, 5), { delivered: [1, 2, 3, 4, 5], dropped: [] })
+      assert.deepStrictEqual(yield* callWithProgress(4, 7), {
+        delivered: [1, 4, 5, 6, 7],
+        dropped: ["Overflow", "Overflow"]
+      })
     }))
 
   it.effect("[PRG-04] law 4: a fast consumer receives all of a thousand steps before the response", () =>
     Effect.gen(function*() {
-      const seen: Array<number> = []
+      const delivered: Array<number> = []
       const { raw, record, session } = yield* withRawServer()
       const calling = yield* start(
-        session.callTool("x", {}, { onProgress: (step) => Effect.sync(() => seen.push(step.progress)) })
+        session.callTool("x", {}, { onProgress: (step) => Effect.sync(() => delivered.push(step.progress)) })
       )
       yield* settled
       for (const batch of upTo(10)) {
@@ -180,7 +183,7 @@ describe("progress beyond the limits", () => {
       yield* raw.send(JsonRpc.success(1, text("x")))
       yield* Fiber.join(calling)
       assert.deepStrictEqual(record.of("ProgressDropped"), [])
-      assert.deepStrictEqual(seen, Array.from({ length: 1000 }, (_, index) => 101 + index))
+      assert.deepStrictEqual(delivered, Array.from({ length: 1000 }, (_, index) => 101 + index))
     }))
 })
 
@@ -192,9 +195,9 @@ describe("memory for a slow consumer, on a transport with bytes", () => {
   it.effect("law 12: of progress is limited", () =>
     Effect.gen(function*() {
       const { link, record, session } = yield* withRawServer({ client: { limits } })
-      const seen: Array<number> = []
+      const delivered: Array<number> = []
       const calling = yield* start(session.callTool("x", {}, {
-        onProgress: ({ progress }) => Effect.delay(Effect.sync(() => seen.push(progress)), progress === 1 ? 10 : 0)
+        onProgress: ({ progress }) => Effect.delay(Effect.sync(() => delivered.push(progress)), progress === 1 ? 10 : 0)
       }))
       yield* settled
       for (const progress of upTo(4)) {
@@ -206,7 +209,7 @@ describe("memory for a slow consumer, on a transport with bytes", () => {
       link.deliver(JsonRpc.success(1, text("x")))
       yield* TestClock.adjust(10)
       yield* Fiber.join(calling)
-      assert.deepStrictEqual([seen, record.of("ProgressDropped")], [[1, 3, 4], [
+      assert.deepStrictEqual([delivered, record.of("ProgressDropped")], [[1, 3, 4], [
         { _tag: "ProgressDropped", method: "tools/call", progressToken: 1, reason: "Overflow" }
       ]])
     }))
@@ -222,20 +225,20 @@ describe("memory for a slow consumer, on a transport with bytes", () => {
           }
         }
       })
-      const followed: Array<unknown> = []
+      const streamed: Array<unknown> = []
       const all: Array<unknown> = []
-      const slowly = <A>(to: Array<unknown>) =>
+      const collectSlowly = <A>(to: Array<unknown>) =>
         Stream.runForEach((item: A) => Effect.delay(Effect.sync(() => to.push(item)), 10))
-      yield* start(slowly<{ readonly data: unknown }>(followed)(session.notifications("notifications/message")))
-      yield* start(slowly<JsonRpc.Message>(all)(session.messages))
+      yield* start(collectSlowly<{ readonly data: unknown }>(streamed)(session.notifications("notifications/message")))
+      yield* start(collectSlowly<JsonRpc.Message>(all)(session.messages))
       yield* settled
       for (const id of upTo(5)) link.deliver(logMessage({ id, padding }), 40)
       yield* TestClock.adjust(1000)
       // The consumer has the first, and two have room.
-      const kept = [1, 4, 5].map((id) => ({ id, padding }))
-      assert.deepStrictEqual(handled, kept)
-      assert.deepStrictEqual(followed, kept.map((data) => ({ level: "info", data })))
-      assert.deepStrictEqual(all, kept.map(logMessage))
+      const expected = [1, 4, 5].map((id) => ({ id, padding }))
+      assert.deepStrictEqual(handled, expected)
+      assert.deepStrictEqual(streamed, expected.map((data) => ({ level: "info", data })))
+      assert.deepStrictEqual(all, expected.map(logMessage))
       assert.strictEqual(record.of("NotificationIgnored").length, 2)
     }))
 

@@ -50,7 +50,7 @@ describe("_meta", () => {
     }))
 
   // The `_meta` of a peer may have reserved keys, invalid keys, and values of any type.
-  const strange = {
+  const unusual = {
     "io.modelcontextprotocol/acme": null,
     "modelcontextprotocol.io/": [1, { deep: true }],
     "dev.mcp/related-task": "1",
@@ -73,9 +73,9 @@ describe("_meta", () => {
         })
       })
       yield* performHandshake(raw)
-      yield* raw.send(call(1, "x", { _meta: strange }))
+      yield* raw.send(call(1, "x", { _meta: unusual }))
       assert.deepStrictEqual<unknown>(yield* raw.response, JsonRpc.success(1, text("x")))
-      assert.deepStrictEqual(yield* Deferred.await(seen), strange)
+      assert.deepStrictEqual(yield* Deferred.await(seen), unusual)
     }))
 
   it.effect("[MSG-28] a client accepts any _meta of requests and results", () =>
@@ -93,11 +93,11 @@ describe("_meta", () => {
           }
         }
       })
-      yield* raw.send(JsonRpc.request("r", "roots/list", { _meta: strange }))
-      assert.deepStrictEqual(yield* Deferred.await(seen), strange)
+      yield* raw.send(JsonRpc.request("r", "roots/list", { _meta: unusual }))
+      assert.deepStrictEqual(yield* Deferred.await(seen), unusual)
       const calling = yield* start(session.callTool("x"))
       yield* settled
-      yield* raw.send(JsonRpc.success(1, { ...text("x"), _meta: strange }))
-      assert.deepStrictEqual((yield* Fiber.join(calling))._meta, strange)
+      yield* raw.send(JsonRpc.success(1, { ...text("x"), _meta: unusual }))
+      assert.deepStrictEqual((yield* Fiber.join(calling))._meta, unusual)
     }))
 })

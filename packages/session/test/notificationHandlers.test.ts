@@ -69,7 +69,7 @@ describe("handlers of notifications", () => {
       const handled: Array<unknown> = []
       let session: ClientSession.ClientSessionShape | undefined
       const made = yield* withRawServer({
-        script: RawServer.answersPings,
+        script: RawServer.replyToPings,
         client: {
           handlers: {
             "notifications/message": ({ data }) =>
@@ -89,7 +89,7 @@ describe("handlers of notifications", () => {
   it.effect("law 9: one that never returns delays only other notifications", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer({
-        script: RawServer.answersPings,
+        script: RawServer.replyToPings,
         client: { handlers: { "notifications/message": () => Effect.never } }
       })
       yield* raw.send(...upTo(5).map(logMessage), JsonRpc.request("p", "ping", undefined))
@@ -128,7 +128,7 @@ describe("a resource that a handler of notifications acquires", () => {
     Effect.gen(function*() {
       const events: Array<string> = []
       const pair = yield* MemoryTransport.make()
-      const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize())
+      const raw = yield* RawServer.make(pair.server, RawServer.replyToInitialize())
       yield* ClientSession.make({
         info,
         handlers: {

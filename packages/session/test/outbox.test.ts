@@ -153,7 +153,7 @@ describe("a full outbox", () => {
       assert.deepStrictEqual(logged(yield* raw.pending), [`1${long}`, `2${long}`, "4", "5"])
     }))
 
-  it.effect("law 12: a withdrawn message takes no room", () =>
+  it.effect("law 12: a message that is withdrawn before it is sent takes no room", () =>
     Effect.gen(function*() {
       const { link, log } = yield* open(1)
       link.stall()
@@ -181,7 +181,7 @@ describe("a full outbox", () => {
       assert.isDefined(waiting.pollUnsafe())
     }))
 
-  it.effect("law 12: a handler waits for room for progress and log messages, and can be cancelled meanwhile", () =>
+  it.effect("law 12: a handler waits for room for progress and log messages, and can be cancelled while it waits", () =>
     Effect.gen(function*() {
       let interrupted = 0
       const flood = Effect.gen(function*() {
@@ -265,7 +265,7 @@ describe("a full outbox", () => {
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("law 12: a peer that reads too few replies loses its session", () =>
+  it.effect("law 12: the session of a peer that reads too few replies ends", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ big: Effect.succeed(text("x".repeat(10_000))) }),
@@ -343,7 +343,7 @@ describe("a full outbox", () => {
       }))
   }
 
-  it.effect("law 2: the end of a session with thousands of unsent messages leaves nothing", () =>
+  it.effect("law 2: no fiber or entry remains after a session with thousands of unsent messages ends", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(withRawClient({

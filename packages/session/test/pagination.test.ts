@@ -61,14 +61,14 @@ describe("pagination of lists", () => {
       }))
   }
 
-  it.effect("[PAG-02] [PAG-04] a cursor is sent back unchanged, whatever its text", () =>
+  it.effect("[PAG-02] [PAG-04] a cursor of any text is sent back unchanged", () =>
     Effect.gen(function*() {
-      const strange = ["", " ", "null", "0", "-1", "{\"page\":2}", "a/b?c=d&e#f%20", "漢🙂\u0000\n", "x".repeat(10_000)]
-      const { all, cursors } = yield* withPages([...strange.map((nextCursor) => ({ names: ["a"], nextCursor })), {
+      const unusual = ["", " ", "null", "0", "-1", "{\"page\":2}", "a/b?c=d&e#f%20", "漢🙂\u0000\n", "x".repeat(10_000)]
+      const { all, cursors } = yield* withPages([...unusual.map((nextCursor) => ({ names: ["a"], nextCursor })), {
         names: ["b"]
       }])
-      assert.strictEqual((yield* all).length, strange.length + 1)
-      assert.deepStrictEqual(cursors, [undefined, ...strange])
+      assert.strictEqual((yield* all).length, unusual.length + 1)
+      assert.deepStrictEqual(cursors, [undefined, ...unusual])
     }))
 
   it.effect("[PAG-02] a list that is read again starts without a cursor", () =>
@@ -119,13 +119,13 @@ describe("pagination of lists", () => {
     }))
 })
 
-describe("the cursors that a list has had", () => {
-  it("are kept up to 262,144 characters in total", () => {
+describe("the cursors of a list", () => {
+  it("are stored up to 262,144 characters in total", () => {
     for (const [characters, pages] of [[100, 5_000], [65_536, 60]] as const) {
       const seen = new SeenCursors()
       let most = 0
       for (let page = 0; page < pages; page++) {
-        if (!seen.add(String(page).padEnd(characters, "x"))) assert.fail(`page ${page} is said to have come before`)
+        if (!seen.add(String(page).padEnd(characters, "x"))) assert.fail(`page ${page} is reported as repeated`)
         most = Math.max(most, seen.characters)
       }
       assert.isAtMost(most, 262_144)
@@ -133,7 +133,7 @@ describe("the cursors that a list has had", () => {
     }
   })
 
-  it("reveal a loop of any length and start, and a short loop as soon as it closes", () => {
+  it("detect a loop of any length and start, and a short loop at its first repetition", () => {
     for (const before of [0, 3, 1_000]) {
       for (const length of [1, 2, 7, 1_000, 3_000]) {
         const seen = new SeenCursors()

@@ -48,7 +48,7 @@ describe("a session whose peer ends", () => {
       }))
   }
 
-  it.effect("[STD-10] lets handlers finish, and sends their messages and replies", () =>
+  it.effect("[STD-10] waits for handlers to finish, and sends their messages and replies", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({
@@ -102,7 +102,7 @@ describe("a session whose peer ends", () => {
       assert.deepStrictEqual(names(yield* raw.pending), [1, 2, 3])
     }))
 
-  it.effect("law 1: fails requests of handlers at once, and lets other handlers finish", () =>
+  it.effect("law 1: fails requests of handlers at once, and waits for other handlers to finish", () =>
     Effect.gen(function*() {
       const failures: Array<unknown> = []
       const ping = (when: string) =>
@@ -139,10 +139,10 @@ describe("a session whose peer ends", () => {
       const { link, raw, session } = yield* serving(effect)
       link.endReading()
       yield* TestClock.adjust(4999)
-      assert.deepStrictEqual(seen, ["began"])
+      assert.deepStrictEqual(seen, ["started"])
       yield* TestClock.adjust(1)
       yield* settled
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(seen, ["started", "interrupted"])
       assert.deepStrictEqual(yield* session.closed, peerEnded)
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
@@ -154,7 +154,7 @@ describe("a session whose peer ends", () => {
       link.endReading()
       yield* settled
       assert.deepStrictEqual(yield* session.close, peerEnded)
-      assert.deepStrictEqual(seen, ["began", "interrupted"])
+      assert.deepStrictEqual(seen, ["started", "interrupted"])
     }))
 
   it.effect("handles notifications that arrived before the end", () =>

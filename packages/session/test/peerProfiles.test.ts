@@ -1,4 +1,4 @@
-/** The profile of a peer, which its session keeps, and which is therefore bounded in memory. */
+/** The profile of a peer, which its session stores, and whose memory is therefore limited. */
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -112,7 +112,7 @@ describe("a server's profile", () => {
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const result = RawServer.initializeResult({ instructions: "x".repeat(140_000) })
-      yield* RawServer.make(pair.server, RawServer.answersInitialize(undefined, result))
+      yield* RawServer.make(pair.server, RawServer.replyToInitialize(undefined, result))
       const error = yield* Effect.flip(client(pair.client))
       assert.match(
         error.message,

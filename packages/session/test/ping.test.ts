@@ -29,7 +29,7 @@ const pings = (messages: ReadonlyArray<JsonRpc.Message>) =>
 describe("pings of a program", () => {
   it.effect("a client sends pings only at the interval of its program", () =>
     Effect.gen(function*() {
-      const { raw, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { raw, session } = yield* withRawServer({ script: RawServer.replyToPings })
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(pings(raw.received), 0)
       const watching = yield* start(keepAlive(session, "30 seconds"))

@@ -95,15 +95,15 @@ describe("deadlines that progress extends", () => {
       const { raw, session } = yield* withRawServer({ client: { limits } })
       const options = { timeout: 100, extendOnProgress: true, onProgress }
       const bounded = yield* begin(session.callTool("x", {}, options))
-      const boundless = yield* start(session.callTool("x", {}, { ...options, totalTimeout: "Infinity" }))
+      const unlimited = yield* start(session.callTool("x", {}, { ...options, totalTimeout: "Infinity" }))
       for (let progress = 1; progress <= 4; progress++) {
         yield* TestClock.adjust(90)
         yield* raw.send(step(progress), JsonRpc.notification("notifications/progress", { progressToken: 2, progress }))
       }
       assert.deepStrictEqual(yield* Fiber.join(bounded), { _tag: "Timeout", afterMillis: 250 })
-      assert.isUndefined(boundless.pollUnsafe())
+      assert.isUndefined(unlimited.pollUnsafe())
       yield* raw.send(JsonRpc.success(2, text("done")))
-      yield* Fiber.join(boundless)
+      yield* Fiber.join(unlimited)
     }))
 
   it.effect("[TMO-06] totalTimeout ends the call without progress", () =>

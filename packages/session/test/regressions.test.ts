@@ -164,13 +164,13 @@ describe("defects that this library had", () => {
 
   it.effect("law 9: after a failed read, no handler of a waiting notification starts", () =>
     Effect.gen(function*() {
-      let began = 0
+      let started = 0
       const { link, raw, session } = yield* withRawServer({
         client: {
           handlers: {
             "notifications/message": () =>
               Effect.suspend(() => {
-                began++
+                started++
                 return Effect.never
               })
           },
@@ -181,7 +181,7 @@ describe("defects that this library had", () => {
       yield* raw.send(message, message, message)
       link.breakReading(Link.readFailed)
       assert.strictEqual((yield* session.closed)._tag, "TransportFailed")
-      assert.strictEqual(began, 1)
+      assert.strictEqual(started, 1)
       assert.isTrue(Exit.isFailure(yield* Effect.exit(session.ping())))
     }))
 })
@@ -247,7 +247,7 @@ describe("defects that other implementations had", () => {
     Effect.gen(function*() {
       const handled: Array<unknown> = []
       const { raw, record, session } = yield* withRawServer({
-        script: RawServer.answersPings,
+        script: RawServer.replyToPings,
         client: {
           handlers: {
             "notifications/message": ({ data }) => {
@@ -402,7 +402,7 @@ describe("defects that other implementations had", () => {
 
   it.effect("law 3: [CAN-06] a late response to a cancelled request changes nothing, and is reported", () =>
     Effect.gen(function*() {
-      const { raw, record, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { raw, record, session } = yield* withRawServer({ script: RawServer.replyToPings })
       yield* Fiber.interrupt(yield* start(session.callTool("x")))
       yield* raw.send(JsonRpc.success(1, text("late")))
       yield* settled

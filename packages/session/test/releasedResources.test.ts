@@ -10,7 +10,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./support/Link.ts"
 import { advancingClockOnError, connected, forms, settled, start, tools } from "./support/sessions.ts"
 
-describe("a session that has ended leaves no fiber, no request and no entry in a table", () => {
+describe("a session that has ended has no fiber, no request and no entry in a table", () => {
   const endings: ReadonlyArray<
     readonly [string, (all: Effect.Success<ReturnType<typeof connected>>) => Effect.Effect<unknown>]
   > = [

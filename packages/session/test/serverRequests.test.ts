@@ -18,7 +18,7 @@ const rootsList = (id: number | string, meta?: object) =>
 const metaOf = (message: JsonRpc.Message) => "method" in message ? message.params?.["_meta"] : undefined
 
 describe("progress of a request of the server, at the server", () => {
-  it.effect("[PRG-01] [PRG-02] each request has a progress token of its own", () =>
+  it.effect("[PRG-01] [PRG-02] each request has its own progress token", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* performHandshake(raw)
@@ -62,7 +62,7 @@ describe("progress of a request of the server, at the server", () => {
 })
 
 /** Makes a client whose handler passes its context to the test, and waits before it returns. */
-const leakingClient = Effect.gen(function*() {
+const clientWithLeakedContext = Effect.gen(function*() {
   const context = yield* Deferred.make<CallbackContext.CallbackContext["Service"]>()
   const finish = yield* Deferred.make<void>()
   const handlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
@@ -95,7 +95,7 @@ describe("progress of a request of the server, at the client", () => {
   for (const token of [0, "", "token", -7]) {
     it.effect(`[PRG-01] [PRG-03] [PRG-04] is sent with the token ${JSON.stringify(token)} if it grows`, () =>
       Effect.gen(function*() {
-        const { finish, context, raw, record, sentSince } = yield* leakingClient
+        const { finish, context, raw, record, sentSince } = yield* clientWithLeakedContext
         yield* raw.send(rootsList("r", { progressToken: token }))
         yield* report(yield* context, 1, 1, 0, Number.NaN, 1.5)
         yield* finish
@@ -112,7 +112,7 @@ describe("progress of a request of the server, at the client", () => {
   for (const progressToken of [null, 1.5, true, {}, [1]]) {
     it.effect(`[PRG-01] ${JSON.stringify(progressToken)} is no token, and the request is rejected`, () =>
       Effect.gen(function*() {
-        const { raw, sentSince } = yield* leakingClient
+        const { raw, sentSince } = yield* clientWithLeakedContext
         yield* raw.send(rootsList("r", { progressToken }))
         yield* settled
         assert.deepStrictEqual(sentSince().map(codeOf), [ErrorCode.InvalidParams])
@@ -121,7 +121,7 @@ describe("progress of a request of the server, at the client", () => {
 
   it.effect("[PRG-04] is not sent if the server requested none", () =>
     Effect.gen(function*() {
-      const { finish, context, raw, sentSince } = yield* leakingClient
+      const { finish, context, raw, sentSince } = yield* clientWithLeakedContext
       yield* raw.send(rootsList("r"))
       yield* report(yield* context, 1, 2)
       yield* finish
@@ -131,14 +131,14 @@ describe("progress of a request of the server, at the client", () => {
 
   it.effect("[PRG-05] is not sent after the reply, and not after a cancellation", () =>
     Effect.gen(function*() {
-      const finished = yield* leakingClient
+      const finished = yield* clientWithLeakedContext
       yield* finished.raw.send(rootsList("r", { progressToken: 1 }))
       const context = yield* finished.context
       yield* finished.finish
       yield* settled
       yield* report(context, 1)
       assert.deepStrictEqual(stepsIn(finished.sentSince()), [])
-      const cancelled = yield* leakingClient
+      const cancelled = yield* clientWithLeakedContext
       yield* cancelled.raw.send(rootsList("r", { progressToken: 1 }))
       const other = yield* cancelled.context
       yield* cancelled.raw.send(JsonRpc.notification("notifications/cancelled", { requestId: "r" }))

@@ -25,7 +25,7 @@ describe("events of a session", () => {
     Effect.gen(function*() {
       const record = recorder()
       const { raw, session } = yield* withRawServer({
-        script: RawServer.answersPings,
+        script: RawServer.replyToPings,
         client: {
           observe: (event) => {
             record.observe(event)

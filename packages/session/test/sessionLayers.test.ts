@@ -25,8 +25,8 @@ describe("Layers of sessions", () => {
         const pair = yield* MemoryTransport.make()
         const raw = yield* RawServer.make(
           pair.server,
-          RawServer.answersInitialize(
-            RawServer.answersPings,
+          RawServer.replyToInitialize(
+            RawServer.replyToPings,
             RawServer.initializeResult({ serverInfo: { name, version: "1" } })
           )
         )
@@ -125,8 +125,8 @@ describe("Layers of sessions", () => {
         const one = yield* client(ends.client)
         const again = yield* Effect.flip(server(ends.server))
         assert.deepStrictEqual(again.reason, { _tag: "InUse" })
-        const twice = yield* Effect.flip(client(ends.client))
-        assert.strictEqual(twice.reason._tag, "ConnectFailed")
+        const second = yield* Effect.flip(client(ends.client))
+        assert.strictEqual(second.reason._tag, "ConnectFailed")
         yield* one.ping()
         yield* one.close
         yield* session.closed

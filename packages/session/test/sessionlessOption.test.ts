@@ -24,7 +24,7 @@ describe("a ServerSession with the option sessionless", () => {
       assert.deepStrictEqual(yield* session.state, { _tag: "Sessionless" })
     }))
 
-  it.effect("knows only the revision of its client", () =>
+  it.effect("has only the revision of its client", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const { raw, session } = yield* sessionless({

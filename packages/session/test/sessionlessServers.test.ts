@@ -27,7 +27,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
       assert.deepStrictEqual(yield* send(JsonRpc.request(2, "ping", undefined)), [JsonRpc.success(2, {})])
     }))
 
-  it.effect("knows only the revision of its client", () =>
+  it.effect("has only the revision of its client", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const { send } = yield* serving({
@@ -282,7 +282,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
         answers.map((answer) => [names([answer])[0], codeOf(answer)]),
         [[1, undefined], [1, -32600], [2, undefined]]
       )
-      assert.deepStrictEqual(work.seen, ["began", "finished"])
+      assert.deepStrictEqual(work.seen, ["started", "finished"])
     }))
 
   it.effect("law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request", () =>
@@ -300,7 +300,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
         answers.map((answer) => [names([answer])[0], codeOf(answer)]),
         [[1, -32600], [2, undefined], [1, -32600]]
       )
-      assert.deepStrictEqual(work.seen, ["began", "interrupted"])
+      assert.deepStrictEqual(work.seen, ["started", "interrupted"])
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["Rejected", "Rejected", "Cancelled"])
     }))
 
@@ -312,7 +312,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
         params: Schema.Struct({ text: Schema.String }),
         result: Schema.Struct({ text: Schema.String })
       })
-      const poke = MethodDefinition.notification("acme/poke", { from: "client", params: Meta.NotificationParams })
+      const pinged = MethodDefinition.notification("acme/pinged", { from: "client", params: Meta.NotificationParams })
       const note = (text: string) => Effect.sync(() => void seen.push(text))
       const { events, send } = yield* make(
         { "notifications/roots/list_changed": () => note("roots") },
@@ -320,7 +320,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
         {
           extensions: [
             Extension.request(echo, (params) => Effect.succeed(params)),
-            Extension.notification(poke, () => Effect.andThen(note("poked"), Effect.die("broken")))
+            Extension.notification(pinged, () => Effect.andThen(note("poked"), Effect.die("broken")))
           ],
           middleware: {
             inbound: (request, next) => Effect.andThen(note(request.method), next(request))
@@ -331,7 +331,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
         JsonRpc.success(1, { text: "a" })
       ])
       assert.deepStrictEqual(yield* send(JsonRpc.notification("notifications/roots/list_changed")), [])
-      assert.deepStrictEqual(yield* send(JsonRpc.notification("acme/poke")), [])
+      assert.deepStrictEqual(yield* send(JsonRpc.notification("acme/pinged")), [])
       assert.deepStrictEqual(yield* send(JsonRpc.notification("acme/other")), [])
       assert.deepStrictEqual(seen, ["acme/echo", "roots", "poked"])
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["HandlerFailed", "NotificationIgnored"])

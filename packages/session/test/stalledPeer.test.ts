@@ -37,7 +37,7 @@ describe("a peer that reads no bytes", () => {
         const reason: CloseReason.CloseReason = { _tag: "PeerStalled", afterMillis: 30_000 }
         assert.deepStrictEqual(yield* reasonOf(ping), closedFor(reason))
         assert.deepStrictEqual(yield* server.closed, reason)
-        assert.deepStrictEqual(seen, ["began", "interrupted"])
+        assert.deepStrictEqual(seen, ["started", "interrupted"])
         assert.deepStrictEqual(closedEvents(records.server).map((event) => event.reason), [reason])
       }))
   }

@@ -9,32 +9,37 @@ describe("the transports of both sides", () => {
   it.effect("receive the negotiated profile once, before the next message is sent", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const seen: Array<string> = []
-      const recording = (side: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+      const events: Array<string> = []
+      const recordingTransport = (
+        side: string,
+        end: Transport.Transport["Service"]
+      ): Transport.Transport["Service"] => ({
         connect: Effect.map(end.connect, (connection) => ({
           ...connection,
           send: (outbound) => {
-            seen.push(`${side} ${"method" in outbound.message ? outbound.message.method : "responds"}`)
+            events.push(`${side} ${"method" in outbound.message ? outbound.message.method : "responds"}`)
             return connection.send(outbound)
           },
           onHandshake: ({ info, revision }) => {
-            seen.push(`${side} knows ${info?.name} ${revision}`)
+            events.push(`${side} has profile ${info?.name} ${revision}`)
           }
         }))
       })
       yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(
-        Effect.provideService(Transport.Transport, recording("server", pair.server))
+        Effect.provideService(Transport.Transport, recordingTransport("server", pair.server))
       )
-      const session = yield* client(recording("client", pair.client), { revisions: ["2025-06-18"] })
+      const session = yield* client(recordingTransport("client", pair.client), { revisions: ["2025-06-18"] })
       yield* session.ping()
-      assert.deepStrictEqual(seen.filter((line) => line.startsWith("client")), [
+      assert.deepStrictEqual(events.filter((line) => line.startsWith("client")), [
         "client initialize",
-        "client knows s 2025-06-18",
+        "client has profile s 2025-06-18",
         "client notifications/initialized",
         "client ping"
       ])
-      assert.deepStrictEqual(seen.filter((line) => line.startsWith("server knows")), ["server knows test 2025-06-18"])
-      assert.deepStrictEqual(seen.filter((line) => line === "server responds").length, 2)
+      assert.deepStrictEqual(events.filter((line) => line.startsWith("server has profile")), [
+        "server has profile test 2025-06-18"
+      ])
+      assert.deepStrictEqual(events.filter((line) => line === "server responds").length, 2)
     }))
 
   it.effect("receive no profile if the handshake fails", () =>
@@ -58,21 +63,24 @@ describe("the transports of both sides", () => {
   it.effect("receive the close reason once, before their scope closes", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const seen: Array<string> = []
-      const recording = (side: string, end: Transport.Transport["Service"]): Transport.Transport["Service"] => ({
+      const events: Array<string> = []
+      const recordingTransport = (
+        side: string,
+        end: Transport.Transport["Service"]
+      ): Transport.Transport["Service"] => ({
         connect: Effect.gen(function*() {
           const connection = yield* end.connect
-          yield* Effect.addFinalizer(() => Effect.sync(() => seen.push(`${side} closes`)))
-          return { ...connection, onSessionEnd: ({ _tag }) => void seen.push(`${side}: ${_tag}`) }
+          yield* Effect.addFinalizer(() => Effect.sync(() => events.push(`${side} closes`)))
+          return { ...connection, onSessionEnd: ({ _tag }) => void events.push(`${side}: ${_tag}`) }
         })
       })
       const server = yield* ServerSession.make({}, { info: { name: "s", version: "1" } }).pipe(
-        Effect.provideService(Transport.Transport, recording("server", pair.server))
+        Effect.provideService(Transport.Transport, recordingTransport("server", pair.server))
       )
-      const session = yield* client(recording("client", pair.client))
+      const session = yield* client(recordingTransport("client", pair.client))
       yield* session.close
       yield* server.closed
-      assert.deepStrictEqual(seen.filter((line) => line.startsWith("client")), ["client: Requested", "client closes"])
-      assert.deepStrictEqual(seen.filter((line) => line.startsWith("server")), ["server: PeerEnded", "server closes"])
+      assert.deepStrictEqual(events.filter((line) => line.startsWith("client")), ["client: Requested", "client closes"])
+      assert.deepStrictEqual(events.filter((line) => line.startsWith("server")), ["server: PeerEnded", "server closes"])
     }))
 })

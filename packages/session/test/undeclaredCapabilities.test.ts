@@ -62,7 +62,7 @@ const serverRequests = (
   ["sampling.tools", "2025-11-25", session.createMessage({ messages: [], maxTokens: 1, tools: [] })]
 ]
 
-/** The notifications of a server that need a capability of its own. */
+/** The notifications of a server that need one of its capabilities. */
 const serverNotifications = (
   session: ServerSession.ServerSessionShape
 ): ReadonlyArray<readonly [capability: string, Attempt]> => [

@@ -132,7 +132,7 @@ describe("a server that receives unreadable frames", () => {
 describe("a client that receives unreadable frames", () => {
   it.effect("[STD-04] sends no reply to bytes that are no message", () =>
     Effect.gen(function*() {
-      const { link, raw, record, session } = yield* withRawServer({ script: RawServer.answersPings })
+      const { link, raw, record, session } = yield* withRawServer({ script: RawServer.replyToPings })
       const before = raw.received.length
       link.deliverUnreadable({ _tag: "NotJson", text: "Listening on port 3000" })
       link.deliverUnreadable({ _tag: "TooLarge", limitBytes: 10 })

@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "[items, Option.some(nextCursor)]",
     broken: "[items, Option.some(nextCursor.trim())]",
     test: "packages/session/test/pagination.test.ts",
-    name: "a cursor is sent back unchanged, whatever its text"
+    name: "a cursor of any text is sent back unchanged"
   },
   {
     id: "PAG-03",
@@ -31,7 +31,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        if (nextCursor === undefined) {\n",
     broken: "        if (nextCursor === undefined || nextCursor === \"\") {\n",
     test: "packages/session/test/pagination.test.ts",
-    name: "a cursor is sent back unchanged, whatever its text"
+    name: "a cursor of any text is sent back unchanged"
   },
   {
     id: "PAG-07",

@@ -15,7 +15,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : Number(exchange.id) + 0.5",
     test: "packages/session/test/serverRequests.test.ts",
-    name: "each request has a progress token of its own"
+    name: "each request has its own progress token"
   },
   {
     id: "PRG-02",
@@ -23,7 +23,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const token = onProgress === undefined ? undefined : exchange.id",
     broken: "const token = onProgress === undefined ? undefined : 1",
     test: "packages/session/test/serverRequests.test.ts",
-    name: "each request has a progress token of its own"
+    name: "each request has its own progress token"
   },
   {
     id: "PRG-02",

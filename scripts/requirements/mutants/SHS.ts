@@ -184,7 +184,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "=> crypto.randomUUID()",
     broken: "=> String(performance.now() * 1e15).padStart(32, \"0\")",
     test: "packages/session/test/SessionHost.test.ts",
-    name: "gives sessions random ids in visible ASCII"
+    name: "assigns random ids in visible ASCII to sessions"
   },
   {
     id: "SHS-22",

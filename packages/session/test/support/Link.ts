@@ -10,21 +10,21 @@ import * as Result from "effect/Result"
  */
 export interface Link {
   readonly transport: Transport.Transport["Service"]
-  /** The messages that the session gave to the transport, in order. The last one may not have been sent yet. */
+  /** The messages that the session passed to `send`, in order. The last one may not have been sent yet. */
   readonly sent: ReadonlyArray<JsonRpc.Message>
   /** The frames that the session received, in order. */
   readonly received: ReadonlyArray<unknown>
-  /** Makes all messages wait from now on. */
+  /** Stalls the link: all later messages wait. */
   readonly stall: () => void
-  /** Sends the waiting messages, and makes no more wait. */
+  /** Sends the waiting messages, and ends the stall. */
   readonly resume: () => void
   /** Sends the first waiting message. */
   readonly releaseOne: () => void
-  /** Fails the sending of all messages from now on. `undefined` ends that. */
+  /** Fails all later sends with this error. `undefined` ends that. */
   readonly failSending: (error: TransportError.TransportError | undefined) => void
   /** Delivers a frame to the session as if the peer had sent it. */
   readonly deliver: (frame: unknown, bytes?: number) => void
-  /** Delivers bytes that are no frame to the session. */
+  /** Delivers unreadable bytes to the session. */
   readonly deliverUnreadable: (error: Transport.FrameError) => void
   /** Ends the peer's side. `send` still works. */
   readonly endReading: (exit?: CloseReason.ProcessExit) => void
@@ -59,8 +59,8 @@ export const over = (below: Transport.Transport["Service"]): Link => {
     deliverTo(inbound)
   }
 
-  /** Sends a message by the transport below, without a fiber if that needs none. */
-  const through = (
+  /** Sends a message by the wrapped transport, without a fiber if that transport needs none. */
+  const sendThrough = (
     frame: JsonRpc.Frame,
     send: () => Effect.Effect<void, TransportError.TransportError>
   ): Effect.Effect<void, TransportError.TransportError> => {
@@ -79,10 +79,12 @@ export const over = (below: Transport.Transport["Service"]): Link => {
         deliverTo = deliver
         return Effect.raceFirst(connection.run(inject), Deferred.await(readingEnd))
       }),
-    send: (outbound) => through(outbound.message, () => connection.send(outbound)),
+    send: (outbound) => sendThrough(outbound.message, () => connection.send(outbound)),
     ...(connection.request === undefined
       ? undefined
-      : { request: (message: JsonRpc.Request) => through(message, () => connection.request?.(message) ?? Effect.void) })
+      : {
+        request: (message: JsonRpc.Request) => sendThrough(message, () => connection.request?.(message) ?? Effect.void)
+      })
   })
 
   return {

@@ -52,7 +52,7 @@ export const make = Effect.fnUntraced(function*(
 
   const sendOne = (frame: unknown) =>
     connection.send({
-      // A test may send a frame that is no message.
+      // A test can send a frame that is not a message.
       message: frame as JsonRpc.Message,
       replyTo: isResponse(frame) ? origins.get(idOf(frame)) ?? latest : latest,
       last: isResponse(frame) && origins.has(idOf(frame))
@@ -72,8 +72,8 @@ export const make = Effect.fnUntraced(function*(
           }
           received.push(message)
           Queue.offerUnsafe(inbox, message)
-          const answers = script(message)
-          if (answers.length > 0) Effect.runFork(send(...answers))
+          const frames = script(message)
+          if (frames.length > 0) Effect.runFork(send(...frames))
         }
       }),
       () => Effect.sync(() => Deferred.doneUnsafe(ended, Exit.void))
@@ -109,12 +109,12 @@ export const initializeResult = (
 })
 
 /** Makes a script that replies to `initialize`, and passes other messages to another script. */
-export const answersInitialize =
+export const replyToInitialize =
   (script: Script = () => [], result: object = initializeResult()): Script => (message) =>
     JsonRpc.isRequest(message) && message.method === "initialize"
       ? [JsonRpc.success(message.id, result)]
       : script(message)
 
 /** A script that replies to pings. */
-export const answersPings: Script = (message) =>
+export const replyToPings: Script = (message) =>
   JsonRpc.isRequest(message) && message.method === "ping" ? [JsonRpc.success(message.id, {})] : []

@@ -122,7 +122,7 @@ export const traced = (work: Effect.Effect<void>) => {
     Effect.sync(() => {
       seen.push(words)
     })
-  const effect = record("began").pipe(
+  const effect = record("started").pipe(
     Effect.andThen(work),
     Effect.andThen(record("finished")),
     Effect.onInterrupt(() => record("interrupted")),
@@ -141,7 +141,7 @@ export const withRawServer = Effect.fnUntraced(function*(options: {
   const pair = yield* options.pair ?? MemoryTransport.make()
   const link = Link.over(pair.client)
   const record = recorder()
-  const raw = yield* RawServer.make(pair.server, RawServer.answersInitialize(options.script, options.result))
+  const raw = yield* RawServer.make(pair.server, RawServer.replyToInitialize(options.script, options.result))
   const session = yield* client(link.transport, { observe: record.observe, ...options.client })
   // This fiber resumed within the delivery of the response. Without this, the next delivery would be nested in that
   // one.

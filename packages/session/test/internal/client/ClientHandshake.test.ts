@@ -23,7 +23,7 @@ const limit = 16_384
 const responseWith = (members: object): JsonRpc.Response =>
   JsonRpc.success(0, { protocolVersion: Revision.latest, capabilities: { tools: {} }, serverInfo, ...members })
 
-const judged = (members: object, limitBytes = limit, client = description) =>
+const judgeResponse = (members: object, limitBytes = limit, client = description) =>
   ClientHandshake.judge(client, limitBytes, responseWith(members))
 
 describe("initialize", () => {
@@ -52,7 +52,7 @@ describe("initialize", () => {
 describe("the response to initialize", () => {
   it("yields the profile of the server", () => {
     assert.deepStrictEqual(
-      judged({ instructions: "Call add." }),
+      judgeResponse({ instructions: "Call add." }),
       Result.succeed({
         profile: {
           revision: Revision.latest,
@@ -77,7 +77,7 @@ describe("the response to initialize", () => {
 
   it("[INIT-16] does not match its schema: InvalidResult", () => {
     for (const members of [{ serverInfo: "server" }, { capabilities: undefined }, { protocolVersion: 1 }]) {
-      const reason = judged(members)
+      const reason = judgeResponse(members)
       assert.isTrue(Result.isFailure(reason) && reason.failure._tag === "InvalidResult")
     }
   })
@@ -86,7 +86,7 @@ describe("the response to initialize", () => {
     const client = ClientHandshake.describe({ info, capabilities: {}, revisions: ["2025-06-18", "2025-03-26"] })
     for (const protocolVersion of ["2024-11-05", "2099-01-01", ""]) {
       assert.deepStrictEqual(
-        judged({ protocolVersion }, limit, client),
+        judgeResponse({ protocolVersion }, limit, client),
         Result.fail({
           _tag: "UnsupportedRevision",
           chosen: protocolVersion,
@@ -100,19 +100,19 @@ describe("the response to initialize", () => {
     const client = ClientHandshake.describe({ info, capabilities: {}, projection: "strict" })
     const capabilities = { tools: {}, completions: {} }
     const capabilitiesIn = (protocolVersion: Revision.Revision) =>
-      Result.map(judged({ protocolVersion, capabilities }, limit, client), ({ profile }) => profile.capabilities)
+      Result.map(judgeResponse({ protocolVersion, capabilities }, limit, client), ({ profile }) => profile.capabilities)
     assert.deepStrictEqual(capabilitiesIn("2025-03-26"), Result.succeed(capabilities))
     assert.deepStrictEqual(capabilitiesIn("2024-11-05"), Result.succeed({ tools: {} }))
   })
 
   it("law 12: is kept without icons if they exceed the limit, and is an InvalidResult if the rest does", () => {
     const icons = [{ src: `data:image/png;base64,${"A".repeat(limit)}` }]
-    const trimmed = judged({ serverInfo: { ...serverInfo, icons } })
+    const trimmed = judgeResponse({ serverInfo: { ...serverInfo, icons } })
     assert.deepStrictEqual<unknown>(
       Result.map(trimmed, ({ isTrimmed, profile }) => [isTrimmed, profile.info]),
       Result.succeed([true, serverInfo])
     )
-    const reason = judged({ instructions: "x".repeat(limit) })
+    const reason = judgeResponse({ instructions: "x".repeat(limit) })
     assert.isTrue(Result.isFailure(reason) && reason.failure._tag === "InvalidResult")
     assert.include(
       Result.isFailure(reason) && reason.failure._tag === "InvalidResult" ? reason.failure.problem : "",

@@ -19,12 +19,12 @@ const options: PendingRequests.CallOptions = {
   onResponse: undefined
 }
 
-type Own = (exchange: PendingRequests.Exchange) => void
+type RecordOwner = (exchange: PendingRequests.Exchange) => void
 
 /** Opens an exchange and waits for its response. `ownership` decides in which operation the owner is recorded. */
 const call = (
   table: PendingRequests.PendingRequests,
-  ownership: (own: Own) => { readonly inside: Own; readonly after: Own }
+  ownership: (record: RecordOwner) => { readonly inside: RecordOwner; readonly after: RecordOwner }
 ) =>
   Effect.suspend(() => {
     let opened: PendingRequests.Exchange | undefined
@@ -37,7 +37,7 @@ const call = (
     }).pipe(Effect.onExit(() => opened === undefined ? Effect.void : table.remove(opened)))
   })
 
-const nothing: Own = () => {}
+const noRecord: RecordOwner = () => {}
 
 /** Interrupts a program after this many operations. It yields after each: of three operations, two resume the fiber. */
 const interruptAfter = <A, E>(steps: number, program: Effect.Effect<A, E>) =>
@@ -47,10 +47,12 @@ const interruptAfter = <A, E>(steps: number, program: Effect.Effect<A, E>) =>
     yield* Fiber.interrupt(fiber)
   })
 
-/** The number of operations after which a call certainly waits for its response. */
+/** The number of operations after which a call waits for its response. */
 const operations = 60
 
-const leftBy = (ownership: (own: Own) => { readonly inside: Own; readonly after: Own }) =>
+const interruptedOwners = (
+  ownership: (record: RecordOwner) => { readonly inside: RecordOwner; readonly after: RecordOwner }
+) =>
   Effect.gen(function*() {
     let opened = 0
     let left = 0
@@ -66,14 +68,14 @@ const leftBy = (ownership: (own: Own) => { readonly inside: Own; readonly after:
 describe("an owner that is interrupted at any operation", () => {
   it.effect("[CAN-04] laws 1 and 2: leaves no exchange, because it is recorded inside Ref.modify", () =>
     Effect.gen(function*() {
-      const { left, opened } = yield* leftBy((own) => ({ inside: own, after: nothing }))
+      const { left, opened } = yield* interruptedOwners((record) => ({ inside: record, after: noRecord }))
       assert.isAbove(opened, 0)
       assert.strictEqual(left, 0)
     }))
 
   it.effect("leaves an exchange if it is recorded in the next operation", () =>
     Effect.gen(function*() {
-      const { left } = yield* leftBy((own) => ({ inside: nothing, after: own }))
+      const { left } = yield* interruptedOwners((record) => ({ inside: noRecord, after: record }))
       assert.isAbove(left, 0)
     }))
 })
@@ -140,7 +142,7 @@ describe("a closed table", () => {
   it.effect("fails every exchange with its reason, and opens none", () =>
     Effect.gen(function*() {
       const table = new PendingRequests.PendingRequests(7)
-      const waiting = yield* start(call(table, (own) => ({ inside: own, after: nothing })))
+      const waiting = yield* start(call(table, (record) => ({ inside: record, after: noRecord })))
       assert.strictEqual(table.find(7)?.method, "ping")
       table.close({ _tag: "Requested" })
       const error = yield* Effect.flip(Fiber.join(waiting))
@@ -153,12 +155,12 @@ describe("a closed table", () => {
   it.effect("classifies later responses", () =>
     Effect.gen(function*() {
       const table = new PendingRequests.PendingRequests(1)
-      const first = yield* table.open(options, nothing)
+      const first = yield* table.open(options, noRecord)
       assert(PendingRequests.isExchange(first))
       assert.isTrue(PendingRequests.complete(first, JsonRpc.success(1, {})))
       assert.isFalse(PendingRequests.complete(first, JsonRpc.success(1, {})))
       yield* table.remove(first)
-      const second = yield* table.open(options, nothing)
+      const second = yield* table.open(options, noRecord)
       assert(PendingRequests.isExchange(second))
       assert.strictEqual(table.expire(1000), Number.POSITIVE_INFINITY)
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Deferred.await(second.response))))

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HandshakeReplay from "../../../src/internal/host/HandshakeReplay.ts"
 
 describe("the connection of a restored session", () => {
-  it.effect("passes on everything that its transport offers", () =>
+  it.effect("forwards all members of the connection of its transport", () =>
     Effect.gen(function*() {
       const calls: Array<string> = []
       const called = (name: string) => () => void calls.push(name)

@@ -29,15 +29,15 @@ it.effect("law 12: no client uses more than the free capacity, and clients witho
           const requests = () => Array.from(held.values()).flat().length
           const bytes = () => Array.from(held.values()).flat().reduce((sum, one) => sum + one, 0)
           for (const step of steps) {
-            const own = held.get(step.client) ?? []
+            const ofClient = held.get(step.client) ?? []
             if (step.do === "release") {
-              const one = own.pop()
+              const one = ofClient.pop()
               if (one !== undefined) capacity.roomOf({ client: step.client }).release(one)
             } else {
-              const ownBytes = own.reduce((sum, one) => sum + one, 0)
-              const hasRoom = own.length < 8 - requests() && ownBytes + step.bytes <= 64 - bytes()
+              const bytesOfClient = ofClient.reduce((sum, one) => sum + one, 0)
+              const hasRoom = ofClient.length < 8 - requests() && bytesOfClient + step.bytes <= 64 - bytes()
               assert.strictEqual(capacity.roomOf({ client: step.client }).take(step.bytes) === undefined, hasRoom)
-              if (hasRoom) own.push(step.bytes)
+              if (hasRoom) ofClient.push(step.bytes)
             }
             assert.strictEqual(capacity.clients, Array.from(held.values()).filter(({ length }) => length > 0).length)
             assert.strictEqual(budget.usedBytes(), bytes())
@@ -66,7 +66,7 @@ it("law 12: the client with most in flight yields first to newcomers", () => {
   for (const client of ["f", "g", "h"]) take(client, 1)
   assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 4, 1, 1, 1])
   take("f", 16)
-  // With one more it would have as many as the clients with most.
+  // One more request would give it as many as the clients with most.
   assert.deepStrictEqual(Array.from(inFlight.values()), [3, 3, 2, 1, 3, 2, 1, 1])
 })
 
