@@ -29,7 +29,7 @@ describe("EventStore.makeMemory", () => {
       assert.deepStrictEqual(yield* replayedAfter(store, "s", ids[999]), ["1000"])
     }))
 
-  it.effect("law 12: the oldest events of a full stream make room, and other streams keep theirs", () =>
+  it.effect("law 12: a full stream drops its oldest events, and other streams drop none", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerStream: 2500 })
       const other = yield* append(store, { session: "s", stream: "b" }, "0", "1")
@@ -58,7 +58,7 @@ describe("EventStore.makeMemory", () => {
       assert.deepStrictEqual(yield* replayedAfter(store, "s", small), [])
     }))
 
-  it.effect("law 12: the least recently used stream of a full session makes room", () =>
+  it.effect("law 12: a full session drops its least recently used stream", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytesPerSession: 5599 })
       const otherSession = yield* append(store, { session: "t", stream: "a" }, "0", "1")
@@ -73,7 +73,7 @@ describe("EventStore.makeMemory", () => {
       assert.deepStrictEqual(yield* replayedAfter(store, "t", otherSession[0]), ["1"])
     }))
 
-  it.effect("law 12: the least recently used stream of all sessions makes room in a full store", () =>
+  it.effect("law 12: a full store drops the least recently used stream of all sessions", () =>
     Effect.gen(function*() {
       const store = yield* EventStore.makeMemory({ maxBytes: 5599 })
       const first = yield* append(store, { session: "s", stream: "a" }, kilobyte("0"), kilobyte("1"))

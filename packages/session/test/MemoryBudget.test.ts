@@ -99,7 +99,7 @@ describe("a memory budget", () => {
     assert.strictEqual(yields, 8)
   })
 
-  it("gives unread messages half, and then only the first bytes of an account and those of small accounts", () => {
+  it("allows unread messages half, and beyond it only the first bytes of an account and small accounts", () => {
     const budget = MemoryBudget.make({ maxBytes: 4096 * 100 })
     const half = budget.maxBytes / 2
     const open = () => budget.open({ isUnread: true })
@@ -133,14 +133,14 @@ describe("a memory budget", () => {
     assert.strictEqual(budget.usedBytes(), 420)
   })
 
-  it.effect("is by default one of 256 MiB for the whole process", () =>
+  it.effect("has 256 MiB by default for the whole process", () =>
     Effect.gen(function*() {
       const budget = yield* MemoryBudget.MemoryBudget
       assert.strictEqual(budget, yield* MemoryBudget.MemoryBudget)
       assert.strictEqual(budget.maxBytes, 256 * 1024 * 1024)
     }))
 
-  it.effect("is the one of a Layer if that is provided", () =>
+  it.effect("is that of a provided Layer", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* MemoryBudget.MemoryBudget).maxBytes, 1)
     }).pipe(Effect.provide(MemoryBudget.layer({ maxBytes: 1 }))))
@@ -153,7 +153,7 @@ describe("sessions that share a budget", () => {
       ({ raw }) => performHandshake(raw)
     )
 
-  it.effect("law 12: the largest request makes room for a smaller one as Overloaded; a larger one is rejected", () =>
+  it.effect("law 12: the largest request yields as Overloaded to a smaller one; a larger one is rejected", () =>
     Effect.gen(function*() {
       let interrupted = 0
       const budget = MemoryBudget.make({ maxBytes: 2 * weight })
@@ -204,7 +204,7 @@ describe("sessions that share a budget", () => {
       }
     }))
 
-  it.effect("law 12: notifications that wait for a slow handler make room for a request of another session", () =>
+  it.effect("law 12: notifications that wait for a slow handler yield to a request of another session", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 10 * weight })
       const largest = yield* withClient(budget, { "notifications/roots/list_changed": () => Effect.never })
@@ -221,7 +221,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(largest.record.of("NotificationIgnored").length, ignored + 1)
     }))
 
-  it.effect("law 12: the oldest notification makes room in a full budget; without room, the newest is dropped", () =>
+  it.effect("law 12: a full budget drops the oldest notification, or the newest if there is no other", () =>
     Effect.gen(function*() {
       const handled: Array<unknown> = []
       const padded = (id: number) => logMessage({ id, padding: "x".repeat(1000) })
@@ -316,7 +316,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 50_000)
     }))
 
-  it.effect("law 12: the collected replies of a batch make room for the waiting replies of a session", () =>
+  it.effect("law 12: the collected replies of a batch yield to the waiting replies of a session", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make({ maxBytes: 100_000 })
       const late = yield* Deferred.make<void>()
@@ -356,7 +356,7 @@ describe("sessions that share a budget", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 
-  it.effect("law 2: nothing stays charged after sessions have closed", () =>
+  it.effect("law 2: a budget has no charged bytes after its sessions have closed", () =>
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const scope = yield* Scope.make()

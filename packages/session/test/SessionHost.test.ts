@@ -288,7 +288,7 @@ describe("a host", () => {
       assert.isUndefined(yield* Effect.provide(found, Layer.fresh(layer)))
     }))
 
-  it.effect("can use the members of a closed session without effect", () =>
+  it.effect("accepts calls of the members of a closed session, which have no effect", () =>
     Effect.gen(function*() {
       const host = yield* makeHost()
       const { hosted } = yield* openOperating(host)

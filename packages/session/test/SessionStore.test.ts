@@ -25,7 +25,7 @@ const known = (store: SessionStore.SessionStore["Service"], ...ids: ReadonlyArra
   )
 
 describe("SessionStore.makeMemory", () => {
-  it.effect("law 12: the least recently used session makes room when there are maxSessions", () =>
+  it.effect("law 12: a store with maxSessions drops the least recently used session", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.makeMemory({ maxSessions: 3 })
       for (const id of ["a", "b", "c"]) yield* store.save(session(id))

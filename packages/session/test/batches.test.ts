@@ -315,7 +315,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual([codes.length, codes.filter((code) => code === -32010).length], [10_000, 5000 - 256])
     }))
 
-  it.effect("law 12: each message of it is charged its own memory", () =>
+  it.effect("law 12: each message of a batch is charged its own memory", () =>
     Effect.gen(function*() {
       const { link, session } = yield* withRawClient({
         handlers: tools({ never: Effect.never }),

@@ -158,7 +158,7 @@ describe("races with cancellations", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("[CAN-01] [CAN-07] a caller that is interrupted after the response cancels nothing", () =>
+  it.effect("[CAN-01] [CAN-07] a caller that is interrupted after the response sends no cancellation", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawServer()
       const calling = yield* start(session.callTool("x", {}, { onProgress: () => Effect.never }))

@@ -46,7 +46,7 @@ describe("the release of a handler's resources", () => {
       assert.deepStrictEqual(yield* raw.pending, [JsonRpc.success(1, text("done"))])
     }))
 
-  it.effect("law 5: [CAN-04] a request that is cancelled during the release gets no reply and is released", () =>
+  it.effect("law 5: [CAN-04] a request cancelled during the release gets no reply, and the release completes", () =>
     Effect.gen(function*() {
       let released = false
       const { raw, session } = yield* serverReleasing(() =>

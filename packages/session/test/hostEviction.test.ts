@@ -32,7 +32,7 @@ const ids = (all: ReadonlyArray<{ readonly hosted: SessionHost.Hosted }>) => all
 const idsIn = (host: SessionHost.SessionHostShape) => Effect.map(host.sessions, (all) => all.map(({ id }) => id))
 
 describe("the eviction of a session whose handshake is not finished", () => {
-  it.effect("any newcomer evicts the oldest one, after its grace of 3 seconds", () =>
+  it.effect("a newcomer evicts the oldest session after its grace of 3 seconds", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 3 } })
       const first = yield* openSession(host, { principal: grace })
@@ -54,7 +54,7 @@ describe("the eviction of a session whose handshake is not finished", () => {
       assert.deepStrictEqual(yield* second.hosted.session.closed, evicted("handshake", 3000))
     }))
 
-  it.effect("retryAfterMillis is the time until the grace of the oldest one ends", () =>
+  it.effect("retryAfterMillis is the time until the grace of the oldest session ends", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 } })
       yield* openSession(host)
@@ -65,7 +65,7 @@ describe("the eviction of a session whose handshake is not finished", () => {
       yield* openSession(host)
     }))
 
-  it.effect("a held one is evicted only after it is released", () =>
+  it.effect("a held session is evicted only after it is released", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 }, limits: { initializeTimeout: "Infinity" } })
       const { hosted } = yield* openSession(host)
@@ -105,7 +105,7 @@ describe("the eviction of a session whose handshake is not finished", () => {
 })
 
 describe("the eviction of a session of the newcomer's principal", () => {
-  it.effect("the least recently used one is evicted if it is unused for 3 seconds", () =>
+  it.effect("the least recently used session is evicted if it is unused for 3 seconds", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 3 } })
       const other = yield* openOperating(host, { principal: grace })
@@ -331,7 +331,7 @@ describe("the eviction of an anonymous session", () => {
 })
 
 describe("the slot of an evicted session", () => {
-  it.effect("belongs to the newcomer, which connects only after the session has closed completely", () =>
+  it.effect("is assigned to the newcomer, which connects only after the session has closed completely", () =>
     Effect.gen(function*() {
       const host = yield* makeHost({}, { sessions: { max: 1 } })
       const gate = yield* Deferred.make<void>()

@@ -48,7 +48,7 @@ describe("late and repeated responses", () => {
       assert.isTrue(Exit.isFailure(yield* Fiber.join(fiber)))
     }))
 
-  it.effect("law 3: a second response to one request is a duplicate", () =>
+  it.effect("law 3: a second response to a request is a duplicate", () =>
     Effect.gen(function*() {
       const { fiber, raw, record, session } = yield* pendingCall()
       yield* raw.send(reply(1, "first"), reply(1, "second"))

@@ -158,7 +158,7 @@ describe("deadlines of a request of the server", () => {
     ...(totalTimeout === undefined ? undefined : { totalTimeout })
   })
 
-  it.effect("[TMO-01] [TMO-03] it times out after 60 seconds, and is cancelled at the client", () =>
+  it.effect("[TMO-01] [TMO-03] a request times out after 60 seconds, and is cancelled at the client", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient()
       yield* performHandshake(raw, "2024-11-05")

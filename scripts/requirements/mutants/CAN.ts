@@ -7,7 +7,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "if (exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\") return",
     broken: "if (exchange.outcome === \"Lost\") return",
     test: "packages/session/test/cancellationRaces.test.ts",
-    name: "a caller that is interrupted after the response cancels nothing"
+    name: "a caller that is interrupted after the response sends no cancellation"
   },
   {
     id: "CAN-01",

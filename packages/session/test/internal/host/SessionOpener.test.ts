@@ -114,7 +114,7 @@ describe("the opener of a host's sessions", () => {
       assert.strictEqual(table.all.size, 0)
     }))
 
-  it.effect("connects only when nothing of the evicted session is left", () =>
+  it.effect("connects only after the evicted session has closed completely", () =>
     Effect.gen(function*() {
       const { calls, open, state, table } = yield* makeOpener
       const victim = yield* open("victim", yield* memory)

@@ -37,7 +37,7 @@ describe("the table of a host's sessions", () => {
       assert.strictEqual(table.all.size, 1)
     }))
 
-  it.effect("does not take a later session for an earlier one with the same id", () =>
+  it.effect("distinguishes a later session from an earlier one with the same id", () =>
     Effect.gen(function*() {
       const { open, table } = yield* makeParts
       const first = yield* open("a")
