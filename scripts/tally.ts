@@ -4,7 +4,7 @@
 import type { Reporter, TestModule } from "vitest/node"
 
 /**
- * Prints `N passed, N failed` at the end of a run, and fails a run in which no test ran.
+ * Prints `N passed, N failed` at the end of a run. Fails a run in which no test ran, and prints what selects tests.
  *
  * A module that fails to load, a hook of a suite that fails and an error outside any test each count as a failure,
  * because no test reports them.
@@ -17,6 +17,7 @@ export default class Tally implements Reporter {
     const failed = count("failed") + modules.flatMap(errorsOutsideTests).length + unhandledErrors.length
     if (passed + failed === 0) {
       process.exitCode = 1
+      console.log("no test ran: the words after `pnpm test` select files of packages/*/test by their paths")
     }
     console.log(`${passed} passed, ${failed} failed`)
   }

@@ -164,7 +164,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-19",
-    file: "packages/transport/src/internal/http/client/streamable/StreamRequest.ts",
+    file: "packages/transport/src/internal/http/client/streamable/ResumableStream.ts",
     original: "lastEventId === undefined ? undefined : { \"last-event-id\": lastEventId }",
     broken: "undefined",
     test: "packages/transport/test/http/client/streamable/resumption.test.ts",

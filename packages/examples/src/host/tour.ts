@@ -63,7 +63,10 @@ export const tour = Effect.gen(function*() {
 
   Transcript.section("the server asks the user")
   const erased = textOf(yield* session.callTool("erase", { name: "weather" }))
-  yield* check(erased === "The note “weather” was not erased: accept.", `${erased} (the default of “Sure?” is no)`)
+  yield* check(
+    erased === "The note “weather” was not erased: accept.",
+    `${erased} (the form was accepted with the default of “Sure?”: no)`
+  )
   const classified = textOf(yield* session.callTool("classify", { name: "colours" }))
   yield* check(classified === "The note “colours” is about: home.", classified)
 

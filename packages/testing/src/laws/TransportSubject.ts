@@ -44,7 +44,7 @@ export interface SubjectFaults<Served> {
   readonly injectToClient?: Inject<Served>
   /** Sends bytes to the server, likewise, if the server can answer without a stream of the request. */
   readonly injectToServer?: Inject<Served>
-  /** The greatest length of a line, in bytes, that the ends read. Required to inject bytes. */
+  /** The greatest length of a line, in bytes, that the ends read. Adds the laws of lines that are too long. */
   readonly maxMessageBytes?: number
 }
 

@@ -44,7 +44,7 @@ export class Replies {
     else this.#post(response, replyTo, handed, replacements)
   }
 
-  /** Ends a message of this origin without a reply. */
+  /** Ends a message of this origin without a reply, for example a request that `Cancellation` has cancelled. */
   settle(origin: StreamOrigin | undefined): void {
     if (isBatch(origin)) this.#end(origin)
     else if (origin !== undefined) this.#session.connection.endExchange?.(origin)

@@ -6,6 +6,10 @@ import { exchangeEnded, type ResponseReader } from "./ResponseReader.ts"
 import type { Renew } from "./SessionRenewal.ts"
 import * as StreamRequest from "./StreamRequest.ts"
 
+/** Returns the headers that request the rest of a stream: everything after its last event, if it had one (SHS-19). */
+export const resumptionHeaders = (lastEventId: string | undefined): Readonly<Record<string, string>> | undefined =>
+  lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
+
 /** A request whose stream broke. */
 export interface BrokenStream {
   readonly method: string
@@ -45,7 +49,7 @@ export const resume = Effect.fnUntraced(function*(
     reportLost(cause, delayMillis)
     yield* Effect.sleep(delayMillis)
     const [events, messages] = [stream.events(), stream.messages()]
-    const outcome = yield* StreamRequest.run(state, session, lastEventId, (response) => {
+    const outcome = yield* StreamRequest.run(state, session, resumptionHeaders(lastEventId), (response) => {
       state.report({ _tag: "StreamResumed", method })
       return reader.follow(response)
     })

@@ -4,6 +4,7 @@ import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as SseReceiver from "../SseReceiver.ts"
 import { type ClientState, millisNow, type SessionIdentity } from "./ClientState.ts"
+import { resumptionHeaders } from "./ResumableStream.ts"
 import type { Renew } from "./SessionRenewal.ts"
 import * as StreamRequest from "./StreamRequest.ts"
 
@@ -48,7 +49,7 @@ export class StandaloneStream {
         const [events, messages] = [stream.events(), stream.messages()]
         const startedAt = yield* millisNow
         const lastEventId = stream.lastEventId()
-        const outcome = yield* StreamRequest.run(state, session, lastEventId, (response) => {
+        const outcome = yield* StreamRequest.run(state, session, resumptionHeaders(lastEventId), (response) => {
           if (wasOpened) state.report({ _tag: "StreamResumed", method: undefined })
           wasOpened = true
           this.#isOffered = true

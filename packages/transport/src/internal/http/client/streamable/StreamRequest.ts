@@ -1,4 +1,4 @@
-/** One GET for an SSE stream, after the event of `Last-Event-ID` if there is one, and its outcome. */
+/** One GET for an SSE stream, and its outcome. */
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -22,19 +22,15 @@ export type StreamOutcome =
 const isTransient = (status: number): boolean =>
   status === 408 || status === 409 || status === 425 || status === 429 || (status >= 500 && status !== 501)
 
-/**
- * Requests a stream, and reads it with `read`: the standalone one (SHS-12), or the one that continues after this event
- * (SHS-19).
- */
+/** Requests a stream with these headers, and reads it with `read`: the standalone one (SHS-12), or a broken one. */
 export const run = (
   state: ClientState,
   session: SessionIdentity,
-  lastEventId: string | undefined,
+  headers: Readonly<Record<string, string>> | undefined,
   read: (response: HttpCall.HttpResponse) => Effect.Effect<unknown>
 ): Effect.Effect<StreamOutcome> =>
   Effect.scoped(Effect.gen(function*(): Effect.fn.Return<StreamOutcome, TransportError.TransportError, Scope.Scope> {
-    const resumption = lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
-    const response = yield* state.endpoint.get(state.membership(session), resumption)
+    const response = yield* state.endpoint.get(state.membership(session), headers)
     if (indicatesLoss(response, session)) return { _tag: "SessionLost" }
     if (HttpCall.isAccepted(response) && HttpCall.mediaType(response) === "text/event-stream") {
       return { _tag: "Ended", cause: yield* read(response) }
