@@ -86,7 +86,7 @@ describe("a verdict", () => {
     const rows = table(verdict).split("\n")
     assert.strictEqual(rows.length, 5)
     assert.match(rows[2] ?? "", /^\| heap used +\| 32\.\d\d MiB .* good +\|$/)
-    assert.match(rows[3] ?? "", /^\| fibers .* CHANGED \|$/)
+    assert.match(rows[3] ?? "", /^\| fibers .* CHANGED +\|$/)
     assert.match(rows[4] ?? "", /^\| resident set .* not judged +\|$/)
     const drawing = chart(samples, verdict)
     for (const { quantity } of verdict.judged) assert.include(drawing, `>${quantity}</text>`)
