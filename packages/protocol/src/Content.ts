@@ -1,6 +1,7 @@
 /**
  * Content blocks of tool results, prompts and sampling messages.
  */
+import * as Base64 from "effect/encoding/Base64"
 import * as Schema from "effect/Schema"
 import { Annotations } from "./Annotations.ts"
 import { resourceMembers } from "./internal/resourceMembers.ts"
@@ -157,3 +158,73 @@ export const ContentBlock: Schema.Codec<ContentBlock> = Schema.Union([
  * @category constructors
  */
 export const text = (text: string): TextContent => ({ type: "text", text })
+
+const base64 = (data: Uint8Array | string): string => typeof data === "string" ? data : Base64.encode(data)
+
+/**
+ * Creates an image block from bytes, or from text that is base64 already.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ *
+ * export const pixel = Content.image(new Uint8Array([0x89, 0x50, 0x4e, 0x47]), "image/png")
+ * // => { type: "image", data: "iVBORw==", mimeType: "image/png" }
+ * ```
+ *
+ * @category constructors
+ */
+export const image = (data: Uint8Array | string, mimeType: string): ImageContent => ({
+  type: "image",
+  data: base64(data),
+  mimeType
+})
+
+/**
+ * Creates an audio block from bytes, or from text that is base64 already.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ *
+ * export const silence = Content.audio("UklGRg==", "audio/wav")
+ * // => { type: "audio", data: "UklGRg==", mimeType: "audio/wav" }
+ * ```
+ *
+ * @category constructors
+ */
+export const audio = (data: Uint8Array | string, mimeType: string): AudioContent => ({
+  type: "audio",
+  data: base64(data),
+  mimeType
+})
+
+/**
+ * Creates a block with the contents of a resource, which `Resource.text` and `Resource.blob` create.
+ *
+ * @example
+ * ```ts
+ * import { Content, Resource } from "@effect-mcp/protocol"
+ *
+ * export const readme = Content.resource(Resource.text("file:///README.md", "# Notes", "text/markdown"))
+ * // => { type: "resource", resource: { uri: "file:///README.md", text: "# Notes", mimeType: "text/markdown" } }
+ * ```
+ *
+ * @category constructors
+ */
+export const resource = (contents: ResourceContents): EmbeddedResource => ({ type: "resource", resource: contents })
+
+/**
+ * Creates a link to a resource that the client can read.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ *
+ * export const readme = Content.link({ uri: "file:///README.md", name: "README" })
+ * // => { type: "resource_link", uri: "file:///README.md", name: "README" }
+ * ```
+ *
+ * @category constructors
+ */
+export const link = (target: Resource): ResourceLink => ({ type: "resource_link", ...target })

@@ -98,6 +98,24 @@ export const methodNotFound = (method: string): McpError =>
 export const invalidParams: (message: string, data?: unknown) => McpError = make(ErrorCode.InvalidParams)
 
 /**
+ * Creates an error with code −32002: no resource has this URI (RES-05). The data contains the URI. The message contains
+ * at most 128 characters of it.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const { code, message, data } = McpError.resourceNotFound("file:///notes")
+ * export const error = { code, message, data }
+ * // => { code: -32002, message: "Resource not found: file:///notes", data: { uri: "file:///notes" } }
+ * ```
+ *
+ * @category constructors
+ */
+export const resourceNotFound = (uri: string): McpError =>
+  make(ErrorCode.ResourceNotFound)(`Resource not found: ${Excerpt.of(uri)}`, { uri })
+
+/**
  * The error with code −32603. Its message discloses no cause: log the cause instead of sending it to the peer.
  *
  * @example

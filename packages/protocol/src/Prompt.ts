@@ -2,7 +2,7 @@
  * Prompts: templates of messages to a model.
  */
 import * as Schema from "effect/Schema"
-import { ContentBlock } from "./Content.ts"
+import * as Content from "./Content.ts"
 import { Icon } from "./Implementation.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 
@@ -109,7 +109,7 @@ export const GetPromptParams: Schema.Codec<GetPromptParams> = Schema.Struct({
  */
 export interface PromptMessage {
   readonly role: "user" | "assistant"
-  readonly content: ContentBlock
+  readonly content: Content.ContentBlock
 }
 
 /**
@@ -119,7 +119,7 @@ export interface PromptMessage {
  */
 export const PromptMessage: Schema.Codec<PromptMessage> = Schema.Struct({
   role: Schema.Literals(["user", "assistant"]),
-  content: ContentBlock
+  content: Content.ContentBlock
 })
 
 /**
@@ -143,3 +143,38 @@ export const GetPromptResult: Schema.Codec<GetPromptResult> = Schema.Struct({
   description: Schema.optionalKey(Schema.String),
   _meta: Schema.optionalKey(Meta)
 })
+
+const message = (role: PromptMessage["role"]) => (content: string | Content.ContentBlock): PromptMessage => ({
+  role,
+  content: typeof content === "string" ? Content.text(content) : content
+})
+
+/**
+ * Creates a message of the user, from text or from any content block.
+ *
+ * @example
+ * ```ts
+ * import { Prompt } from "@effect-mcp/protocol"
+ *
+ * export const request = Prompt.user("Summarize these notes.")
+ * // => { role: "user", content: { type: "text", text: "Summarize these notes." } }
+ * ```
+ *
+ * @category constructors
+ */
+export const user: (content: string | Content.ContentBlock) => PromptMessage = message("user")
+
+/**
+ * Creates a message of the model, from text or from any content block.
+ *
+ * @example
+ * ```ts
+ * import { Prompt } from "@effect-mcp/protocol"
+ *
+ * export const start = Prompt.assistant("In short:")
+ * // => { role: "assistant", content: { type: "text", text: "In short:" } }
+ * ```
+ *
+ * @category constructors
+ */
+export const assistant: (content: string | Content.ContentBlock) => PromptMessage = message("assistant")

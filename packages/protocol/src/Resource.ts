@@ -1,6 +1,7 @@
 /**
  * Resources that a client can read from a server.
  */
+import * as Base64 from "effect/encoding/Base64"
 import * as Schema from "effect/Schema"
 import type { Annotations } from "./Annotations.ts"
 import type { Icon } from "./Implementation.ts"
@@ -185,3 +186,37 @@ export const ResourceUpdatedParams: Schema.Codec<ResourceUpdatedParams> = Schema
   uri: Schema.String,
   _meta: Schema.optionalKey(Meta)
 })
+
+/**
+ * Creates contents that are text.
+ *
+ * @example
+ * ```ts
+ * import { Resource } from "@effect-mcp/protocol"
+ *
+ * export const contents = Resource.text("file:///README.md", "# Notes", "text/markdown")
+ * // => { uri: "file:///README.md", text: "# Notes", mimeType: "text/markdown" }
+ * ```
+ *
+ * @category constructors
+ */
+export const text = (uri: string, text: string, mimeType?: string): ResourceContents =>
+  mimeType === undefined ? { uri, text } : { uri, text, mimeType }
+
+/**
+ * Creates contents from bytes, or from text that is base64 already.
+ *
+ * @example
+ * ```ts
+ * import { Resource } from "@effect-mcp/protocol"
+ *
+ * export const contents = Resource.blob("file:///logo.png", new Uint8Array([0x89, 0x50, 0x4e, 0x47]), "image/png")
+ * // => { uri: "file:///logo.png", blob: "iVBORw==", mimeType: "image/png" }
+ * ```
+ *
+ * @category constructors
+ */
+export const blob = (uri: string, data: Uint8Array | string, mimeType?: string): ResourceContents => {
+  const blob = typeof data === "string" ? data : Base64.encode(data)
+  return mimeType === undefined ? { uri, blob } : { uri, blob, mimeType }
+}

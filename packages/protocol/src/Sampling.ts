@@ -341,3 +341,24 @@ export const checkResult = (
     ? Result.fail(`content: expected text, image or audio, because no tools were offered; got ${content.type}`)
     : Result.void
 }
+
+/**
+ * Returns the text of a model's answer: all text blocks, joined by line breaks. Other blocks are left out.
+ *
+ * @example
+ * ```ts
+ * import { Content, Sampling } from "@effect-mcp/protocol"
+ *
+ * export const summary = Sampling.textOf({
+ *   role: "assistant",
+ *   model: "small",
+ *   content: [Content.text("Walk."), Content.image("iVBORw==", "image/png"), Content.text("By the sea.")]
+ * }) // => "Walk.\nBy the sea."
+ * ```
+ *
+ * @category accessors
+ */
+export const textOf = ({ content }: Pick<SamplingMessage, "content">): string => {
+  const blocks: ReadonlyArray<SamplingContent> = Array.isArray(content) ? content : [content]
+  return blocks.flatMap((block) => block.type === "text" ? [block.text] : []).join("\n")
+}
