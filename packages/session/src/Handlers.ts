@@ -5,6 +5,7 @@ import { type Capabilities, type McpError, type MethodDefinition, MethodTable } 
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { CallbackContext } from "./CallbackContext.ts"
+import type * as HandledMethods from "./internal/HandledMethods.ts"
 import { trust } from "./internal/trust.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
@@ -13,10 +14,7 @@ import type { RequestContext } from "./RequestContext.ts"
  *
  * @category models
  */
-export type RequestName<From extends MethodDefinition.Role> = Exclude<
-  MethodTable.RequestName<From>,
-  "initialize" | "ping"
->
+export type RequestName<From extends MethodDefinition.Role> = HandledMethods.RequestName<From>
 
 /**
  * The names of the notifications from `From` that a program can handle. The session handles those of the handshake, of
@@ -24,10 +22,7 @@ export type RequestName<From extends MethodDefinition.Role> = Exclude<
  *
  * @category models
  */
-export type NotificationName<From extends MethodDefinition.Role> = Exclude<
-  MethodTable.NotificationName<From>,
-  "notifications/initialized" | "notifications/cancelled" | "notifications/progress"
->
+export type NotificationName<From extends MethodDefinition.Role> = HandledMethods.NotificationName<From>
 
 /**
  * The handler of one method. It runs in a fiber of its own for each request, and is interrupted when the peer cancels

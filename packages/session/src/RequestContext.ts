@@ -14,6 +14,7 @@ import type {
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { ServerSessionShape } from "./internal/server/ServerSessionShape.ts"
 import { trust } from "./internal/trust.ts"
 import type { Principal } from "./Principal.ts"
 import type { RequestError } from "./RequestError.ts"
@@ -62,6 +63,11 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly meta: Meta.RequestMeta | undefined
   /** The authenticated sender of the request. */
   readonly principal: Principal | undefined
+  /**
+   * The session of the request, for state and messages that outlive the request. `undefined` over sessionless
+   * transports, where each request stands alone.
+   */
+  readonly session: ServerSessionShape | undefined
   /** The profile of the client. */
   readonly profile: Profile.ClientProfile
   /** Reports a step of progress. It sends nothing if the client requested no progress, or if the value did not grow. */

@@ -2,6 +2,7 @@
  * The host of a server's sessions, for servers with many clients: it limits, expires, restores and drains them. It does
  * not know their transports.
  */
+import type { CloseReason } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,6 +25,13 @@ export interface Options<R = never> extends Omit<ServerSession.Options<R>, "obse
   readonly sessions?: HostLimits.Options
   /** Receives every event of every session synchronously, with the id of the session. Must not block. */
   readonly observe?: (event: SessionEvent, id: string) => void
+  /**
+   * Called for each session that was opened or restored, before its client is ready. Must not block. If it throws, the
+   * host logs that and continues.
+   */
+  readonly onOpened?: (hosted: Hosted) => void
+  /** Called once for each of these sessions, after it has closed. The same holds for it. */
+  readonly onClosed?: (hosted: Hosted, reason: CloseReason.CloseReason) => void
 }
 
 /**
@@ -98,6 +106,20 @@ export type RestoreOutcome = Shapes.RestoreOutcome
  * @category models
  */
 export interface SessionInfo extends Shapes.SessionInfo {}
+
+/**
+ * Options for a broadcast.
+ *
+ * @category models
+ */
+export interface BroadcastOptions extends Shapes.BroadcastOptions {}
+
+/**
+ * The number of sessions to which a message was sent, for which sending failed, and for which it took too long.
+ *
+ * @category models
+ */
+export interface BroadcastResult extends Shapes.BroadcastResult {}
 
 /**
  * The state of a host.

@@ -17,10 +17,10 @@ import type {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type * as Handlers from "../../Handlers.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
+import type * as HandledMethods from "../HandledMethods.ts"
 
 /** A session of a client, after its handshake: no value of this type exists before. */
 export interface ClientSessionShape extends Session.Session<Handshake.ClientState> {
@@ -127,7 +127,7 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
    * their handlers. A consumer that lags by more than the limits allow loses the oldest. A forked stream misses what
    * arrives before its fiber starts: fork it with `startImmediately`.
    */
-  readonly notifications: <Name extends Handlers.NotificationName<"server">>(
+  readonly notifications: <Name extends HandledMethods.NotificationName<"server">>(
     name: Name
   ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
   /** Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched. */

@@ -1,5 +1,6 @@
 /** The implementation of `SessionHost`: it connects the table, slots, store, timer, opener and closer of one host. */
 
+import type { CloseReason } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -16,12 +17,13 @@ import { SessionStore } from "../../SessionStore.ts"
 import type { TransportError } from "../../TransportError.ts"
 import { Timer } from "../engine/Timer.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
+import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
 import * as HostStore from "./HostStore.ts"
 import * as Restorer from "./Restorer.ts"
 import { SessionCloser } from "./SessionCloser.ts"
-import { type Health, HostFull, type SessionHostShape } from "./SessionHostShape.ts"
+import { type Health, type Hosted, HostFull, type SessionHostShape } from "./SessionHostShape.ts"
 import { SessionOpener } from "./SessionOpener.ts"
 import { SessionSlots } from "./SessionSlots.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -30,6 +32,8 @@ import { SessionTable } from "./SessionTable.ts"
 export interface Options extends Omit<ServerSessionImplementation.Options, "observe" | "sessionless"> {
   readonly sessions?: HostLimits.Options
   readonly observe?: (event: SessionEvent, id: string) => void
+  readonly onOpened?: (hosted: Hosted) => void
+  readonly onClosed?: (hosted: Hosted, reason: CloseReason.CloseReason) => void
 }
 
 /** The environment of a host, from the program that makes it. */
@@ -80,7 +84,7 @@ export class SessionHostImplementation implements SessionHostShape {
 
   constructor(
     handlers: Handlers.Handlers<"client", unknown>,
-    { observe, sessions, ...server }: Options,
+    { observe, onClosed, onOpened, sessions, ...server }: Options,
     { clock, context, scope }: Environment
   ) {
     this.#limits = HostLimits.make(sessions)
@@ -138,7 +142,11 @@ export class SessionHostImplementation implements SessionHostShape {
       scope,
       observe,
       draining: () => this.#draining ? this.#drainingError() : undefined,
-      onOpened: () => this.#timer.watch(steady() + this.#firstCheckMillis),
+      onOpened: (hosted) => {
+        this.#timer.watch(steady() + this.#firstCheckMillis)
+        this.#contain("onOpened", () => onOpened?.(hosted))
+      },
+      onClosed: (hosted, reason) => this.#contain("onClosed", () => onClosed?.(hosted, reason)),
       onNegotiated: () => this.#timer.watch(steady() + this.#lifetimes.handshake)
     })
     this.#restorer = this.#store === undefined ? undefined : new Restorer.Restorer({
@@ -178,6 +186,9 @@ export class SessionHostImplementation implements SessionHostShape {
     })
 
   readonly sessions: SessionHostShape["sessions"] = Effect.sync(() => this.#table.list())
+
+  readonly broadcast: SessionHostShape["broadcast"] = (send, options) =>
+    Effect.suspend(() => Broadcast.run(this.#table.live().filter(({ operates }) => operates), send, options))
 
   readonly health: SessionHostShape["health"] = Effect.sync((): Health => {
     const full = this.#draining ? this.#drainingError() : this.#slots.look({ principal: undefined, client: undefined })
@@ -236,6 +247,15 @@ export class SessionHostImplementation implements SessionHostShape {
   // ===================================================================================================================
   // Observing
   // ===================================================================================================================
+
+  /** Calls a function of the program. The host continues if it throws. */
+  #contain(name: string, call: () => void): void {
+    try {
+      call()
+    } catch (thrown) {
+      this.#fork(Effect.logError(`the option ${name} of a host threw`, thrown))
+    }
+  }
 
   /** Emits an event of a session. A closed session has no observers any more, so the host calls its own. */
   #emit(hosted: HostedSession, event: SessionEvent): void {

@@ -2,6 +2,7 @@
 
 import type { CloseReason, Implementation, JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../../Principal.ts"
 import type { SessionStoreError } from "../../SessionStore.ts"
@@ -144,6 +145,19 @@ export interface Health {
   readonly retryAfterMillis: number | undefined
 }
 
+/** Options for a broadcast. */
+export interface BroadcastOptions {
+  /** The time that each session has. Default: 5 seconds. */
+  readonly timeout?: Duration.Input | undefined
+}
+
+/** The number of sessions to which a message was sent, for which sending failed, and for which it took too long. */
+export interface BroadcastResult {
+  readonly sent: number
+  readonly failed: number
+  readonly timedOut: number
+}
+
 /** The members of a host. */
 export interface SessionHostShape {
   /**
@@ -179,6 +193,16 @@ export interface SessionHostShape {
   ) => Effect.Effect<void>
   /** Lists the sessions that are open now. */
   readonly sessions: Effect.Effect<ReadonlyArray<SessionInfo>>
+  /**
+   * Runs an effect for each session whose handshake is finished, for example to notify all clients. The effects run at
+   * the same time, so a client that does not read delays only its own message. Waits until each has ended or has taken
+   * longer than `timeout`; then it is interrupted. A failure or a defect for one session is counted, and affects no
+   * other.
+   */
+  readonly broadcast: <R = never>(
+    send: (hosted: Hosted) => Effect.Effect<unknown, unknown, R>,
+    options?: BroadcastOptions
+  ) => Effect.Effect<BroadcastResult, never, R>
   /** Returns the state of the host now. */
   readonly health: Effect.Effect<Health>
   /**

@@ -1,6 +1,6 @@
 /** The opening of a host's sessions: the id, the slot, the eviction for it, and the connection. */
 
-import type { JsonRpc } from "@effect-mcp/protocol"
+import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -36,7 +36,9 @@ export interface Options {
   /** Returns the error of a host that is draining, and `undefined` before. */
   readonly draining: () => HostFull | undefined
   /** Called when a session is in the table. */
-  onOpened(): void
+  onOpened(hosted: HostedSession): void
+  /** Called after a session that was in the table has closed. */
+  onClosed(hosted: HostedSession, reason: CloseReason.CloseReason): void
   /** Called when the response to `initialize` is sent. */
   onNegotiated(): void
 }
@@ -101,6 +103,7 @@ export class SessionOpener {
       const replayed = handshakeMessages === undefined ? undefined : Deferred.makeUnsafe<void>()
       const onReplayed = () => replayed !== undefined && Deferred.doneUnsafe(replayed, Exit.void)
       const opened = server.open({
+        id: hosted.id,
         transport: handshakeMessages === undefined
           ? hosted.transport
           : HandshakeReplay.over(hosted.transport, handshakeMessages, onReplayed),
@@ -117,7 +120,11 @@ export class SessionOpener {
           hosted.beginToEnd()
           onReplayed()
         },
-        onClosed: () => closer.remove(hosted, scope)
+        onClosed: (reason) => {
+          // Before the removal, so that a host that has drained has called it for every session.
+          if (hosted.wasOpened) this.#options.onClosed(hosted, reason)
+          closer.remove(hosted, scope)
+        }
       })
       // The caller may be a request. A session outlives it, so it runs with the services of the host instead.
       const services: (caller: Context.Context<never>) => Context.Context<Scope.Scope> = () =>
@@ -140,7 +147,7 @@ export class SessionOpener {
     if (hosted.phase === "Ending") return Effect.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
     hosted.begin(session)
     this.#options.table.add(hosted)
-    this.#options.onOpened()
+    this.#options.onOpened(hosted)
     return Effect.as(HostMetrics.sessions(hosted.kind, 1), hosted)
   }
 }

@@ -9,11 +9,14 @@ import type { Connection, StreamOrigin } from "../../Transport.ts"
 import * as Batch from "../engine/Batch.ts"
 import { HandlerContext, type HandlerContextDependencies } from "../engine/HandlerContext.ts"
 import { trust } from "../trust.ts"
+import type { ServerSessionShape } from "./ServerSessionShape.ts"
 
 type Service = RequestContext["Service"]
 
 /** The session, or the sessionless exchange, of a handler. */
 export interface ServerContextDependencies extends HandlerContextDependencies {
+  /** The session of the handler, if the server has sessions. */
+  readonly session: ServerSessionShape | undefined
   /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
   /** Sends a log message, unless its level is below the one that the client has set. */
@@ -33,6 +36,10 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
 {
   get principal(): Service["principal"] {
     return this.incoming.principal
+  }
+
+  get session(): Service["session"] {
+    return this.dependencies.session
   }
 
   get log(): Service["log"] {

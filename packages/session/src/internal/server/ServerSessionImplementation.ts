@@ -23,6 +23,7 @@ import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
 import { SessionClosed } from "../../SessionClosed.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
+import * as SessionId from "../../SessionId.ts"
 import type { StreamOrigin, Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
 import type * as Dispatch from "../engine/Dispatch.ts"
@@ -52,6 +53,8 @@ export interface Options extends ServerDefinition.Options, Pick<Session.Options,
 
 /** The options of one session. */
 export interface SessionOptions extends SessionRuntime.Surroundings {
+  /** The id of the session. Default: a random one. */
+  readonly id?: string | undefined
   /** Observes the events of this session, instead of the observer of all sessions. */
   readonly observe?: ((event: SessionEvent) => void) | undefined
   readonly onState?: ((state: State["_tag"]) => void) | undefined
@@ -145,7 +148,7 @@ const open = Effect.fnUntraced(function*(
     },
     onClosed: options.onClosed
   }, { ...options, limits: server.limits, observe: options.observe ?? server.observe })
-  return new ServerSessionImplementation(server, runtime, profileReady)
+  return new ServerSessionImplementation(server, runtime, profileReady, options.id)
 })
 
 /** A server's session. A process may have thousands, most of them idle, so the members are made when they are read. */
@@ -164,12 +167,15 @@ export class ServerSessionImplementation
   readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   readonly #level = LogLevel.make()
   #details: ServerHandshake.InitializeDetails | undefined
+  #id: string | undefined
 
   constructor(
     server: Server,
     runtime: SessionRuntime.SessionRuntime<State>,
-    profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+    profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>,
+    id: string | undefined
   ) {
+    this.#id = id
     this.#server = server
     this.runtime = runtime
     this.#profileReady = profileReady
@@ -229,6 +235,11 @@ export class ServerSessionImplementation
 
   get detachStream(): ServerRequestContext.ServerContextDependencies["detachStream"] {
     return this.runtime.connection.detachStream
+  }
+
+  /** The session of a handler; none without sessions, because each request stands alone. */
+  get session(): ServerSessionShape | undefined {
+    return this.#server.start.client === undefined ? this : undefined
   }
 
   get declared(): Capabilities.ServerCapabilities {
@@ -307,6 +318,10 @@ export class ServerSessionImplementation
   // ===================================================================================================================
   // The members of `ServerSession`
   // ===================================================================================================================
+
+  get id(): string {
+    return this.#id ??= SessionId.make()
+  }
 
   get state(): ServerSessionShape["state"] {
     return Effect.sync(() => this.runtime.state())

@@ -19,11 +19,11 @@ import type {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type * as Handlers from "../../Handlers.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
 import type { SessionClosed } from "../../SessionClosed.ts"
+import type * as HandledMethods from "../HandledMethods.ts"
 
 /** The states of a server, with or without sessions. */
 export type State = Handshake.ServerState | Handshake.SessionlessServerState
@@ -52,6 +52,12 @@ export interface BuildOptions {
  * spread (`{ ...session }`) copies none of them.
  */
 export interface ServerSessionShape extends Session.Session<State> {
+  /**
+   * The id of the session: the one that its `SessionHost` knows it by, or a random one. It is the same as long as the
+   * session lives, and a restored session keeps it. Over Streamable HTTP it is a secret: a client that knows it can act
+   * for the client of the session.
+   */
+  readonly id: string
   /** Waits for the handshake, and returns the profile of the client. */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
@@ -151,7 +157,7 @@ export interface ServerSessionShape extends Session.Session<State> {
    * their handlers. A consumer that lags by more than the limits allow loses the oldest. A forked stream misses what
    * arrives before its fiber starts: fork it with `startImmediately`.
    */
-  readonly notifications: <Name extends Handlers.NotificationName<"client">>(
+  readonly notifications: <Name extends HandledMethods.NotificationName<"client">>(
     name: Name
   ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
   /** Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched. */

@@ -267,6 +267,7 @@ export class SessionlessExchange
     return this.#contexts ??= {
       runtime: this,
       sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
+      session: undefined,
       detachStream: undefined,
       // No client has a log level, because none is stored.
       sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)

@@ -16,6 +16,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   method: request.method,
   meta: undefined,
   principal: undefined,
+  session: undefined,
   releaseStream: Effect.succeed(false),
   profile,
   progress: () => Effect.void,

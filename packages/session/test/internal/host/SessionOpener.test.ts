@@ -32,6 +32,7 @@ const makeOpener = Effect.gen(function*() {
     observe: undefined,
     draining: () => state.isDraining ? new HostFull({ scope: "draining", limit: 0 }) : undefined,
     onOpened: () => void calls.push("opened"),
+    onClosed: () => void calls.push("closed"),
     onNegotiated: () => void calls.push("negotiated")
   })
   const open = (id: string, transport: Transport.Transport["Service"]) =>
@@ -128,6 +129,6 @@ describe("the opener of a host's sessions", () => {
           return connect
         })
       })
-      assert.deepStrictEqual(calls, ["take", "delete victim", "empty", "connect, victim gone", "opened"])
+      assert.deepStrictEqual(calls, ["take", "closed", "delete victim", "empty", "connect, victim gone", "opened"])
     }))
 })
