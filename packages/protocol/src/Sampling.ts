@@ -350,8 +350,6 @@ export const checkResult = (
  * import { Content, Sampling } from "@effect-mcp/protocol"
  *
  * export const summary = Sampling.textOf({
- *   role: "assistant",
- *   model: "small",
  *   content: [Content.text("Walk."), Content.image("iVBORw==", "image/png"), Content.text("By the sea.")]
  * }) // => "Walk.\nBy the sea."
  * ```
