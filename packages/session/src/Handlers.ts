@@ -107,6 +107,53 @@ export type Only<H, From extends MethodDefinition.Role> = {
     "is no request or notification that this side can handle"
 }
 
+/** The methods that have a handler in more than one of these records. */
+type Duplicates<Records extends ReadonlyArray<unknown>> = Records extends readonly [infer First, ...infer Rest]
+  ? Extract<keyof First, KeysOf<Rest[number]>> | Duplicates<Rest>
+  : never
+
+/** The keys of each member of a union. */
+type KeysOf<Record> = Record extends unknown ? keyof Record : never
+
+/** The record with the members of all of these records. */
+type Merged<Records extends ReadonlyArray<unknown>> = Records extends readonly [infer First, ...infer Rest]
+  ? First & Merged<Rest>
+  : unknown
+
+/**
+ * Joins records of handlers. Two handlers of one method do not compile, and throw an error that names the method: a
+ * spread (`{ ...tasks, ...reports }`) would silently lose the first one.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { Handlers, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const tools = ServerSession.handlers({ "tools/call": () => Effect.succeed({ content: [Content.text("42")] }) })
+ * const prompts = ServerSession.handlers({ "prompts/list": () => Effect.succeed({ prompts: [] }) })
+ *
+ * export const methods = Object.keys(Handlers.merge(tools, prompts)) // => ["tools/call", "prompts/list"]
+ * ```
+ *
+ * @category combinators
+ */
+export const merge = <const Records extends ReadonlyArray<Handlers<MethodDefinition.Role, unknown>>>(
+  ...records:
+    & Records
+    & ([Duplicates<Records>] extends [never] ? unknown
+      : { readonly duplicate: `${Duplicates<Records> & string} has a handler in two records` })
+): Merged<Records> => {
+  const merged = new Map<string, unknown>()
+  for (const record of records) {
+    for (const [name, handler] of Object.entries(record)) {
+      if (merged.has(name)) throw new Error(`two records have a handler of ${name}; a method has one handler`)
+      merged.set(name, handler)
+    }
+  }
+  return trust<Merged<Records>>(Object.fromEntries(merged))
+}
+
 interface Members {
   readonly [name: string]: unknown
 }

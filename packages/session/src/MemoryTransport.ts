@@ -12,6 +12,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Pipe from "./internal/collections/Pipe.ts"
 import { SyncEffect } from "./internal/collections/SyncEffect.ts"
+import type { Principal } from "./Principal.ts"
 import { type Connection, type Inbound, type Outbound, type StreamOrigin, Transport } from "./Transport.ts"
 import * as TransportError from "./TransportError.ts"
 
@@ -27,6 +28,8 @@ export interface Options {
    * `"none"`, the objects themselves are passed, which is faster. Default: `"json"`.
    */
   readonly serialization?: "json" | "none"
+  /** The sender of all messages of the client, as if a transport had authenticated it. Default: an anonymous client. */
+  readonly principal?: Principal | undefined
 }
 
 /**
@@ -133,19 +136,19 @@ export const make = (options: Options = {}): Effect.Effect<Pair> =>
   Effect.sync(() => {
     const toServer = Pipe.make()
     const toClient = Pipe.make()
-    const end = (incoming: Pipe.Pipe, outgoing: Pipe.Pipe): Transport["Service"] =>
+    const end = (incoming: Pipe.Pipe, outgoing: Pipe.Pipe, principal?: Principal): Transport["Service"] =>
       once({
         run: incoming.run,
         send: ({ message }) =>
           new SyncEffect(() => {
             if (outgoing.ended()) return Exit.fail(peerEnded)
-            return Exit.map(copy(message, options.serialization), (frame) => outgoing.put({ frame }))
+            return Exit.map(copy(message, options.serialization), (frame) => outgoing.put({ frame, principal }))
           })
       }, () => {
         outgoing.end()
         incoming.end()
       })
-    return { client: end(toClient, toServer), server: end(toServer, toClient) }
+    return { client: end(toClient, toServer, options.principal), server: end(toServer, toClient) }
   })
 
 /**
@@ -206,14 +209,19 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
 
     const post = (message: JsonRpc.Frame, origin: StreamOrigin): Effect.Effect<void, TransportError.TransportError> => {
       if (toServer.ended()) return Effect.fail(peerEnded)
-      return Effect.map(copy(message, options.serialization), (frame) => toServer.put({ frame, origin }))
+      return Effect.map(copy(message, options.serialization), (frame) =>
+        toServer.put({ frame, origin, principal: options.principal }))
     }
 
     const endExchange = (origin: StreamOrigin) => {
       const stream = streams.get(origin)
       streams.delete(origin)
       // The stream ends after its last frame, which may still wait for the client.
-      if (stream !== undefined) toClient.afterwards(() => endStream(stream))
+      if (stream !== undefined) {
+        toClient.afterwards(() =>
+          endStream(stream)
+        )
+      }
     }
 
     const client = once({

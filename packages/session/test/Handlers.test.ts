@@ -1,7 +1,8 @@
 /** The services that a record of handlers needs, and the capabilities that it implies. */
 import { Capabilities, MethodTable } from "@effect-mcp/protocol"
-import { CallbackContext, Handlers, RequestContext } from "@effect-mcp/session"
+import { CallbackContext, Handlers, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { connected, tools } from "./support/sessions.ts"
 
@@ -90,5 +91,34 @@ describe("capabilities that handlers imply, and declared ones", () => {
     assert.deepStrictEqual(Handlers.clientCapabilities(elicit, { elicitation: { url: {} } }), {
       elicitation: { url: {} }
     })
+  })
+})
+
+describe("merge", () => {
+  class Database extends Context.Service<Database, string>()("test/Database") {}
+
+  const tools = ServerSession.handlers({
+    "tools/call": () => Effect.map(Database, (name) => ({ content: [], _meta: { name } }))
+  })
+  const prompts = ServerSession.handlers({ "prompts/list": () => Effect.succeed({ prompts: [] }) })
+
+  it("returns a record with the handlers and the services of all records", () => {
+    const merged = Handlers.merge(tools, prompts)
+    assert.deepStrictEqual<unknown>(merged, { ...tools, ...prompts })
+    expectTypeOf<Handlers.ServicesOf<typeof merged, "client">>().toEqualTypeOf<Database>()
+    assert.deepStrictEqual<unknown>(Handlers.merge(), {})
+  })
+
+  it("two handlers of one method do not compile, and throw an error that names the method", () => {
+    const others = ServerSession.handlers({ "tools/call": () => Effect.succeed({ content: [] }) })
+    type Accepted<Records extends ReadonlyArray<Handlers.Handlers<"client", unknown>>> = Parameters<
+      typeof Handlers.merge<Records>
+    >
+    expectTypeOf<Accepted<readonly [typeof tools, typeof prompts, typeof others]>>().toHaveProperty("duplicate")
+    expectTypeOf<Accepted<readonly [typeof tools, typeof prompts]>>().not.toHaveProperty("duplicate")
+    assert.throws(
+      () => Reflect.apply(Handlers.merge, undefined, [tools, prompts, others]),
+      "two records have a handler of tools/call; a method has one handler"
+    )
   })
 })

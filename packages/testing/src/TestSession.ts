@@ -8,6 +8,7 @@ import {
   type Handlers,
   type HandshakeError,
   MemoryTransport,
+  type Principal,
   Recording,
   ServerSession,
   Transport,
@@ -35,9 +36,11 @@ export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServ
    * `StreamPerRequest` has a stream for each request and a standalone stream, like Streamable HTTP.
    */
   readonly form?: "OneStream" | "StreamPerRequest" | undefined
+  /** The principal of the client, as if a transport had authenticated it. Default: an anonymous client. */
+  readonly principal?: Principal.Principal | undefined
   /**
-   * Both ends of a connection of your own, such as a `SimulatedTransport`. They carry one session. `form` does not
-   * apply to them. Default: ends in memory.
+   * Both ends of a connection of your own, such as a `SimulatedTransport`. They carry one session. `form` and
+   * `principal` do not apply to them. Default: ends in memory.
    */
   readonly transports?: MemoryTransport.Pair | undefined
 }
@@ -98,8 +101,10 @@ type Services<S, C, RClient, RServer> = Exclude<
  */
 export class TestSession extends Context.Service<TestSession, TestSessionShape>()("@effect-mcp/testing/TestSession") {}
 
-const inMemory = (form: Options["form"]): Effect.Effect<MemoryTransport.Pair> =>
-  form === "StreamPerRequest" ? MemoryTransport.makeMultiStream({ standalone: true }) : MemoryTransport.make()
+const inMemory = ({ form, principal }: Pick<Options, "form" | "principal">): Effect.Effect<MemoryTransport.Pair> =>
+  form === "StreamPerRequest"
+    ? MemoryTransport.makeMultiStream({ standalone: true, principal })
+    : MemoryTransport.make({ principal })
 
 /** Wraps one end of a connection with a recording. */
 const recorded = Effect.fnUntraced(function*(end: Transport.Transport["Service"]) {
@@ -217,8 +222,8 @@ export const make = Effect.fnUntraced(function*<
 >(
   ...[handlers, options = {}]: Parts<S, C, RClient, RServer>
 ): Effect.fn.Return<TestSessionShape, Failure, Scope.Scope | Services<S, C, RClient, RServer>> {
-  const { client, form, server, transports } = options
-  const pair = transports ?? (yield* inMemory(form))
+  const { client, server, transports } = options
+  const pair = transports ?? (yield* inMemory(options))
   const ends = { client: yield* recorded(pair.client), server: yield* recorded(pair.server) }
   const serving = yield* ServerSession.make<S, RServer>(handlers, {
     info: { name: "server", version: "0.0.0" },

@@ -38,6 +38,25 @@ const methods = (messages: ReadonlyArray<object>) =>
 
 describe("TestSession", () => {
   for (const form of ["OneStream", "StreamPerRequest"] as const) {
+    it.effect(`the principal sends every request of its client, and no other client's (${form})`, () =>
+      Effect.gen(function*() {
+        const whoami = ServerSession.handlers({
+          "tools/call": () =>
+            Effect.map(RequestContext.RequestContext, ({ principal }) => ({
+              content: [Content.text(JSON.stringify(principal ?? null))]
+            }))
+        })
+        const ada = { id: "ada", claims: { admin: true } }
+        const identified = yield* TestSession.make(whoami, { form, principal: ada })
+        const anonymous = yield* TestSession.make(whoami, { form })
+        for (let call = 0; call < 2; call++) {
+          assert.deepStrictEqual(yield* identified.client.callTool("x"), {
+            content: [Content.text(JSON.stringify(ada))]
+          })
+          assert.deepStrictEqual(yield* anonymous.client.callTool("x"), { content: [Content.text("null")] })
+        }
+      }))
+
     describe(form, () => {
       it.effect("both sides are operating, and messages without a request have a route", () =>
         Effect.gen(function*() {
