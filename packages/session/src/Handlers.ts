@@ -25,6 +25,18 @@ export type RequestName<From extends MethodDefinition.Role> = HandledMethods.Req
 export type NotificationName<From extends MethodDefinition.Role> = HandledMethods.NotificationName<From>
 
 /**
+ * The result that a handler returns. It is the result of the method table, except that the structured content of a tool
+ * may also be of an `interface` type, which has no index signature. An array is no structured content (TOOL-07).
+ *
+ * @category models
+ */
+export type ReturnedResult<Name extends keyof MethodTable.Requests> = Name extends "tools/call"
+  ? Omit<MethodTable.ResultOf<Name>, "structuredContent"> & {
+    readonly structuredContent?: object & { readonly [Symbol.iterator]?: never }
+  }
+  : MethodTable.ResultOf<Name>
+
+/**
  * The handler of one method. It runs in a fiber of its own for each request, and is interrupted when the peer cancels
  * the request. Each request that is not cancelled gets exactly one reply: the result, the `McpError`, or −32603
  * "Internal error" if the handler dies.
@@ -33,7 +45,7 @@ export type NotificationName<From extends MethodDefinition.Role> = HandledMethod
  */
 export type RequestHandler<Name extends keyof MethodTable.Requests, R = never> = (
   params: MethodTable.ParamsOf<Name>
-) => Effect.Effect<MethodTable.ResultOf<Name>, McpError.McpError, R>
+) => Effect.Effect<ReturnedResult<Name>, McpError.McpError, R>
 
 /**
  * The handler of one kind of notification. Notifications are handled one at a time, in the order of arrival.

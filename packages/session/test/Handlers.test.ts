@@ -122,3 +122,27 @@ describe("merge", () => {
     )
   })
 })
+
+describe("the structured content of a tool", () => {
+  interface Weather {
+    readonly temperature: number
+  }
+
+  it.effect("may be of an interface type", () =>
+    Effect.gen(function*() {
+      const weather: Weather = { temperature: 21 }
+      const { client } = yield* connected({
+        handlers: { "tools/call": () => Effect.succeed({ content: [], structuredContent: weather }) }
+      })
+      assert.deepStrictEqual((yield* client.callTool("weather")).structuredContent, { temperature: 21 })
+    }))
+
+  it("is no array", () => {
+    expectTypeOf<Handlers.ReturnedResult<"tools/call">>().toHaveProperty("structuredContent")
+    expectTypeOf<{ content: []; structuredContent: Weather }>().toExtend<Handlers.ReturnedResult<"tools/call">>()
+    expectTypeOf<{ content: []; structuredContent: Array<Weather> }>().not.toExtend<
+      Handlers.ReturnedResult<"tools/call">
+    >()
+    expectTypeOf<{ content: []; structuredContent: string }>().not.toExtend<Handlers.ReturnedResult<"tools/call">>()
+  })
+})
