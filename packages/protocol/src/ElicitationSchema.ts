@@ -1,6 +1,7 @@
 /**
  * The schema of a form: a flat object of simple fields, in a subset of JSON Schema.
  */
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 const described = { title: Schema.optionalKey(Schema.String), description: Schema.optionalKey(Schema.String) }
@@ -236,3 +237,92 @@ export const ElicitationSchema: Schema.Codec<ElicitationSchema> = Schema.Struct(
   required: Schema.optionalKey(Schema.Array(Schema.String)),
   $schema: Schema.optionalKey(Schema.String)
 })
+
+interface Members {
+  readonly [name: string]: unknown
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Replaces a reference by its definition, and joins the parts of `allOf`. */
+const flattened = (schema: unknown, definitions: Members): Members => {
+  if (!isMembers(schema)) return {}
+  const { $ref, allOf, ...own } = schema
+  const target = typeof $ref === "string" ? definitions[$ref.slice("#/$defs/".length)] : undefined
+  const parts = [target, ...(Array.isArray(allOf) ? allOf : [])]
+  return Object.assign({}, ...parts.map((part) => flattened(part, definitions)), own)
+}
+
+const isNull = (schema: unknown): boolean => isMembers(schema) && schema["type"] === "null"
+
+/** Removes the alternative `null` of an optional member, which a form does not have. */
+const withoutNull = (schema: Members): Members => {
+  const { anyOf, ...own } = schema
+  if (!Array.isArray(anyOf)) return schema
+  const [only, ...others] = anyOf.filter((one) => !isNull(one))
+  return others.length === 0 && isMembers(only) ? { ...only, ...own } : schema
+}
+
+/** The checks of JSON Schema that a form does not have. They are left out, because they only narrow the values. */
+const otherChecks: ReadonlySet<string> = new Set([
+  "pattern",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "uniqueItems"
+])
+
+const withoutOtherChecks = (schema: Members): Members =>
+  Object.fromEntries(Object.entries(schema).filter(([keyword]) => !otherChecks.has(keyword)))
+
+// An excess keyword, such as the `enum` of a number, would change which values are valid.
+const decodeField = Schema.decodeUnknownOption(Field, { onExcessProperty: "error" })
+
+/**
+ * Creates the schema of a form from a Schema: a struct or a class whose members are strings, finite numbers, booleans,
+ * enums of strings, or arrays of such enums, required or optional. Titles, descriptions, defaults and limits stay. Other
+ * checks, such as patterns, do not fit into a form: decode the content of the form with the same Schema. Throws an error
+ * that names the member if a member has another type.
+ *
+ * @example
+ * ```ts
+ * import { ElicitationSchema } from "@effect-mcp/protocol"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Booking = Schema.Struct({
+ *   name: Schema.NonEmptyString.annotate({ title: "Who is coming?" }),
+ *   meal: Schema.optionalKey(Schema.Literals(["vegetarian", "fish"]))
+ * })
+ *
+ * export const form = ElicitationSchema.fromSchema(Booking)
+ * // => {
+ * //   type: "object",
+ * //   properties: {
+ * //     name: { type: "string", minLength: 1, title: "Who is coming?" },
+ * //     meal: { type: "string", enum: ["vegetarian", "fish"] }
+ * //   },
+ * //   required: ["name"]
+ * // }
+ * ```
+ *
+ * @category constructors
+ */
+export const fromSchema = (schema: Schema.Top): ElicitationSchema => {
+  const document = Schema.toJsonSchemaDocument(schema)
+  const { properties, required, type } = flattened(document.schema, document.definitions)
+  if (type !== "object" || !isMembers(properties)) {
+    throw new Error("a form is made from a struct or a class; this schema describes no object")
+  }
+  const fields = Object.entries(properties).map(([name, property]) => {
+    const field = decodeField(withoutOtherChecks(withoutNull(flattened(property, document.definitions))))
+    if (Option.isSome(field)) return [name, field.value] as const
+    throw new Error(
+      `the member ${JSON.stringify(name)} cannot be a field of a form: ${JSON.stringify(property)}; ` +
+        "use a string, a finite number, a boolean, an enum of strings, or an array of such an enum"
+    )
+  })
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : []
+  const form = { type: "object", properties: Object.fromEntries(fields) } as const
+  return names.length === 0 ? form : { ...form, required: names }
+}
