@@ -281,9 +281,9 @@ const decodeField = Schema.decodeUnknownOption(Field, { onExcessProperty: "error
 
 /**
  * Creates the schema of a form from a Schema: a struct or a class whose members are strings, finite numbers, booleans,
- * enums of strings, or arrays of such enums, required or optional. Titles, descriptions, defaults and limits stay. Other
- * checks, such as patterns, do not fit into a form: decode the content of the form with the same Schema. Throws an error
- * that names the member if a member has another type.
+ * enums of strings, or arrays of such enums, required or optional. Titles, descriptions, defaults and limits stay.
+ * Other checks, such as patterns, do not fit into a form: decode the content of the form with the same Schema. Throws
+ * an error that names the member if a member has another type.
  *
  * @example
  * ```ts
@@ -295,15 +295,8 @@ const decodeField = Schema.decodeUnknownOption(Field, { onExcessProperty: "error
  *   meal: Schema.optionalKey(Schema.Literals(["vegetarian", "fish"]))
  * })
  *
- * export const form = ElicitationSchema.fromSchema(Booking)
- * // => {
- * //   type: "object",
- * //   properties: {
- * //     name: { type: "string", minLength: 1, title: "Who is coming?" },
- * //     meal: { type: "string", enum: ["vegetarian", "fish"] }
- * //   },
- * //   required: ["name"]
- * // }
+ * export const { properties, required } = ElicitationSchema.fromSchema(Booking)
+ * export const meal = properties["meal"] // => { type: "string", enum: ["vegetarian", "fish"] }
  * ```
  *
  * @category constructors
