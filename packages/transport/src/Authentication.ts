@@ -7,6 +7,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 
 /**
@@ -33,6 +34,62 @@ export class Unauthenticated extends Data.TaggedError("Unauthenticated")<{
 }
 
 /**
+ * The error of a request whose sender is known and not allowed to use this server, for example because its token lacks
+ * a scope. It is rejected with 403.
+ *
+ * @example
+ * ```ts
+ * import { Authentication } from "@effect-mcp/transport"
+ *
+ * export const error = new Authentication.Forbidden({
+ *   challenge: "Bearer error=\"insufficient_scope\", scope=\"notes:read\""
+ * })
+ * ```
+ *
+ * @category errors
+ */
+export class Forbidden extends Data.TaggedError("Forbidden")<{
+  /** The value of `WWW-Authenticate`. Default: no such header. */
+  readonly challenge?: string | undefined
+}> {
+  override get message(): string {
+    return this.challenge === undefined ? "not allowed" : `not allowed: ${this.challenge}`
+  }
+}
+
+/**
+ * The error of an authentication that cannot decide now, for example because its database does not answer. The request
+ * is rejected with 503, and the cause is logged.
+ *
+ * @example
+ * ```ts
+ * import { Authentication } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const decided = <A, R>(query: Effect.Effect<A, Error, R>) =>
+ *   Effect.mapError(query, (cause) => new Authentication.Unavailable({ cause, retryAfterMillis: 5000 }))
+ * ```
+ *
+ * @category errors
+ */
+export class Unavailable extends Data.TaggedError("Unavailable")<{
+  readonly cause?: unknown
+  /** The time after which the client can retry, in milliseconds. Default: not known. */
+  readonly retryAfterMillis?: number | undefined
+}> {
+  override get message(): string {
+    return "authentication is not available now"
+  }
+}
+
+/**
+ * The errors of requests that are not accepted.
+ *
+ * @category errors
+ */
+export type Rejection = Unauthenticated | Forbidden | Unavailable
+
+/**
  * The identity of the sender of a request: a principal, or `"anonymous"` for a sender that is accepted without one.
  *
  * @category models
@@ -53,16 +110,13 @@ export type Identity = Principal | "anonymous"
  * ```ts
  * import { Authentication } from "@effect-mcp/transport"
  * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
  *
  * // Behind a gateway that authenticates the users.
- * export const behindGateway = Layer.succeed(Authentication.Authentication, {
- *   identify: ({ headers }) => {
- *     const user = headers["x-user"]
- *     return user === undefined
- *       ? Effect.fail(new Authentication.Unauthenticated({ challenge: "Gateway" }))
- *       : Effect.succeed({ id: user })
- *   }
+ * export const behindGateway = Authentication.layer(({ headers }) => {
+ *   const user = headers["x-user"]
+ *   return user === undefined
+ *     ? Effect.fail(new Authentication.Unauthenticated({ challenge: "Gateway" }))
+ *     : Effect.succeed({ id: user })
  * })
  * ```
  *
@@ -70,7 +124,7 @@ export type Identity = Principal | "anonymous"
  */
 export class Authentication extends Context.Service<Authentication, {
   /** Returns the identity of the sender, or fails for a sender that is not accepted. */
-  readonly identify: (request: HttpServerRequest) => Effect.Effect<Identity, Unauthenticated>
+  readonly identify: (request: HttpServerRequest) => Effect.Effect<Identity, Rejection>
 }>()("@effect-mcp/transport/Authentication") {}
 
 const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
@@ -99,13 +153,93 @@ const accepted: Effect.Effect<Identity> = Effect.succeed("anonymous")
 export const anonymous: Layer.Layer<Authentication> = Layer.succeed(Authentication, { identify: () => accepted })
 
 /**
+ * Provides an authentication of your own. `identify` may need services: they are those of the program that builds the
+ * Layer.
+ *
+ * @example
+ * ```ts
+ * import { Authentication } from "@effect-mcp/transport"
+ * import * as Context from "effect/Context"
+ * import * as Effect from "effect/Effect"
+ *
+ * class Users extends Context.Service<Users, {
+ *   readonly ofApiKey: (key: string) => Effect.Effect<{ readonly id: string } | undefined, Error>
+ * }>()("example/Users") {}
+ *
+ * // A Layer that needs `Users`.
+ * export const apiKeys = Authentication.layer(Effect.fnUntraced(function*({ headers }) {
+ *   const users = yield* Users
+ *   const user = yield* Effect.mapError(
+ *     users.ofApiKey(headers["x-api-key"] ?? ""),
+ *     (cause) => new Authentication.Unavailable({ cause })
+ *   )
+ *   return user ?? (yield* new Authentication.Unauthenticated({ challenge: "ApiKey" }))
+ * }))
+ * ```
+ *
+ * @category layers
+ */
+export const layer = <R = never>(
+  identify: (request: HttpServerRequest) => Effect.Effect<Identity, Rejection, R>
+): Layer.Layer<Authentication, never, R> =>
+  Layer.effect(
+    Authentication,
+    Effect.map(Effect.context<R>(), (context) => ({
+      identify: (request) => Effect.provideContext(identify(request), context)
+    }))
+  )
+
+/**
+ * Takes the identity from a service that the middleware of the backend's own routes provides, so that the backend
+ * authenticates in one place. Provide the middleware to the server's Layer as to any other route. A request without the
+ * service dies, is answered with 500, and is logged with the name of the service.
+ *
+ * @example
+ * ```ts
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Context from "effect/Context"
+ * import * as Effect from "effect/Effect"
+ * import * as HttpRouter from "effect/http/HttpRouter"
+ * import * as Layer from "effect/Layer"
+ *
+ * class CurrentUser extends Context.Service<CurrentUser, { readonly name: string }>()("example/CurrentUser") {}
+ *
+ * // A real one would read the request, and answer with 401 if there is no user.
+ * const users = HttpRouter.middleware<{ provides: CurrentUser }>()((route) =>
+ *   Effect.provideService(route, CurrentUser, { name: "ada" })
+ * )
+ *
+ * export const mcp = StreamableHttpServer.layer("/mcp").pipe(
+ *   Layer.provide(Authentication.fromService(CurrentUser, ({ name }) => ({ id: name }))),
+ *   Layer.provide(users.layer)
+ * )
+ * ```
+ *
+ * @category layers
+ */
+export const fromService = <I, S>(
+  service: Context.Key<I, S>,
+  toIdentity: (value: S) => Identity
+): Layer.Layer<Authentication> =>
+  Layer.succeed(Authentication, {
+    identify: () =>
+      Effect.flatMap(Effect.serviceOption(service), (value) =>
+        Option.isSome(value)
+          ? Effect.sync(() => toIdentity(value.value))
+          : Effect.die(new Error(`no middleware of this route provides ${service.key} (Authentication.fromService)`)))
+  })
+
+/**
  * Options for bearer tokens.
  *
  * @category options
  */
-export interface BearerOptions {
-  /** Returns the principal of a token; `undefined` for an unknown or expired token. */
-  readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<Principal | undefined>
+export interface BearerOptions<R = never> {
+  /**
+   * Returns the principal of a token; `undefined` for an unknown or expired token. Fails with `Forbidden` if the token
+   * lacks a scope, and with `Unavailable` if it cannot be verified now. It may need services.
+   */
+  readonly verify: (token: Redacted.Redacted<string>) => Effect.Effect<Principal | undefined, Rejection, R>
   /** The `realm` of the challenge: the name of the protected resource. Default: none. */
   readonly realm?: string | undefined
 }
@@ -132,20 +266,20 @@ const quoted = (text: string): string => text.replaceAll(/[^\x20\x21\x23-\x5b\x5
  *
  * @category layers
  */
-export const layerBearer = ({ realm, verify }: BearerOptions): Layer.Layer<Authentication> => {
+export const layerBearer = <R = never>(
+  { realm, verify }: BearerOptions<R>
+): Layer.Layer<Authentication, never, R> => {
   const parts = realm === undefined ? [] : [`realm="${quoted(realm)}"`]
   const fail = (...problem: ReadonlyArray<string>) =>
     Effect.fail(new Unauthenticated({ challenge: ["Bearer", [...parts, ...problem].join(", ")].join(" ").trim() }))
-  return Layer.succeed(Authentication, {
-    identify: ({ headers }) => {
-      const authorization = headers["authorization"]
-      if (authorization === undefined) return fail()
-      const token = bearer.exec(authorization)?.[1]
-      if (token === undefined) return fail("error=\"invalid_request\"")
-      return Effect.flatMap(
-        verify(Redacted.make(token)),
-        (principal) => principal === undefined ? fail("error=\"invalid_token\"") : Effect.succeed(principal)
-      )
-    }
+  return layer(({ headers }) => {
+    const authorization = headers["authorization"]
+    if (authorization === undefined) return fail()
+    const token = bearer.exec(authorization)?.[1]
+    if (token === undefined) return fail("error=\"invalid_request\"")
+    return Effect.flatMap(
+      verify(Redacted.make(token)),
+      (principal) => principal === undefined ? fail("error=\"invalid_token\"") : Effect.succeed(principal)
+    )
   })
 }

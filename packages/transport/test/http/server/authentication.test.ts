@@ -2,10 +2,12 @@
 import type { SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { connect, exchange, initialize } from "../../support/httpClient.ts"
 import { openSse } from "../../support/httpSse.ts"
 import { hostOf, serve, serveWith, tools } from "../../support/server.ts"
@@ -67,7 +69,8 @@ const failing: ReadonlyArray<readonly [string, Identify, number]> = [
   ["throws", () => {
     throw new Error("broken")
   }, 500],
-  ["is interrupted", () => Effect.interrupt, 500]
+  ["is interrupted", () => Effect.interrupt, 500],
+  ["is not available", () => Effect.fail(new Authentication.Unavailable({ cause: new Error("down") })), 503]
 ]
 
 describe.concurrent("an Authentication", () => {
@@ -101,6 +104,48 @@ describe.concurrent("an Authentication", () => {
         assert.strictEqual(upgrade.status, status)
       }))
   }
+
+  it.live("[HTTP-14] rejects a sender that is not allowed with 403, and names the challenge if there is one", () =>
+    Effect.gen(function*() {
+      const challenge = "Bearer error=\"insufficient_scope\""
+      for (const own of [challenge, undefined]) {
+        const authentication = { identify: () => Effect.fail(new Authentication.Forbidden({ challenge: own })) }
+        const server = yield* serve(handlers, { authentication })
+        const response = yield* exchange(server, { body: initialize("2025-11-25") })
+        assert.deepStrictEqual([response.status, response.headers["www-authenticate"]], [403, own])
+        assert.deepStrictEqual(server.logs, [])
+      }
+    }))
+
+  it.live("that is not available sends the time to wait", () =>
+    Effect.gen(function*() {
+      const unavailable = new Authentication.Unavailable({ retryAfterMillis: 4200 })
+      const server = yield* serve(handlers, { authentication: { identify: () => Effect.fail(unavailable) } })
+      const response = yield* exchange(server, { body: initialize("2025-11-25") })
+      assert.deepStrictEqual([response.status, response.headers["retry-after"]], [503, "5"])
+    }))
+
+  it.live("may need services, which are those of its Layer", () =>
+    Effect.gen(function*() {
+      class Users extends Context.Service<Users, ReadonlyMap<string, string>>()("test/Users") {}
+      const users = new Map([["adas-secret", "ada"]])
+      const verify = (token: Redacted.Redacted<string>) =>
+        Effect.map(Users, (known) => {
+          const id = known.get(Redacted.value(token))
+          return id === undefined ? undefined : { id }
+        })
+      const layer = Authentication.layerBearer({ verify })
+      expectTypeOf<RequirementsOf<typeof layer>>().toEqualTypeOf<Users>()
+      const context = yield* Layer.build(Layer.provide(layer, Layer.succeed(Users, users)))
+      const server = yield* serve(handlers, { authentication: Context.get(context, Authentication.Authentication) })
+      yield* connect(server, { headers: { authorization: "Bearer adas-secret" } })
+      assert.deepStrictEqual((yield* server.host.sessions).map(({ principal }) => principal), ["ada"])
+      const rejected = yield* exchange(server, {
+        body: initialize("2025-11-25"),
+        headers: { authorization: "Bearer bobs-secret" }
+      })
+      assert.strictEqual(rejected.status, 401)
+    }))
 
   it.live("that is slow delays only its own request", () =>
     Effect.gen(function*() {

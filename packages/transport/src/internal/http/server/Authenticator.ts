@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import { type Authentication, type Identity, Unauthenticated } from "../../../Authentication.ts"
+import type { Authentication, Identity, Rejection } from "../../../Authentication.ts"
 import { LimitedLog } from "../../shared/LimitedLog.ts"
 import * as HttpResponses from "./HttpResponses.ts"
 
@@ -17,8 +17,8 @@ export type Authenticator = (request: HttpServerRequest) => Effect.Effect<Princi
 
 const principalOf = (identity: Identity): Principal | undefined => identity === "anonymous" ? undefined : identity
 
-const challenge = (failure: Unauthenticated): HttpServerResponse =>
-  HttpResponses.error(401, "Authentication is required", { headers: { "www-authenticate": failure.challenge } })
+const challenge = (value: string | undefined): HttpResponses.Headers =>
+  value === undefined ? {} : { "www-authenticate": value }
 
 const failed = HttpResponses.error(500, "Authentication failed", { code: ErrorCode.InternalError })
 
@@ -32,19 +32,38 @@ export const make = (
   const timedOut = HttpResponses.unavailable(`Authentication timed out after ${timeoutMillis} ms (identifyTimeout)`)
 
   const rejected = (
-    cause: Cause.Cause<ForeignCall.TimedOut | Unauthenticated>
+    cause: Cause.Cause<ForeignCall.TimedOut | Rejection>
   ): Effect.Effect<never, HttpServerResponse> => {
-    const error = Cause.findErrorOption(cause)
-    if (error._tag === "Some" && error.value instanceof Unauthenticated) return Effect.fail(challenge(error.value))
-    return error._tag === "Some"
-      ? Effect.andThen(
-        log.warn(`${error.value.message}; the request is rejected with 503`, cause),
-        Effect.fail(timedOut)
-      )
-      : Effect.andThen(
+    const found = Cause.findErrorOption(cause)
+    if (found._tag === "None") {
+      return Effect.andThen(
         log.warn("Authentication.identify died; the request is rejected with 500", cause),
         Effect.fail(failed)
       )
+    }
+    const error = found.value
+    switch (error._tag) {
+      case "Unauthenticated":
+        return Effect.fail(
+          HttpResponses.error(401, "Authentication is required", { headers: challenge(error.challenge) })
+        )
+      case "Forbidden":
+        return Effect.fail(
+          HttpResponses.error(403, "This client may not use this server", { headers: challenge(error.challenge) })
+        )
+      case "Unavailable": {
+        const { retryAfterMillis } = error
+        return Effect.andThen(
+          log.warn("Authentication.identify is not available; the request is rejected with 503", cause),
+          Effect.fail(HttpResponses.unavailable("Authentication is not available now", { retryAfterMillis }))
+        )
+      }
+      case "TimedOut":
+        return Effect.andThen(
+          log.warn(`${error.message}; the request is rejected with 503`, cause),
+          Effect.fail(timedOut)
+        )
+    }
   }
 
   return (request) =>
