@@ -15,11 +15,12 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   protocol: [],
   session: ["protocol"],
   transport: ["session", "protocol"],
+  server: ["transport", "session", "protocol"],
   testing: ["transport", "session", "protocol"],
-  examples: ["protocol", "session", "transport", "testing"],
-  interop: ["protocol", "session", "transport", "testing", "examples"],
-  benchmarks: ["protocol", "session", "transport", "testing"],
-  conformance: ["protocol", "session", "transport"],
+  examples: ["protocol", "session", "transport", "server", "testing"],
+  interop: ["protocol", "session", "transport", "server", "testing", "examples"],
+  benchmarks: ["protocol", "session", "transport", "server", "testing"],
+  conformance: ["protocol", "session", "transport", "server"],
   soak: ["protocol", "session", "transport", "testing"]
 }
 
@@ -33,6 +34,12 @@ const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
 const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/Stdio": "packages/transport/src/StdioServer.ts",
   "effect/process/*": ["packages/transport/src/StdioClient.ts", "packages/transport/src/internal/stdio/*"],
+  "effect/ai/Tool": [
+    "packages/server/src/McpGroup.ts",
+    "packages/server/src/McpTool.ts",
+    "packages/server/src/internal/*"
+  ],
+  "effect/ai/Toolkit": ["packages/server/src/McpGroup.ts", "packages/server/src/McpToolkit.ts"],
   "effect/http/*": "packages/transport/src/*",
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
   "effect/net/*": "packages/transport/src/internal/*",

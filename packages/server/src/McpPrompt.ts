@@ -1,0 +1,90 @@
+/**
+ * The definitions of prompts: their names and arguments, without handlers. A group lists them, and its Layer has their
+ * handlers.
+ */
+import type { Implementation, Meta } from "@effect-mcp/protocol"
+import type * as Schema from "effect/Schema"
+import { trust } from "./internal/trust.ts"
+
+/**
+ * Identifies definitions of prompts.
+ *
+ * @category constants
+ */
+export const TypeId = "~effect-mcp/server/McpPrompt"
+
+/**
+ * The fields of a prompt in `prompts/list`.
+ *
+ * @category models
+ */
+export interface Description {
+  /** The name that users read. */
+  readonly title?: string
+  readonly description?: string
+  readonly icons?: ReadonlyArray<Implementation.Icon>
+  /** Metadata of the prompt in `prompts/list`. */
+  readonly meta?: Meta.Meta
+}
+
+/**
+ * The definition of a prompt. Its arguments arrive as strings, and are decoded by their schemas (PRM-03).
+ *
+ * @category models
+ */
+export interface McpPrompt<out Name extends string, out Arguments extends Schema.Struct.Fields = {}> {
+  readonly [TypeId]: typeof TypeId
+  readonly name: Name
+  readonly arguments: Arguments
+  readonly description: Description
+}
+
+/**
+ * The definition of any prompt.
+ *
+ * @category models
+ */
+export interface Any extends McpPrompt<string, Schema.Struct.Fields> {}
+
+/**
+ * Options for the definition of a prompt.
+ *
+ * @category models
+ */
+export interface Options<Arguments extends Schema.Struct.Fields> extends Description {
+  /**
+   * The schemas of the arguments, from strings. A field with `Schema.optionalKey` is an optional argument. The literals
+   * of `Schema.Literals` are completed without a completer. The annotation `description` is sent to clients.
+   */
+  readonly arguments?: Arguments
+}
+
+/**
+ * Defines a prompt.
+ *
+ * @example
+ * ```ts
+ * import { McpPrompt } from "@effect-mcp/server"
+ * import * as Schema from "effect/Schema"
+ *
+ * export const Summarize = McpPrompt.make("summarize", {
+ *   description: "Summarizes the tasks",
+ *   arguments: {
+ *     style: Schema.Literals(["haiku", "table"]),
+ *     limit: Schema.optionalKey(Schema.FiniteFromString)
+ *   }
+ * })
+ *
+ * export const names = Object.keys(Summarize.arguments) // => ["style", "limit"]
+ * ```
+ *
+ * @category constructors
+ */
+export const make = <const Name extends string, const Arguments extends Schema.Struct.Fields = {}>(
+  name: Name,
+  options: Options<Arguments> = {}
+): McpPrompt<Name, Arguments> => {
+  const { arguments: fields, ...description } = options
+  // Without `arguments`, the type parameter has its default: no fields.
+  return { [TypeId]: TypeId, name, arguments: fields ?? trust<Arguments>({}), description }
+}
