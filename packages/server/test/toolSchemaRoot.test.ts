@@ -1,0 +1,236 @@
+import type { Tool } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+import { input, inputSchema, output, propertySchema, rejection, validator } from "./toolSchemas.ts"
+
+const integer = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+
+interface Tree {
+  readonly children: ReadonlyArray<Tree>
+}
+
+const treeNamed = (identifier: string): Schema.Codec<Tree> => {
+  const Tree: Schema.Codec<Tree> = Schema.Struct({
+    children: Schema.Array(Schema.suspend((): Schema.Codec<Tree> => Tree))
+  }).annotate({ identifier })
+  return Tree
+}
+
+class Task extends Schema.Class<Task>("Task")({ id: Schema.Int }) {}
+
+describe("the root", () => {
+  it("is an object for a struct", () => {
+    assert.deepStrictEqual(inputSchema(Schema.Struct({ a: Schema.Int })), {
+      type: "object",
+      properties: { a: integer },
+      required: ["a"]
+    })
+  })
+
+  it("is an object without a reference for a class", () => {
+    assert.deepStrictEqual(inputSchema(Task), { type: "object", properties: { id: integer }, required: ["id"] })
+  })
+
+  it("is an object without a reference for a schema with an identifier", () => {
+    const schema = Schema.Struct({ id: Schema.Int }).annotate({ identifier: "Task" })
+    assert.deepStrictEqual(inputSchema(schema), { type: "object", properties: { id: integer }, required: ["id"] })
+  })
+
+  it("is inlined for a recursive schema, whose definition stays", () => {
+    const tree: Tool.ObjectSchema = {
+      type: "object",
+      properties: { children: { type: "array", items: { $ref: "#/$defs/Tree" } } },
+      required: ["children"]
+    }
+    assert.deepStrictEqual(inputSchema(treeNamed("Tree")), { ...tree, $defs: { Tree: tree } })
+  })
+
+  it("is inlined for a recursive schema without an identifier", () => {
+    const Tree: Schema.Codec<Tree> = Schema.Struct({
+      children: Schema.Array(Schema.suspend((): Schema.Codec<Tree> => Tree))
+    })
+    const schema = inputSchema(Tree)
+    assert.containSubset(schema, { type: "object", required: ["children"] })
+    assert.notProperty(schema, "$ref")
+    assert.isFalse(validator(schema)({ children: [{ children: [{}] }] }))
+  })
+
+  it("is inlined for a suspended schema", () => {
+    assert.containSubset(inputSchema(Schema.suspend(() => Task)), { type: "object", required: ["id"] })
+  })
+
+  it("is of type object for a union of objects", () => {
+    const schema = inputSchema(Schema.Union([Task, Schema.Struct({ name: Schema.String })]))
+    assert.containSubset(schema, { type: "object", anyOf: [{ required: ["id"] }, { required: ["name"] }] })
+  })
+
+  it("accepts any object for a struct without properties", () => {
+    assert.deepStrictEqual(inputSchema(Schema.Struct({})), { type: "object" })
+    assert.deepStrictEqual(inputSchema(Schema.Record(Schema.String, Schema.Never)), {
+      type: "object",
+      additionalProperties: false
+    })
+  })
+
+  it("is rejected for parameters that are no object", () => {
+    for (const schema of [Schema.String, Schema.Array(Task), Schema.NullOr(Task), Schema.Unknown, Schema.Void]) {
+      assert.include(rejection(schema), "the parameters: arguments are an object")
+    }
+  })
+
+  it("is absent for a success that is no object", () => {
+    const schemas = [
+      Schema.String,
+      Schema.Array(Task),
+      Schema.Void,
+      Schema.Finite,
+      Schema.UndefinedOr(Task),
+      Schema.Union([Task, Schema.String]),
+      Schema.Unknown
+    ]
+    assert.deepStrictEqual(schemas.map((schema) => output(schema).jsonSchema), schemas.map(() => undefined))
+    assert.containSubset(output(Task).jsonSchema, { type: "object" })
+  })
+})
+
+describe("definitions", () => {
+  it("are named without characters that a reference escapes", () => {
+    const schema = inputSchema(Schema.Struct({ a: treeNamed("my/a ~%20é") }))
+    assert.deepStrictEqual(Object.keys(Object(schema["$defs"])), ["my_a_20_"])
+    assert.include(JSON.stringify(schema), "\"#/$defs/my_a_20_\"")
+    assert.isTrue(validator(schema)({ a: { children: [{ children: [] }] } }))
+    assert.isFalse(validator(schema)({ a: { children: [{ children: [1] }] } }))
+  })
+
+  it("of identifiers that differ only in such characters are two", () => {
+    const schema = inputSchema(Schema.Struct({ a: treeNamed("x/y"), b: treeNamed("x y") }))
+    assert.isTrue(validator(schema)({ a: { children: [] }, b: { children: [] } }))
+    assert.isFalse(validator(schema)({ a: { children: [] }, b: { children: [1] } }))
+  })
+
+  it("of two schemas with one identifier are two", () => {
+    const point = Schema.Struct({ x: Schema.Int }).annotate({ identifier: "Point" })
+    const other = Schema.Struct({ r: Schema.Int }).annotate({ identifier: "Point" })
+    const schema = inputSchema(Schema.Struct({ a: point, b: point, c: other, d: other }))
+    assert.containSubset(schema, {
+      properties: {
+        a: { $ref: "#/$defs/Point" },
+        b: { $ref: "#/$defs/Point" },
+        c: { $ref: "#/$defs/Point_1" },
+        d: { $ref: "#/$defs/Point_1" }
+      },
+      $defs: { Point: { required: ["x"] }, Point_1: { required: ["r"] } }
+    })
+  })
+
+  it("contain only what is used, and all of it", () => {
+    interface Left {
+      readonly right?: Right
+    }
+    interface Right {
+      readonly left?: Left
+    }
+    const Left: Schema.Codec<Left> = Schema.Struct({
+      right: Schema.optionalKey(Schema.suspend((): Schema.Codec<Right> => Right))
+    }).annotate({ identifier: "Left" })
+    const Right: Schema.Codec<Right> = Schema.Struct({
+      left: Schema.optionalKey(Schema.suspend((): Schema.Codec<Left> => Left))
+    }).annotate({ identifier: "Right" })
+    const schema = inputSchema(Left)
+    const isValid = validator(schema)
+    assert.isTrue(isValid({ right: { left: { right: {} } } }))
+    assert.isFalse(isValid({ right: { left: { right: 1 } } }))
+    // The root is inlined, and nothing else refers to a schema that occurs once.
+    assert.notInclude(Object.keys(Object(inputSchema(Task))), "$defs")
+    const pair = Schema.Struct({ a: Task, b: Task }).annotate({ identifier: "Pair" })
+    assert.deepStrictEqual(Object.keys(Object(inputSchema(pair)["$defs"])), ["Task"])
+  })
+
+  it("of a class that occurs with several descriptions is one", () => {
+    class User extends Schema.Class<User>("User")({ name: Schema.String }, { description: "a user" }) {}
+    const owner = User.annotate({ description: "who owns it" })
+    const schema = inputSchema(
+      Schema.Struct({ a: User, b: Schema.optionalKey(User), c: owner, d: Schema.Array(owner) })
+    )
+    assert.deepStrictEqual(schema, {
+      type: "object",
+      properties: {
+        a: { $ref: "#/$defs/User" },
+        b: { $ref: "#/$defs/User" },
+        c: { $ref: "#/$defs/User", description: "who owns it" },
+        d: { type: "array", items: { $ref: "#/$defs/User", description: "who owns it" } }
+      },
+      required: ["a", "c", "d"],
+      $defs: {
+        User: {
+          type: "object",
+          properties: { name: { type: "string" } },
+          required: ["name"],
+          description: "a user"
+        }
+      }
+    })
+  })
+
+  it("keep a schema small whose parts occur twice at each level", () => {
+    const level = (depth: number): Schema.Top =>
+      depth === 0 ? Schema.Struct({ a: Schema.Int }) : twice(level(depth - 1))
+    const twice = (part: Schema.Top): Schema.Top => Schema.Struct({ left: part, right: Schema.optionalKey(part) })
+    assert.isBelow(JSON.stringify(inputSchema(level(40))).length, 20_000)
+  })
+})
+
+describe("keywords", () => {
+  it("optional admits null, and optionalKey does not", () => {
+    const schema = Schema.Struct({ a: Schema.optional(Schema.Int), b: Schema.optionalKey(Schema.Int) })
+    assert.deepStrictEqual(inputSchema(schema), {
+      type: "object",
+      properties: { a: { anyOf: [integer, { type: "null" }] }, b: integer }
+    })
+  })
+
+  it("Number admits the names of NaN and the infinities, and Finite does not", () => {
+    assert.deepStrictEqual(propertySchema(Schema.Number), {
+      anyOf: [{ type: "number" }, { type: "string", enum: ["Infinity", "-Infinity", "NaN"] }]
+    })
+    assert.deepStrictEqual(propertySchema(Schema.Finite), { type: "number" })
+  })
+
+  it("additionalProperties is false only if excess properties are an error", () => {
+    const schema = Schema.Struct({ a: Schema.Struct({ b: Schema.Int }) })
+    assert.notProperty(inputSchema(schema), "additionalProperties")
+    assert.containSubset(inputSchema(schema, "error"), {
+      additionalProperties: false,
+      properties: { a: { additionalProperties: false } }
+    })
+  })
+
+  it("date-time is the format of dates in parameters only", () => {
+    const schema = Schema.Struct({
+      a: Schema.Date,
+      b: Schema.DateTimeUtcFromString,
+      c: Schema.optionalKey(Schema.Date)
+    })
+    const date = { type: "string", format: "date-time" }
+    assert.containSubset(inputSchema(schema), { properties: { a: date, b: date, c: date } })
+    // The year 10000 is no date-time.
+    assert.notInclude(JSON.stringify(output(schema).jsonSchema), "date-time")
+  })
+
+  it("a string that is decoded as a date in another way has no format", () => {
+    const days = Schema.String.pipe(Schema.decodeTo(
+      Schema.Date,
+      SchemaTransformation.transform({
+        decode: (text) => new Date(text.split(".").toReversed().join("-")),
+        encode: (date) => date.toISOString().slice(0, 10).split("-").toReversed().join(".")
+      })
+    ))
+    assert.notProperty(propertySchema(days), "format")
+  })
+
+  it("an input of Schema.Class decodes to the class", () => {
+    const { decode } = input(Task)
+    assert.containSubset(decode({ id: 1 }), { value: new Task({ id: 1 }) })
+  })
+})
