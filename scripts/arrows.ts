@@ -20,6 +20,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   examples: ["protocol", "session", "transport", "server", "testing"],
   interop: ["protocol", "session", "transport", "server", "testing", "examples"],
   benchmarks: ["protocol", "session", "transport", "server", "testing"],
+  comparisons: ["protocol", "session", "transport", "server", "testing"],
   conformance: ["protocol", "session", "transport", "server"],
   soak: ["protocol", "session", "transport", "testing"]
 }

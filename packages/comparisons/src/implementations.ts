@@ -1,0 +1,28 @@
+/** The implementations to compare. A further one is a row in this table and a folder beside it. */
+
+/** A target program. */
+export type Program = "a" | "b" | "c" | "d"
+
+/** The target programs, and what they are. */
+export const programs: ReadonlyArray<readonly [program: Program, title: string]> = [
+  ["a", "stdio server"],
+  ["b", "HTTP server with users"],
+  ["c", "server that asks"],
+  ["d", "client of three servers"]
+]
+
+/** An implementation of the target programs. */
+export interface Implementation {
+  readonly name: string
+  /** The folder of its programs. */
+  readonly folder: string
+  /** The programs that can be written with it. */
+  readonly programs: ReadonlyArray<Program>
+}
+
+/** The implementations, in the order of the tables. */
+export const implementations: ReadonlyArray<Implementation> = [
+  { name: "official SDK", folder: "official", programs: ["a", "b", "c", "d"] },
+  { name: "FastMCP", folder: "fastmcp", programs: ["a", "b", "c"] },
+  { name: "effect/ai", folder: "effect-ai", programs: ["a", "b", "c", "d"] }
+]
