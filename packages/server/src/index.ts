@@ -2,3 +2,4 @@
  * Servers as applications write them: definitions of tools, resources and prompts, and Layers that implement them.
  */
 export * as McpPrompt from "./McpPrompt.ts"
+export * as UriTemplate from "./UriTemplate.ts"
