@@ -65,14 +65,8 @@ const written = JSON.stringify({ type: "text", text: "Write 20 words on bees for
 const asksUser = prints("[user] reports asks: Who is the report on bees for?")
 const samplesModel = prints(JSON.stringify({ text: `[model] ${written}`, model: "parrot" }))
 
-const givesRoots = Effect.map(Run, ({ calls }) => {
-  assert.deepStrictEqual(calls, [{ capabilities: ["elicitation", "sampling", "roots"], roots: "file:///home/ada" }])
-})
-
-const givesNoRoots = Effect.map(
-  Run,
-  ({ calls }) => assert.deepStrictEqual(calls, [{ capabilities: [], roots: "MissingCapability" }])
-)
+const givesRoots = (expected: string) =>
+  Effect.map(Run, ({ calls }) => assert.deepStrictEqual(calls.map(({ roots }) => roots), [expected]))
 
 const failsToReport = Effect.gen(function*() {
   yield* prints("error: [{\"type\":\"text\",\"text\":\"The user declined\"}]")
@@ -91,7 +85,7 @@ compare({
     "calls a tool over HTTP as ada": prints(JSON.stringify({ title: "coffee", owner: "ada" })),
     "answers an elicitation, and knows which server asks": asksUser,
     "answers a sampling request": samplesModel,
-    "gives its roots": givesRoots,
+    "gives its roots": givesRoots("file:///home/ada"),
     "a call of an unknown server is an error": prints("error: There is no ", "nowhere"),
     "calls the first server again after it has died": Effect.map(Run, ({ after }) =>
       // The new process does not have the task of the old one.
@@ -113,7 +107,7 @@ compare({
       },
       "gives its roots": {
         instead: "gives no roots",
-        check: givesNoRoots
+        check: givesRoots("MissingCapability")
       }
     }
   }
