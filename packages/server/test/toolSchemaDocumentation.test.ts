@@ -65,6 +65,18 @@ describe("descriptions do not vanish", () => {
     assert.containSubset(inputSchema(Schema.Struct({ a: User, b: User })), { $defs: { User: described } })
   })
 
+  it("below null", () => {
+    for (
+      const schema of [Schema.optional(Schema.Date.annotate(described)), Schema.NullOr(Schema.Int.annotate(described))]
+    ) {
+      assert.containSubset(propertySchema(schema), described)
+      assert.containSubset(propertySchema(schema.annotate({ description: "outer" })), { description: "outer" })
+      assert.containSubset(propertySchema(schema.annotateKey({ description: "key" })), { description: "key" })
+    }
+    const either = Schema.NullOr(Schema.Union([Schema.Int.annotate(described), Schema.String]))
+    assert.notProperty(propertySchema(either), "description")
+  })
+
   it("before a check, and of the outer schema rather than the inner one", () => {
     assert.containSubset(
       propertySchema(Schema.Date.annotate(described).check(Schema.makeFilter(() => true))),

@@ -124,6 +124,13 @@ describe("definitions", () => {
     })
   })
 
+  it("of equal schemas with two identifiers are two", () => {
+    const named = (identifier: string) => Schema.Struct({ x: Schema.Int }).annotate({ identifier })
+    const [point, vector] = [named("Point"), named("Vector")]
+    const schema = inputSchema(Schema.Struct({ a: point, b: point, c: vector, d: vector }))
+    assert.deepStrictEqual(Object.keys(Object(schema["$defs"])), ["Point", "Vector"])
+  })
+
   it("contain only what is used, and all of it", () => {
     interface Left {
       readonly right?: Right

@@ -44,8 +44,9 @@ export interface Document {
 export const merged = ({ definitions, schema }: Document): Document => {
   const groups = new Map<string, Array<string>>()
   for (const [name, definition] of Object.entries(definitions)) {
-    const text = JSON.stringify(pick(definition, false))
-    groups.set(text, [...groups.get(text) ?? [], name])
+    // Effect numbers the definitions of one identifier. Equal schemas with other identifiers keep their names.
+    const key = JSON.stringify([name.replace(/_\d+$/, ""), pick(definition, false)])
+    groups.set(key, [...groups.get(key) ?? [], name])
   }
   const targets = new Map<string, { readonly name: string; readonly beside: JsonSchema }>()
   const kept: Array<[string, JsonSchema]> = []

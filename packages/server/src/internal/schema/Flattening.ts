@@ -1,5 +1,5 @@
 /** Simpler JSON Schemas with the same meaning: models read `allOf` badly, and pay for each word. */
-import { annotations, isObject, type JsonSchema, mapParts } from "./JsonSchemaKeywords.ts"
+import { annotations, isObject, type JsonSchema, mapParts, pick } from "./JsonSchemaKeywords.ts"
 
 /** The keywords that mean the same beside any other keyword. */
 const independent: ReadonlySet<string> = new Set([
@@ -57,6 +57,19 @@ const withoutAllOf = (schema: JsonSchema): JsonSchema => {
   return rest.length === 0 ? joint : { ...joint, allOf: rest }
 }
 
+/**
+ * Moves the documentation of the only alternative to null to the schema, where clients look for it. `optional` and
+ * `NullOr` of a documented schema have such alternatives.
+ */
+const withDocumentation = (schema: JsonSchema): JsonSchema => {
+  const { anyOf } = schema
+  if (!Array.isArray(anyOf)) return schema
+  const [only, ...others] = anyOf.filter((member) => !isObject(member) || member["type"] !== "null")
+  if (!isObject(only) || others.length > 0) return schema
+  const members = anyOf.map((member) => member === only ? pick(only, false) : member)
+  return { ...schema, anyOf: members, ...pick(only, true), ...pick(schema, true) }
+}
+
 /** Removes `additionalProperties: true`, which is what its absence means. */
 const withoutDefaults = (schema: JsonSchema): JsonSchema => {
   const { additionalProperties, ...rest } = schema
@@ -64,4 +77,5 @@ const withoutDefaults = (schema: JsonSchema): JsonSchema => {
 }
 
 /** Returns the schema with all of its parts flattened. */
-export const flatten = (schema: JsonSchema): JsonSchema => withoutDefaults(withoutAllOf(mapParts(schema, flatten)))
+export const flatten = (schema: JsonSchema): JsonSchema =>
+  withoutDefaults(withoutAllOf(withDocumentation(mapParts(schema, flatten))))
