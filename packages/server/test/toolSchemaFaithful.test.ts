@@ -57,6 +57,13 @@ const schemas: ReadonlyArray<{
     schema: Schema.Struct({ a: Schema.UndefinedOr(Schema.Int), b: Schema.NullOr(Schema.Int) })
   },
   {
+    name: "decoding defaults",
+    schema: Schema.Struct({
+      a: Schema.Int.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1))),
+      b: Schema.Int.pipe(Schema.withDecodingDefault(Effect.succeed(1)))
+    })
+  },
+  {
     name: "literals",
     schema: Schema.Struct({ a: Schema.Literals(["x", "y", 1, true]), b: Schema.Literal(1n), c: Schema.Null })
   },
@@ -216,13 +223,13 @@ const invalid = (schema: Schema.Codec<unknown, unknown>) =>
 /** Returns how often each verdict of the JSON Schema meets each verdict of decoding, with an example. */
 const verdicts = (schema: Schema.Codec<unknown, unknown>, onExcessProperty: "ignore" | "error") =>
   Effect.gen(function*() {
-    const values = yield* Arbitrary.sampleEffect(Arbitrary.schema(schema), { count: 6, seed: 2 })
+    const values = yield* Arbitrary.sampleEffect(Arbitrary.schema(schema), { count: 5, seed: 2 })
     const { encode } = output(schema)
     const { decode, jsonSchema } = input(schema, onExcessProperty)
     const isValid = validator(jsonSchema)
     const found = new Map<string, unknown>()
     for (const value of values) {
-      for (const next of take(neighbours(yield* encode(value)), 150)) {
+      for (const next of take(neighbours(yield* encode(value)), 90)) {
         const verdict = `${isValid(next) ? "valid" : "invalid"}, ${isAccepted(decode(next)) ? "accepted" : "refused"}`
         found.set(verdict, next)
       }

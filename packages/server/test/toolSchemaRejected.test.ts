@@ -83,6 +83,19 @@ describe("a schema that accepts everything by accident", () => {
     assert.deepStrictEqual(propertySchema(encoded), {})
   })
 
+  it("is accepted on purpose: what is encoded as Json explicitly", () => {
+    const explicit = Schema.Json.pipe(Schema.decodeTo(
+      Schema.instanceOf(Opaque),
+      SchemaTransformation.transform({ decode: () => new Opaque(), encode: ({ value }): Schema.Json => value })
+    ))
+    assert.deepStrictEqual(propertySchema(explicit), {})
+    const array = Schema.declare((value): value is ReadonlyArray<number> => Array.isArray(value), {
+      toCodecJson: () =>
+        Schema.link<ReadonlyArray<number>>()(Schema.Unknown, SchemaTransformation.passthroughSupertype())
+    })
+    assert.deepStrictEqual(propertySchema(array), {})
+  })
+
   it("is accepted with a codec", () => {
     assert.containSubset(propertySchema(Schema.URL), { type: "string" })
   })

@@ -1,7 +1,11 @@
 import type { Tool } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
+import { flatten } from "../src/internal/schema/Flattening.ts"
+import type { JsonSchema } from "../src/internal/schema/JsonSchemaKeywords.ts"
+import * as ObjectRoot from "../src/internal/schema/ObjectRoot.ts"
 import { input, inputSchema, output, propertySchema, rejection, validator } from "./toolSchemas.ts"
 
 const integer = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
@@ -180,11 +184,68 @@ describe("definitions", () => {
     })
   })
 
+  it("of a class get no description that belongs to one use of it", () => {
+    const user = Schema.Struct({ name: Schema.String }).annotate({ identifier: "User" })
+    const owner = user.annotate({ description: "who owns it" })
+    const schema = inputSchema(Schema.Struct({ a: owner, b: owner, c: user, d: user }))
+    const described = { $ref: "#/$defs/User", description: "who owns it" }
+    const plain = { $ref: "#/$defs/User" }
+    assert.deepStrictEqual(schema["properties"], { a: described, b: described, c: plain, d: plain })
+    assert.deepStrictEqual(schema["$defs"], {
+      User: { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+    })
+  })
+
+  it("keep other annotations of copies apart", () => {
+    const part = Schema.Struct({ x: Schema.Int })
+    const schema = Schema.Struct({ a: part.annotate({ readOnly: true }), b: part })
+    const { properties } = inputSchema(schema)
+    assert.containSubset(properties, { a: { readOnly: true } })
+    assert.deepStrictEqual(properties, {
+      a: { ...Object(propertySchema(part)), readOnly: true },
+      b: propertySchema(part)
+    })
+  })
+
+  it("that nothing refers to are left out", () => {
+    const schema = ObjectRoot.make({
+      schema: { $ref: "#/$defs/a" },
+      definitions: {
+        a: { type: "object", properties: { b: { $ref: "#/$defs/b" } } },
+        b: { enum: [{ $ref: "#/$defs/c" }] },
+        c: { type: "string" }
+      }
+    })
+    assert.deepStrictEqual(Object.keys(Object(schema?.["$defs"])), ["b"])
+  })
+
   it("keep a schema small whose parts occur twice at each level", () => {
     const level = (depth: number): Schema.Top =>
       depth === 0 ? Schema.Struct({ a: Schema.Int }) : twice(level(depth - 1))
     const twice = (part: Schema.Top): Schema.Top => Schema.Struct({ left: part, right: Schema.optionalKey(part) })
     assert.isBelow(JSON.stringify(inputSchema(level(40))).length, 20_000)
+  })
+})
+
+describe("allOf", () => {
+  it("is joined with its schema where the meaning stays", () => {
+    const cases: ReadonlyArray<readonly [before: JsonSchema, after: JsonSchema]> = [
+      [{ type: "string", allOf: [{ pattern: "a" }] }, { type: "string", pattern: "a" }],
+      [{ type: "string", description: "a", allOf: [{ description: "b" }] }, { type: "string", description: "b" }],
+      [{ allOf: [{ $ref: "#/$defs/a" }, { description: "b" }] }, { $ref: "#/$defs/a", description: "b" }]
+    ]
+    for (const [before, after] of cases) assert.deepStrictEqual(flatten(before), after)
+  })
+
+  it("stays where joining would change the meaning", () => {
+    const schemas: ReadonlyArray<JsonSchema> = [
+      { type: "string", pattern: "a", allOf: [{ pattern: "b" }] },
+      { $ref: "#/$defs/a", allOf: [{ minProperties: 1 }] },
+      { type: "object", allOf: [{ $ref: "#/$defs/a" }] },
+      { type: "object", properties: {}, allOf: [{ additionalProperties: { type: "string" } }] },
+      { enum: [{ allOf: [{ title: "a" }] }], default: { allOf: [{ title: "a" }] } }
+    ]
+    for (const schema of schemas) assert.deepStrictEqual(flatten(schema), schema)
   })
 })
 
@@ -195,6 +256,12 @@ describe("keywords", () => {
       type: "object",
       properties: { a: { anyOf: [integer, { type: "null" }] }, b: integer }
     })
+  })
+
+  it("a key with a decoding default is not required in parameters", () => {
+    const schema = Schema.Struct({ a: Schema.Int.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1))) })
+    assert.deepStrictEqual(inputSchema(schema), { type: "object", properties: { a: integer } })
+    assert.deepStrictEqual(Effect.runSync(input(schema).decode({})), { a: 1 })
   })
 
   it("Number admits the names of NaN and the infinities, and Finite does not", () => {

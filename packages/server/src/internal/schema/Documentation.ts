@@ -68,14 +68,14 @@ const isUnsaid = (check: SchemaAST.Check<never>): boolean => {
   }
 }
 
-/** Returns what the checks expect that a JSON Schema does not say: those of each step, and some of the last step. */
+/** Returns what the checks expect that the JSON Schema of the last step does not say. */
 const unsaid = (chain: ReadonlyArray<EncodingChain.Step>): string | undefined => {
-  const expected = chain.flatMap(({ ast }, index) =>
-    checksOf(ast.checks)
-      .filter((check) => check._tag === "Filter" && (index < chain.length - 1 || isUnsaid(check)))
-      .map(({ annotations }) => annotations?.expected)
-      .filter((text) => text !== undefined)
-  )
+  const last = checksOf(chain[chain.length - 1]?.ast.checks)
+  const said = new Set(last.filter((check) => !isUnsaid(check)).map(({ annotations }) => annotations?.expected))
+  const expected = chain.flatMap(({ ast }) => checksOf(ast.checks))
+    .filter(({ _tag }) => _tag === "Filter")
+    .map(({ annotations }) => annotations?.expected)
+    .filter((text) => text !== undefined && !said.has(text))
   return expected.length === 0 ? undefined : [...new Set(expected)].join(" and ")
 }
 
