@@ -90,8 +90,7 @@ describe("a schema that accepts everything by accident", () => {
     ))
     assert.deepStrictEqual(propertySchema(explicit), {})
     const array = Schema.declare((value): value is ReadonlyArray<number> => Array.isArray(value), {
-      toCodecJson: () =>
-        Schema.link<ReadonlyArray<number>>()(Schema.Unknown, SchemaTransformation.passthroughSupertype())
+      toCodecJson: () => Schema.link<ReadonlyArray<number>>()(Schema.Json, SchemaTransformation.passthroughSupertype())
     })
     assert.deepStrictEqual(propertySchema(array), {})
   })
