@@ -11,14 +11,14 @@ import { trust } from "./internal/trust.ts"
  *
  * @category constants
  */
-export const TypeId = "~effect-mcp/server/McpPrompt"
+export const PromptTypeId = "~effect-mcp/server/McpPrompt"
 
 /**
  * The fields of a prompt in `prompts/list`.
  *
  * @category models
  */
-export interface Description {
+export interface PromptDescription {
   /** The name that users read. */
   readonly title?: string
   readonly description?: string
@@ -33,10 +33,10 @@ export interface Description {
  * @category models
  */
 export interface McpPrompt<out Name extends string, out Arguments extends Schema.Struct.Fields = {}> {
-  readonly [TypeId]: typeof TypeId
+  readonly [PromptTypeId]: typeof PromptTypeId
   readonly name: Name
   readonly arguments: Arguments
-  readonly description: Description
+  readonly description: PromptDescription
 }
 
 /**
@@ -44,19 +44,29 @@ export interface McpPrompt<out Name extends string, out Arguments extends Schema
  *
  * @category models
  */
-export interface Any extends McpPrompt<string, Schema.Struct.Fields> {}
+export interface AnyPrompt extends McpPrompt<string, Schema.Struct.Fields> {}
+
+/**
+ * A type that arguments satisfy whose encoded side is a string.
+ *
+ * @category models
+ */
+export type FromStrings<Arguments extends Schema.Struct.Fields> = {
+  readonly [Name in keyof Arguments]: Arguments[Name]["Encoded"] extends string | undefined ? unknown
+    : "an argument of a prompt arrives as a string; use a schema whose encoded side is a string"
+}
 
 /**
  * Options for the definition of a prompt.
  *
  * @category models
  */
-export interface Options<Arguments extends Schema.Struct.Fields> extends Description {
+export interface Options<Arguments extends Schema.Struct.Fields> extends PromptDescription {
   /**
    * The schemas of the arguments, from strings. A field with `Schema.optionalKey` is an optional argument. The literals
    * of `Schema.Literals` are completed without a completer. The annotation `description` is sent to clients.
    */
-  readonly arguments?: Arguments
+  readonly arguments?: Arguments & FromStrings<Arguments>
 }
 
 /**
@@ -86,5 +96,5 @@ export const make = <const Name extends string, const Arguments extends Schema.S
 ): McpPrompt<Name, Arguments> => {
   const { arguments: fields, ...description } = options
   // Without `arguments`, the type parameter has its default: no fields.
-  return { [TypeId]: TypeId, name, arguments: fields ?? trust<Arguments>({}), description }
+  return { [PromptTypeId]: PromptTypeId, name, arguments: fields ?? trust<Arguments>({}), description }
 }

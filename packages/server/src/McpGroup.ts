@@ -1,0 +1,348 @@
+/**
+ * Groups of tools, resources, resource templates and prompts.
+ *
+ * A group is a value without handlers: a server implements it, a client is typed by it, and a test reads it. Its method
+ * `toLayer` takes the handlers, one by one, in the idiom of `HttpApiBuilder.group`.
+ */
+import type { Completion, McpError } from "@effect-mcp/protocol"
+import type { RequestError } from "@effect-mcp/session"
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import type { ElicitationError } from "./ElicitationError.ts"
+import type * as Shapes from "./internal/entries/Definition.ts"
+import * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
+import * as HandlerRecord from "./internal/entries/HandlerRecord.ts"
+import { trust } from "./internal/trust.ts"
+import type * as McpMiddleware from "./McpMiddleware.ts"
+import type * as McpPrompt from "./McpPrompt.ts"
+import type * as McpResource from "./McpResource.ts"
+import { McpServer } from "./McpServer.ts"
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Definitions
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * A member of a group. Tools are those of `effect/ai/Tool`.
+ *
+ * @category models
+ */
+export type Member = Shapes.Member
+
+/**
+ * An argument of {@link make}: a member, or a toolkit of `effect/ai` with all its tools.
+ *
+ * @category models
+ */
+export type Definition = Member | Toolkit.Any
+
+/**
+ * The members that a definition stands for.
+ *
+ * @category models
+ */
+export type MembersOf<D> = D extends Toolkit.Toolkit<infer Tools> ? Tools[keyof Tools] : D extends Member ? D : never
+
+/**
+ * A group of members, with its middleware.
+ *
+ * @category models
+ */
+export interface McpGroup<
+  in out Members extends Member,
+  in out Middleware extends ReadonlyArray<McpMiddleware.AnyService> = readonly []
+> {
+  /** The name of the group in errors and events. Clients do not see it. */
+  readonly id: string
+  readonly members: ReadonlyArray<Members>
+  /** The middleware of all handlers of the group, from the innermost to the outermost. */
+  readonly middlewares: Middleware
+  /** Returns a group with further members. */
+  add<const More extends ReadonlyArray<Definition>>(
+    ...more: More
+  ): McpGroup<Members | MembersOf<More[number]>, Middleware>
+  /** Returns a group with this middleware around that which it has already. */
+  middleware<M extends McpMiddleware.AnyService>(middleware: M): McpGroup<Members, readonly [...Middleware, M]>
+  /**
+   * Implements the group: a Layer that registers its members with the server that is provided to it. Closing the scope
+   * of the Layer removes them. `build` gives each member its handler, and may be an effect that first gets services.
+   *
+   * The Layer needs the services of the handlers, except for those of the request and those that the middleware
+   * provides. A member that another group of the server also has, or a definition that cannot be served, is a defect of
+   * the Layer that names both groups, or the member.
+   */
+  toLayer<Return>(
+    build: (handlers: Handlers<Members>) => Complete<Return, Members>
+  ): Layer.Layer<
+    never,
+    ErrorOf<Return>,
+    | McpServer
+    | Middleware[number]["Identifier"]
+    | Remaining<HandlerServices<Return>, Middleware>
+    | Exclude<ContextOf<Return>, Scope.Scope>
+  >
+}
+
+/**
+ * Any group.
+ *
+ * @category models
+ */
+export interface AnyGroup extends Pick<McpGroup<never>, "id"> {
+  readonly members: ReadonlyArray<Member>
+  readonly middlewares: ReadonlyArray<McpMiddleware.AnyService>
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Handlers
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * The failures that the handler of any tool may have beside those that its definition declares. The tool then returns
+ * their message with `isError`, and the model reads it (TOOL-04).
+ *
+ * @category models
+ */
+export type ToolFailure = RequestError.RequestError | ElicitationError
+
+/**
+ * The second argument of a tool's handler.
+ *
+ * @category models
+ */
+export interface ToolContext<Success> extends Shapes.ToolContext<Success> {}
+
+/**
+ * Options of any member.
+ *
+ * @category models
+ */
+export interface Options<R> {
+  /**
+   * Decides for each request whether its client sees the member. A hidden member is in no list, and using it fails like
+   * using one that does not exist. It runs inside of the group's middleware. If it dies, takes more than 5 seconds, or
+   * the middleware fails, the member is hidden.
+   */
+  readonly visible?: Effect.Effect<boolean, never, R>
+}
+
+/**
+ * Completes an argument (CMP-01). `typed` is the text so far; `others` are the arguments that already have a value. Of
+ * an array, the client gets the values that begin with `typed`, whatever their case, at most 100. Return an object to
+ * choose the values yourself.
+ *
+ * @category models
+ */
+export type Completer<R> = (
+  typed: string,
+  others: { readonly [argument: string]: string }
+) => Effect.Effect<ReadonlyArray<string> | Completion.CompleteResult["completion"], McpError.McpError, R>
+
+/**
+ * Options of a member with arguments.
+ *
+ * @category models
+ */
+export interface CompletingOptions<Arguments, RC, RV> extends Options<RV> {
+  /** The completers of its arguments. Arguments with a schema of literals need none. */
+  readonly complete?: {
+    readonly [A in keyof RC]: A extends keyof Arguments ? Completer<RC[A]> : "the member has no such argument"
+  }
+}
+
+/**
+ * The handler of a tool.
+ *
+ * @category models
+ */
+export type ToolHandler<T, R> = (
+  params: Tool.Parameters<T>,
+  context: ToolContext<Tool.Success<T>>
+) => Effect.Effect<Tool.Success<T>, Tool.Failure<T> | ToolFailure | McpError.McpError, R>
+
+/**
+ * The messages of a prompt. A text is one message of the user.
+ *
+ * @category models
+ */
+export type PromptMessages = Shapes.PromptMessages
+
+type ToolsOf<M> = M extends Tool.Any ? M : never
+type ResourcesOf<M> = M extends McpResource.AnyResource ? M : never
+type TemplatesOf<M> = M extends McpResource.AnyTemplate ? M : never
+type PromptsOf<M> = M extends McpPrompt.AnyPrompt ? M : never
+type Named<M, Name> = Extract<M, { readonly name: Name }>
+type ValuesOf<R> = R[keyof R]
+
+/** A type that a name with a handler does not satisfy. */
+type Unhandled<Kind extends string, Name extends string, Done> = `${Kind} ${Name}` extends Done
+  ? { readonly duplicate: `the ${Kind} ${Name} already has a handler` }
+  : unknown
+
+/**
+ * The handlers so far, and the services that they need. Each method returns the handlers with one more.
+ *
+ * @category models
+ */
+export interface Handlers<in out M, in out Done extends string = never, out R = never> {
+  readonly "~R": R
+  readonly "~Done": Done
+
+  /** Gives a tool its handler. */
+  tool<const Name extends ToolsOf<M>["name"], R1, RV = never>(
+    name: Name & Unhandled<"tool", Name, Done>,
+    handler: ToolHandler<Named<ToolsOf<M>, Name>, R1>,
+    options?: Options<RV>
+  ): Handlers<M, Done | `tool ${Name}`, R | R1 | RV | Tool.SchemaServices<Named<ToolsOf<M>, Name>>>
+
+  /** Gives a resource the effect that reads it. */
+  resource<const Name extends ResourcesOf<M>["name"], R1, RV = never>(
+    name: Name & Unhandled<"resource", Name, Done>,
+    read: Effect.Effect<McpResource.ContentOf<Named<ResourcesOf<M>, Name>["content"]>, McpError.McpError, R1>,
+    options?: Options<RV>
+  ): Handlers<
+    M,
+    Done | `resource ${Name}`,
+    R | R1 | RV | McpResource.ServicesOf<Named<ResourcesOf<M>, Name>["content"]>
+  >
+
+  /** Gives a template the function that reads its resources. It gets the decoded parameters, and the URI. */
+  template<const Name extends TemplatesOf<M>["name"], R1, RC = {}, RV = never>(
+    name: Name & Unhandled<"template", Name, Done>,
+    read: (
+      parameters: Schema.Struct.Type<Named<TemplatesOf<M>, Name>["parameters"]>,
+      uri: string
+    ) => Effect.Effect<McpResource.ContentOf<Named<TemplatesOf<M>, Name>["content"]>, McpError.McpError, R1>,
+    options?: CompletingOptions<Named<TemplatesOf<M>, Name>["parameters"], RC, RV>
+  ): Handlers<
+    M,
+    Done | `template ${Name}`,
+    | R
+    | R1
+    | ValuesOf<RC>
+    | RV
+    | McpResource.ServicesOf<Named<TemplatesOf<M>, Name>["content"]>
+    | Schema.Struct.DecodingServices<Named<TemplatesOf<M>, Name>["parameters"]>
+  >
+
+  /** Gives a prompt the function that writes its messages. */
+  prompt<const Name extends PromptsOf<M>["name"], R1, RC = {}, RV = never>(
+    name: Name & Unhandled<"prompt", Name, Done>,
+    get: (
+      input: Schema.Struct.Type<Named<PromptsOf<M>, Name>["arguments"]>
+    ) => Effect.Effect<PromptMessages, McpError.McpError, R1>,
+    options?: CompletingOptions<Named<PromptsOf<M>, Name>["arguments"], RC, RV>
+  ): Handlers<
+    M,
+    Done | `prompt ${Name}`,
+    | R
+    | R1
+    | ValuesOf<RC>
+    | RV
+    | Schema.Struct.DecodingServices<Named<PromptsOf<M>, Name>["arguments"]>
+  >
+}
+
+/** The handlers that the members of a group need. */
+type Wanted<M> =
+  | `tool ${ToolsOf<M>["name"]}`
+  | `resource ${ResourcesOf<M>["name"]}`
+  | `template ${TemplatesOf<M>["name"]}`
+  | `prompt ${PromptsOf<M>["name"]}`
+
+type HandlersIn<Return> = Return extends Effect.Effect<infer A, infer _E, infer _R> ? A : Return
+type ErrorOf<Return> = Return extends Effect.Effect<infer _A, infer E, infer _R> ? E : never
+type ContextOf<Return> = Return extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
+type HandlerServices<Return> = HandlersIn<Return> extends { readonly "~R": infer R } ? R : never
+
+/**
+ * The type of what `build` returns. If a member has no handler, it is a message that names the member, which nothing
+ * satisfies.
+ *
+ * @category models
+ */
+export type Complete<Return, M> = HandlersIn<Return> extends { readonly "~Done": infer Done }
+  ? [Exclude<Wanted<M>, Done>] extends [never] ? Return
+  : `the ${Exclude<Wanted<M>, Done>} has no handler`
+  : "build does not return the handlers"
+
+/**
+ * The services that remain to be provided, after the request and the middleware have provided theirs. The innermost
+ * middleware is applied first, so a middleware cannot require a service of one that is inside of it.
+ *
+ * @category models
+ */
+export type Remaining<R, Middleware extends ReadonlyArray<McpMiddleware.AnyService>> = Middleware extends readonly [
+  infer First extends McpMiddleware.AnyService,
+  ...infer Rest extends ReadonlyArray<McpMiddleware.AnyService>
+] ?
+  Remaining<Exclude<R, McpMiddleware.Provides<First["Identifier"]>> | McpMiddleware.Requires<First["Identifier"]>, Rest>
+  : Exclude<R, McpMiddleware.RequestServices>
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Constructors
+// ---------------------------------------------------------------------------------------------------------------------
+
+const members = (definitions: ReadonlyArray<Definition>): ReadonlyArray<Member> =>
+  definitions.flatMap((definition): ReadonlyArray<Member> =>
+    "tools" in definition ? Object.values(definition.tools) : [definition]
+  )
+
+const group = (
+  id: string,
+  all: ReadonlyArray<Member>,
+  middlewares: ReadonlyArray<McpMiddleware.AnyService>
+): unknown => ({
+  id,
+  members: all,
+  middlewares,
+  add: (...more: ReadonlyArray<Definition>) => group(id, [...all, ...members(more)], middlewares),
+  middleware: (middleware: McpMiddleware.AnyService) => group(id, all, [...middlewares, middleware]),
+  toLayer: (build: (handlers: unknown) => unknown) =>
+    Layer.effectDiscard(Effect.gen(function*() {
+      const server = yield* McpServer
+      const built = build(HandlerRecord.empty)
+      const handlers = HandlerRecord.handlersIn(Effect.isEffect(built) ? yield* built : built)
+      yield* server.register(
+        GroupRegistration.make({ id, members: all, middlewares, handlers, context: yield* Effect.context() })
+      )
+    }))
+})
+
+/**
+ * Defines a group.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Add = Tool.make("add", {
+ *   description: "Adds two numbers",
+ *   parameters: Schema.Struct({ a: Schema.Finite, b: Schema.Finite }),
+ *   success: Schema.Struct({ sum: Schema.Finite })
+ * })
+ *
+ * export const Calculator = McpGroup.make("calculator", Add, McpResource.make("pi", { uri: "constants://pi" }))
+ *
+ * export const CalculatorLive = Calculator.toLayer((handlers) =>
+ *   handlers
+ *     .tool("add", ({ a, b }) => Effect.succeed({ sum: a + b }))
+ *     .resource("pi", Effect.succeed(String(Math.PI)))
+ * )
+ * ```
+ *
+ * @category constructors
+ */
+export const make = <const Definitions extends ReadonlyArray<Definition>>(
+  id: string,
+  ...definitions: Definitions
+): McpGroup<MembersOf<Definitions[number]>> =>
+  // The interface types its methods by the members, which at run time are erased.
+  trust(group(id, members(definitions), []))

@@ -1,0 +1,235 @@
+/**
+ * The request that a handler serves: questions to its client, progress and log messages. They travel with the request
+ * and end with it. `RequestContext` of `@effect-mcp/session` has the whole of them.
+ */
+import {
+  Content,
+  type Elicitation,
+  ElicitationSchema,
+  type Logging,
+  type Progress,
+  Sampling
+} from "@effect-mcp/protocol"
+import type { RequestOptions } from "@effect-mcp/session"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as RequestError from "@effect-mcp/session/RequestError"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { ElicitationCancelled, ElicitationDeclined, type ElicitationError } from "./ElicitationError.ts"
+import * as JsonCodec from "./internal/schema/JsonCodec.ts"
+import { trust } from "./internal/trust.ts"
+
+interface PreparedForm {
+  readonly form: ElicitationSchema.ElicitationSchema
+  readonly codec: JsonCodec.JsonCodec
+}
+
+/** The forms of the schemas that handlers elicit. Each schema is prepared once. */
+const forms = new WeakMap<Schema.Constraint, PreparedForm>()
+
+const formOf = (schema: Schema.Constraint): PreparedForm => {
+  const existing = forms.get(schema)
+  if (existing !== undefined) return existing
+  // `Constraint` has no other members than a schema.
+  const prepared = { form: ElicitationSchema.fromSchema(trust<Schema.Top>(schema)), codec: JsonCodec.make(schema) }
+  forms.set(schema, prepared)
+  return prepared
+}
+
+/** Fails if the user has not accepted. */
+const accepted = (
+  asked: string,
+  { action, content }: Elicitation.ElicitResult
+): Effect.Effect<unknown, ElicitationError> => {
+  switch (action) {
+    case "accept":
+      return Effect.succeed(content ?? {})
+    case "decline":
+      return Effect.fail(new ElicitationDeclined({ asked }))
+    case "cancel":
+      return Effect.fail(new ElicitationCancelled({ asked }))
+  }
+}
+
+/**
+ * Requests input of the user: the form is derived from the schema, and the input is decoded by it. The schema is a
+ * struct or a class whose members are strings, finite numbers, booleans, enums of strings, or arrays of such enums.
+ *
+ * Fails with `ElicitationDeclined` or `ElicitationCancelled` if the user gives no input (ELI-09), and with a
+ * `RequestError` if the client cannot elicit input, or sends input that does not fit the schema. In a tool's handler,
+ * these failures need no handling: the tool returns their message with `isError`. Never request secrets (ELI-06).
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Audience = Schema.Struct({ audience: Schema.Literals(["kids", "experts"]) })
+ *
+ * export const audience = McpRequest.elicit("Who is the report for?", Audience).pipe(
+ *   Effect.map(({ audience }) => audience),
+ *   Effect.catchTag("ElicitationDeclined", () => Effect.succeed("experts" as const))
+ * )
+ * ```
+ *
+ * @category requests
+ */
+export const elicit = <S extends Schema.Constraint>(
+  message: string,
+  schema: S,
+  options?: RequestOptions.RequestOptions
+): Effect.Effect<
+  S["Type"],
+  ElicitationError | RequestError.RequestError,
+  RequestContext.RequestContext | S["DecodingServices"]
+> =>
+  // The codec decodes to the type of its schema, and needs its services.
+  trust(Effect.suspend(() => {
+    const { codec, form } = formOf(schema)
+    return RequestContext.elicit({ message, requestedSchema: form }, options).pipe(
+      Effect.flatMap((result) => accepted(message, result)),
+      Effect.flatMap((content) =>
+        Effect.mapError(codec.decode(content), ({ problem }) =>
+          RequestError.make("elicitation/create", { _tag: "InvalidResult", problem }))
+      )
+    )
+  }))
+
+/**
+ * Requests that the user visits a page, for input that must not pass through the client, such as a password (ELI-10).
+ * It succeeds when the user agrees to open the page. `session.elicitationComplete` of the `RequestContext` notifies the
+ * client when the user is done there.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ *
+ * export const connect = McpRequest.elicitUrl("Connect your calendar", {
+ *   url: "https://example.com/connect",
+ *   elicitationId: "1f4c"
+ * })
+ * ```
+ *
+ * @category requests
+ */
+export const elicitUrl = (
+  message: string,
+  page: { readonly url: string; readonly elicitationId: string },
+  options?: RequestOptions.RequestOptions
+): Effect.Effect<void, ElicitationError | RequestError.RequestError, RequestContext.RequestContext> =>
+  Effect.asVoid(Effect.flatMap(
+    RequestContext.elicit({ mode: "url", message, ...page }, options),
+    (result) => accepted(message, result)
+  ))
+
+/**
+ * The answer of the client's model.
+ *
+ * @category models
+ */
+export interface Sample {
+  /** All text of the answer. */
+  readonly text: string
+  /** The name of the model. */
+  readonly model: string
+  readonly stopReason: string | undefined
+}
+
+/**
+ * Options of {@link sample}: the params of the request without its messages, and those of any request.
+ *
+ * @category models
+ */
+export interface SampleOptions
+  extends Omit<Sampling.CreateMessageParamsWithoutTools, "messages" | "_meta">, RequestOptions.RequestOptions
+{}
+
+/**
+ * Requests an answer of the client's model to a text of the user, or to messages. Fails with a `RequestError` if the
+ * client has no model for servers (SMP-01). For tools and for other content than text, use
+ * `RequestContext.createMessage`.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const summary = (text: string) =>
+ *   Effect.map(
+ *     McpRequest.sample(`Summarize in one sentence: ${text}`, { maxTokens: 200, timeout: "1 minute" }),
+ *     ({ text }) => text
+ *   )
+ * ```
+ *
+ * @category requests
+ */
+export const sample = (
+  prompt: string | ReadonlyArray<Sampling.SamplingMessage>,
+  options: SampleOptions
+): Effect.Effect<Sample, RequestError.RequestError, RequestContext.RequestContext> => {
+  const { extendOnProgress, meta, onProgress, timeout, totalTimeout, ...params } = options
+  const messages = typeof prompt === "string" ? [{ role: "user", content: Content.text(prompt) } as const] : prompt
+  return Effect.map(
+    RequestContext.createMessage({ ...params, messages }, {
+      ...(timeout === undefined ? undefined : { timeout }),
+      ...(totalTimeout === undefined ? undefined : { totalTimeout }),
+      ...(extendOnProgress === undefined ? undefined : { extendOnProgress }),
+      ...(onProgress === undefined ? undefined : { onProgress }),
+      ...(meta === undefined ? undefined : { meta })
+    }),
+    (result) => ({ text: Sampling.textOf(result), model: result.model, stopReason: result.stopReason })
+  )
+}
+
+/**
+ * Returns the URIs of the client's roots: the folders that it allows the server to use. Fails with a `RequestError` if
+ * the client has no roots (ROOT-01).
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const count = Effect.map(McpRequest.roots(), (uris) => uris.length)
+ * ```
+ *
+ * @category requests
+ */
+export const roots = (
+  options?: RequestOptions.RequestOptions
+): Effect.Effect<ReadonlyArray<string>, RequestError.RequestError, RequestContext.RequestContext> =>
+  Effect.map(RequestContext.listRoots(options), ({ roots }) => roots.map(({ uri }) => uri))
+
+/**
+ * Reports a step of progress (PRG-03, PRG-04). It sends nothing if the client requested no progress, or if the value
+ * did not grow.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ *
+ * export const half = McpRequest.progress({ progress: 1, total: 2, message: "writing" })
+ * ```
+ *
+ * @category notifications
+ */
+export const progress = (step: Progress.Progress): Effect.Effect<void, never, RequestContext.RequestContext> =>
+  RequestContext.progress(step)
+
+/**
+ * Sends a log message to the client, unless its level is below the one that the client has set (LOG-02). `McpLogger`
+ * sends what Effect's own functions log.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ *
+ * export const started = McpRequest.log({ level: "info", logger: "report", data: { topic: "bees" } })
+ * ```
+ *
+ * @category notifications
+ */
+export const log = (
+  message: Omit<Logging.LogMessageParams, "_meta">
+): Effect.Effect<void, never, RequestContext.RequestContext> => RequestContext.log(message)

@@ -1,0 +1,316 @@
+/**
+ * The server of an application: the groups that Layers register with it, served over any transport.
+ */
+import type { CloseReason, Implementation } from "@effect-mcp/protocol"
+import type { Handlers, TransportError } from "@effect-mcp/session"
+import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
+import * as ServerSession from "@effect-mcp/session/ServerSession"
+import * as SessionHost from "@effect-mcp/session/SessionHost"
+import { Transport } from "@effect-mcp/session/Transport"
+import * as StdioServer from "@effect-mcp/transport/StdioServer"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type { Registration } from "./internal/registry/Entry.ts"
+import type { Declarable } from "./internal/registry/Registry.ts"
+import { ServerRegistry } from "./internal/registry/ServerRegistry.ts"
+import type { RequestServices } from "./McpMiddleware.ts"
+
+/**
+ * The members of a running server.
+ *
+ * @category models
+ */
+export interface McpServerShape {
+  /**
+   * Registers a group until the scope closes. `McpGroup.toLayer` calls it. Dies if another group has a member of the
+   * same kind and name.
+   */
+  readonly register: (registration: Registration) => Effect.Effect<void, never, Scope.Scope>
+  /**
+   * Notifies the clients that subscribed to this resource that it has changed (RES-03). Waits until they have received
+   * it, at most 5 seconds.
+   */
+  readonly resourceUpdated: (uri: string) => Effect.Effect<void>
+  /**
+   * Notifies all clients that their lists may have changed, because the results of `visible` have. A change of the
+   * registered groups needs no call.
+   */
+  readonly visibilityChanged: Effect.Effect<void>
+}
+
+/**
+ * The server that groups register with.
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const changed = (id: number) =>
+ *   Effect.flatMap(McpServer.McpServer, (server) => server.resourceUpdated(`tasks://${id}`))
+ * ```
+ *
+ * @category services
+ */
+export class McpServer extends Context.Service<McpServer, McpServerShape>()("@effect-mcp/server/McpServer") {}
+
+/**
+ * Options of the lists and of subscriptions.
+ *
+ * @category models
+ */
+export interface RegistryOptions {
+  /** The number of items in a page of a list. Default 100. */
+  readonly pageSize?: number
+  /** The number of resources that one session can subscribe to. Default 1,000. */
+  readonly maxSubscriptions?: number
+  /**
+   * Capabilities to declare although no member needs them yet. The server declares those of the members that are
+   * registered when it starts. Registering a member later that needs another one is a defect.
+   */
+  readonly declare?: ReadonlyArray<Declarable>
+  /** `false` switches off `logging`. Default: the server declares it. */
+  readonly logging?: false
+}
+
+/**
+ * Options of a server with one client: its name and version, those of a `ServerSession`, and those of the registry.
+ *
+ * @category models
+ */
+export interface Options<R = never>
+  extends
+    Omit<ServerSession.Options<R>, "info" | "capabilities" | "sessionless">,
+    Implementation.Implementation,
+    RegistryOptions
+{}
+
+/**
+ * Options of a server with many clients: its name and version, those of a `SessionHost`, and those of the registry.
+ *
+ * @category models
+ */
+export interface HostOptions<R = never>
+  extends Omit<SessionHost.Options<R>, "info" | "capabilities">, Implementation.Implementation, RegistryOptions
+{}
+
+/** Returns the options of a session. */
+const sessionOptions = <O extends Implementation.Implementation & RegistryOptions>(
+  options: O,
+  capabilities: Handlers.ServerDeclarations
+) => {
+  const { description, icons, logging, name, title, version, websiteUrl, ...rest } = options
+  const info: Implementation.Implementation = {
+    name,
+    version,
+    ...(title === undefined ? undefined : { title }),
+    ...(description === undefined ? undefined : { description }),
+    ...(websiteUrl === undefined ? undefined : { websiteUrl }),
+    ...(icons === undefined ? undefined : { icons })
+  }
+  return { ...rest, info, capabilities: logging === false ? { ...capabilities, logging } : capabilities }
+}
+
+/** Builds the groups of a server. Their Layers are built for this server alone, because they register with it. */
+const build = Effect.fnUntraced(function*<A, E, R>(
+  groups: Layer.Layer<A, E, R>,
+  options: RegistryOptions
+): Effect.fn.Return<
+  { readonly registry: ServerRegistry; readonly context: Context.Context<A | McpServer> },
+  E,
+  Scope.Scope | Exclude<R, McpServer>
+> {
+  const registry = new ServerRegistry(options, yield* Effect.scope)
+  const context = yield* Layer.build(Layer.provideMerge(groups, Layer.succeed(McpServer, registry)))
+  return { registry, context }
+})
+
+/** The services that the groups need, without the server that they register with. */
+type GroupServices<R> = Exclude<Exclude<R, McpServer>, Scope.Scope>
+
+/** The services that the options of a server need. */
+type OptionServices<R> = Exclude<R, Scope.Scope>
+
+/**
+ * Provides a host for the groups: a server with many clients, over every transport that uses the host.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
+ * const TimeLive = Time.toLayer((handlers) =>
+ *   handlers.resource("now", Effect.sync(() => new Date().toISOString()))
+ * )
+ *
+ * export const main = StreamableHttpServer.layerNode({ port: 3000 }).pipe(
+ *   Layer.provide(McpServer.host(TimeLive, { name: "time", version: "1.0.0" })),
+ *   Layer.provide(Authentication.anonymous),
+ *   Layer.launch
+ * )
+ * ```
+ *
+ * @category layers
+ */
+export const host = <A, E, R, RO = never>(
+  groups: Layer.Layer<A, E, R>,
+  options: HostOptions<RO>
+): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
+  Layer.effectContext(Effect.gen(function*() {
+    const { context, registry } = yield* build(groups, options)
+    const { capabilities, handlers } = yield* registry.serving(true)
+    const { onClosed, onOpened, ...rest } = options
+    const sessions = yield* SessionHost.make<typeof handlers, RO>(handlers, {
+      ...sessionOptions(rest, capabilities),
+      onOpened: (hosted) => {
+        registry.connected(hosted.session)
+        onOpened?.(hosted)
+      },
+      onClosed: (hosted, reason) => {
+        registry.disconnected(hosted.session)
+        onClosed?.(hosted, reason)
+      }
+    })
+    return Context.add(context, SessionHost.SessionHost, sessions)
+  }))
+
+/**
+ * Serves one client over the transport that is provided, until its session ends.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+ * import { StdioServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ *
+ * const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
+ * const TimeLive = Time.toLayer((handlers) =>
+ *   handlers.resource("now", Effect.sync(() => new Date().toISOString()))
+ * )
+ *
+ * export const main = McpServer.serve(TimeLive, { name: "time", version: "1.0.0" }).pipe(
+ *   Effect.provide(StdioServer.layerNode())
+ * )
+ * ```
+ *
+ * @category running
+ */
+export const serve = <A, E, R, RO = never>(
+  groups: Layer.Layer<A, E, R>,
+  options: Options<RO>
+): Effect.Effect<
+  CloseReason.CloseReason,
+  E | TransportError.TransportError,
+  Transport | GroupServices<R> | OptionServices<RO>
+> => Effect.scoped(Effect.flatMap(open(groups, options), (session) => session.closed))
+
+/** Opens the session of a server with one client. */
+const open = Effect.fnUntraced(function*<A, E, R, RO>(groups: Layer.Layer<A, E, R>, options: Options<RO>) {
+  const { registry } = yield* build(groups, options)
+  const { capabilities, handlers } = yield* registry.serving(true)
+  const session = yield* ServerSession.make<typeof handlers, RO>(handlers, sessionOptions(options, capabilities))
+  registry.connected(session)
+  return session
+})
+
+/**
+ * Runs the groups as the whole program of this process, over standard input and output, as `StdioServer.runMain` does.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
+ * const TimeLive = Time.toLayer((handlers) =>
+ *   handlers.resource("now", Effect.sync(() => new Date().toISOString()))
+ * )
+ *
+ * // `main()` is the last line of the program.
+ * export const main = () => McpServer.runStdio(TimeLive, { name: "time", version: "1.0.0" })
+ * ```
+ *
+ * @category running
+ */
+export const runStdio = <A, E>(groups: Layer.Layer<A, E, McpServer>, options: Options): void =>
+  StdioServer.runMain(Effect.provide(serve(groups, options), StdioServer.layerNode()))
+
+/**
+ * Provides the groups in this process as the transport of their client, for tests and for programs that use their own
+ * server. Every build of this Layer makes a new server.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+ * import { ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const Motto = McpGroup.make("motto", McpResource.make("motto", { uri: "app://motto" }))
+ * const MottoLive = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const motto = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   return yield* session.readResource("app://motto")
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, info))))
+ * // => { contents: [{ uri: "app://motto", text: "Festina lente" }] }
+ * ```
+ *
+ * @category layers
+ */
+export const layerInProcess = <A, E, R, RO = never>(
+  groups: Layer.Layer<A, E, R>,
+  options: Options<RO> & MemoryTransport.Options
+): Layer.Layer<
+  Transport,
+  E | TransportError.TransportError,
+  Exclude<Exclude<Exclude<R, McpServer> | RO, Transport>, Scope.Scope>
+> =>
+  Layer.fresh(Layer.effect(
+    Transport,
+    Effect.gen(function*() {
+      const { principal, serialization, ...rest } = options
+      const pair = yield* MemoryTransport.make({ principal, ...(serialization === undefined ? {} : { serialization }) })
+      yield* Effect.provideService(open<A, E, R, RO>(groups, rest), Transport, pair.server)
+      return pair.client
+    })
+  ))
+
+/**
+ * Builds the groups, and returns their handlers for a server without sessions, such as that of
+ * `StreamableHttpServer.layerSessionless`. Without sessions there are no subscriptions, no notifications about lists,
+ * and no requests to the client, so the handlers declare none of these.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+ * import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const Motto = McpGroup.make("motto", McpResource.make("motto", { uri: "app://motto" }))
+ * const MottoLive = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
+ *
+ * export const routes = Layer.unwrap(Effect.map(
+ *   McpServer.sessionlessHandlers(MottoLive),
+ *   (handlers) =>
+ *     StreamableHttpServer.layerSessionless("/mcp", handlers, { info: { name: "motto", version: "1.0.0" } })
+ * )).pipe(Layer.provide(Authentication.anonymous))
+ * ```
+ *
+ * @category constructors
+ */
+export const sessionlessHandlers = <A, E, R>(
+  groups: Layer.Layer<A, E, R>,
+  options: RegistryOptions = {}
+): Effect.Effect<Handlers.Handlers<"client", RequestServices>, E, Scope.Scope | Exclude<R, McpServer>> =>
+  Effect.gen(function*() {
+    const { registry } = yield* build(groups, options)
+    return (yield* registry.serving(false)).handlers
+  })

@@ -1,0 +1,44 @@
+/**
+ * Parts of tools that `effect/ai/Tool` does not have. Tools are defined by `Tool.make`, and by `Tool.dynamic` for a raw
+ * JSON Schema. The annotations `Tool.Title`, `Readonly`, `Destructive`, `Idempotent`, `OpenWorld`, `Meta` and `Strict`
+ * apply here, too.
+ */
+import { Content as ProtocolContent, type Implementation } from "@effect-mcp/protocol"
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
+
+/**
+ * The annotation with the icons of a tool. Default: none.
+ *
+ * @example
+ * ```ts
+ * import { McpTool } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ *
+ * export const Search = Tool.make("search").annotate(McpTool.Icons, [{ src: "https://example.com/search.svg" }])
+ * ```
+ *
+ * @category annotations
+ */
+export const Icons: Context.Reference<ReadonlyArray<Implementation.Icon>> = Context.Reference(
+  "@effect-mcp/server/McpTool/Icons",
+  { defaultValue: (): ReadonlyArray<Implementation.Icon> => [] }
+)
+
+/**
+ * The success of a tool that returns content: text, images, audio, links and embedded resources. Such a tool has no
+ * output schema and no structured content.
+ *
+ * @example
+ * ```ts
+ * import { McpTool } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ *
+ * export const Screenshot = Tool.make("screenshot", { success: McpTool.Content })
+ * ```
+ *
+ * @category schemas
+ */
+export const Content: Schema.Codec<ReadonlyArray<ProtocolContent.ContentBlock>> = Schema.Array(
+  ProtocolContent.ContentBlock
+)

@@ -1,0 +1,95 @@
+/** Runs the handlers of a group: with the services of its Layer and of the request, inside of its middleware. */
+
+import type { McpError } from "@effect-mcp/protocol"
+import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as McpMiddleware from "../../McpMiddleware.ts"
+import { hidden, type Served, type ServerContext } from "../registry/Entry.ts"
+import { trust } from "../trust.ts"
+
+/** A handler of any type, whose services the Layer of its group, the middleware and the request provide. */
+export type Handler<A, E = McpError.McpError> = Effect.Effect<A, E, unknown>
+
+/** The time that an effect has to decide whether a member is visible. */
+const visibleMillis = 5_000
+
+type Middleware = McpMiddleware.McpMiddleware<unknown, unknown>
+
+/** The services and the middleware that all handlers of a group share. */
+export class GroupRuntime {
+  readonly id: string
+  readonly #middlewares: ReadonlyArray<Middleware>
+  /** The services of the Layer of the group. */
+  readonly layer: Context.Context<never>
+  /** The services of the Layer over those of the server that was served last; a group mostly has one server. */
+  #combined: { readonly server: ServerContext; readonly services: ReadonlyMap<string, unknown> } | undefined
+
+  constructor(id: string, middlewares: ReadonlyArray<Middleware>, layer: Context.Context<never>) {
+    this.id = id
+    this.#middlewares = middlewares
+    this.layer = layer
+  }
+
+  /** Runs a handler for a request. The last middleware of the group is the outermost. */
+  run<A>(handler: Handler<A>, target: Omit<McpMiddleware.Target, "group">, server: ServerContext): Served<A> {
+    let effect: Effect.Effect<unknown, McpError.McpError, unknown> = handler
+    for (const middleware of this.#middlewares) {
+      // A middleware passes the result of the handler on, whatever its type is.
+      effect = middleware(
+        trust<Effect.Effect<McpMiddleware.HandlerResult, McpError.McpError, unknown>>(effect),
+        { group: this.id, ...target }
+      )
+    }
+    // The type of the group's Layer states that these services are all that the handlers need.
+    return trust<Served<A>>(
+      Effect.updateContext(effect, (request: Context.Context<never>) => trust(this.#services(server, request)))
+    )
+  }
+
+  /**
+   * Decides whether the client of the request sees a member. An effect of the program that dies, or does not end in
+   * time, hides it.
+   */
+  isVisible(visible: Effect.Effect<boolean, never, unknown>): Handler<boolean, never> {
+    return Effect.matchCauseEffect(
+      // The services of the effect are in the context in which it runs.
+      ForeignCall.within("visible", visibleMillis, () => trust<Effect.Effect<boolean>>(visible)),
+      {
+        onSuccess: (isVisible) => Effect.succeed(isVisible === true),
+        onFailure: (cause) =>
+          Effect.as(
+            Effect.logWarning(`a member of the group "${this.id}" is hidden, because visible failed`, cause),
+            false
+          )
+      }
+    )
+  }
+
+  /** Runs an effect if the member is visible. */
+  ifVisible<A>(
+    visible: Effect.Effect<boolean, never, unknown> | undefined,
+    served: Handler<A>
+  ): Handler<A | typeof hidden> {
+    return visible === undefined
+      ? served
+      : Effect.flatMap(
+        this.isVisible(visible),
+        (isVisible): Handler<A | typeof hidden> => isVisible ? served : Effect.succeed(hidden)
+      )
+  }
+
+  /**
+   * Returns the services of the Layer with those of the request. A plain merge with the context of the request would
+   * replace a service of the group's Layer by the server program's own service of the same key.
+   */
+  #services(server: ServerContext, request: Context.Context<never>): Context.Context<never> {
+    if (this.#combined?.server !== server) {
+      this.#combined = { server, services: Context.merge(server, this.layer).mapUnsafe }
+    }
+    const services = new Map(this.#combined.services)
+    const before = server.mapUnsafe
+    for (const [key, service] of request.mapUnsafe) if (before.get(key) !== service) services.set(key, service)
+    return Context.makeUnsafe(services)
+  }
+}

@@ -1,0 +1,105 @@
+/** Resources and templates: definitions with their handlers, as the methods of resources serve them. */
+
+import { Resource } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as McpResource from "../../McpResource.ts"
+import type { ResourceEntry, TemplateEntry } from "../registry/Entry.ts"
+import { RegistrationError } from "../registry/RegistrationError.ts"
+import * as JsonCodec from "../schema/JsonCodec.ts"
+import { trust } from "../trust.ts"
+import * as Completers from "./Completers.ts"
+import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
+import type { Handled } from "./HandlerRecord.ts"
+
+type Definition = McpResource.AnyResource | McpResource.AnyTemplate
+
+/** Returns the fields that resources and templates have in common. */
+const listed = ({ content, description: { meta, mimeType, ...description } }: Definition) => {
+  const type = mimeType ?? (content === undefined ? undefined : "application/json")
+  return {
+    ...description,
+    ...(type === undefined ? undefined : { mimeType: type }),
+    ...(meta === undefined ? undefined : { _meta: meta })
+  }
+}
+
+/** Returns a function that makes the contents of a resource from the value that its handler returned (RES-08). */
+const contents = (
+  { content }: Definition,
+  mimeType: string | undefined
+): (value: unknown, uri: string) => Handler<Resource.ReadResourceResult> => {
+  if (content !== undefined) {
+    const { encode } = JsonCodec.make(content)
+    return (value, uri) =>
+      Effect.map(encode(value), (json) => ({ contents: [Resource.text(uri, JSON.stringify(json), mimeType)] }))
+  }
+  return (value, uri) => {
+    // The type of the handler states that it returns `McpResource.Contents`.
+    const raw = trust<McpResource.Contents>(value)
+    if (typeof raw === "string") return Effect.succeed({ contents: [Resource.text(uri, raw, mimeType)] })
+    if (raw instanceof Uint8Array) return Effect.succeed({ contents: [Resource.blob(uri, raw, mimeType)] })
+    return Effect.succeed({ contents: raw })
+  }
+}
+
+/** Prepares a resource. Throws a `RegistrationError` if its URI is none. */
+export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, handled: Handled): ResourceEntry => {
+  const { name, size, uri } = resource
+  if (!URL.canParse(uri)) {
+    throw new RegistrationError({
+      group: runtime.id,
+      problem: `the resource "${name}" has the URI ${
+        JSON.stringify(uri)
+      }, which is not absolute; begin it with a scheme`
+    })
+  }
+  const definition = { name, uri, ...listed(resource), ...(size === undefined ? undefined : { size }) }
+  const toContents = contents(resource, definition.mimeType)
+  // The type of `Handlers.resource` states that the handler is such an effect.
+  const served = Effect.flatMap(trust<Handler<unknown>>(handled.handler), (value) => toContents(value, uri))
+  const visible = runtime.ifVisible(handled.visible, served)
+  return {
+    kind: "resource",
+    group: runtime.id,
+    name,
+    definition,
+    read: (context) => runtime.run(visible, { method: "resources/read", name: uri, arguments: undefined }, context)
+  }
+}
+
+type Read = (parameters: unknown, uri: string) => Handler<unknown>
+
+/** Prepares a template. */
+export const makeTemplate = (
+  runtime: GroupRuntime,
+  template: McpResource.AnyTemplate,
+  handled: Handled
+): TemplateEntry => {
+  const { name, parameters, uriTemplate } = template
+  const definition = { name, uriTemplate: uriTemplate.template, ...listed(template) }
+  const codec = JsonCodec.make(Schema.Struct(parameters))
+  const toContents = contents(template, definition.mimeType)
+  // The type of `Handlers.template` states that the handler is such a function.
+  const read = trust<Read>(handled.handler)
+  const served = (variables: unknown, uri: string): Handler<Resource.ReadResourceResult | undefined> =>
+    Effect.matchEffect(codec.decode(variables), {
+      onSuccess: (decoded) => Effect.flatMap(read(decoded, uri), (value) => toContents(value, uri)),
+      // Values that are none of the parameters' name no resource.
+      onFailure: () => Effect.succeed(undefined)
+    })
+  return {
+    kind: "template",
+    group: runtime.id,
+    name,
+    definition,
+    template: uriTemplate,
+    read: (variables, uri, context) =>
+      runtime.run(
+        runtime.ifVisible(handled.visible, served(variables, uri)),
+        { method: "resources/read", name: uri, arguments: undefined },
+        context
+      ),
+    ...Completers.make(runtime, name, parameters, handled)
+  }
+}

@@ -1,0 +1,116 @@
+/** The form of a tool in `tools/list`, from its definition and its annotations, with its codecs. */
+
+import type { Tool as Protocol } from "@effect-mcp/protocol"
+import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
+import * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as McpTool from "../../McpTool.ts"
+import { RegistrationError } from "../registry/RegistrationError.ts"
+import type { Misfit } from "../schema/Misfit.ts"
+import * as RawInput from "../schema/RawInput.ts"
+import { SchemaRejected } from "../schema/SchemaRejected.ts"
+import * as ToolCodec from "../schema/ToolCodec.ts"
+
+/** A tool with the conversions of its arguments and its results. */
+export interface ToolDefinition {
+  readonly tool: Protocol.Tool
+  readonly decode: (input: unknown) => Effect.Effect<unknown, Misfit, unknown>
+  readonly encode: (value: unknown) => Effect.Effect<unknown, Misfit, unknown>
+  readonly encodeFailure: (error: unknown) => Effect.Effect<unknown, Misfit, unknown>
+}
+
+/** The names that the specification allows (TOOL-10). */
+const validName = /^[A-Za-z0-9_.-]{1,128}$/
+
+type Input = Pick<ToolCodec.Input<unknown, unknown>, "jsonSchema" | "decode">
+
+/** Prepares the arguments of a tool whose parameters are a JSON Schema. */
+const rawInput = (
+  jsonSchema: unknown,
+  subject: string,
+  context: Context.Context<never>
+): Result.Result<Input, SchemaRejected> =>
+  Result.gen(function*() {
+    const schema = yield* RawInput.rawSchema(jsonSchema, subject)
+    const validator = Context.getOption(context, JsonSchemaValidator)
+    if (Option.isNone(validator)) {
+      const problem =
+        "a server validates arguments (TOOL-05), and the Layer of the group has no JsonSchemaValidator; " +
+        "provide AjvValidator.layer of @effect-mcp/session to it"
+      return yield* Result.fail(new SchemaRejected({ subject, path: "", problem }))
+    }
+    const decode = yield* RawInput.checker(schema, { subject, validator: validator.value })
+    return { jsonSchema: schema, decode }
+  })
+
+const input = (
+  tool: Tool.Any,
+  subject: string,
+  context: Context.Context<never>
+): Result.Result<Input, SchemaRejected> =>
+  Tool.isDynamic(tool) && tool.jsonSchema !== undefined
+    ? rawInput(tool.jsonSchema, subject, context)
+    : ToolCodec.input(tool.parametersSchema, {
+      subject,
+      onExcessProperty: Tool.getStrictMode(tool) === true ? "error" : "ignore"
+    })
+
+/** Returns the hints of a tool that its definition sets. The others have the defaults of the specification. */
+const hints = (annotations: Context.Context<never>): Protocol.ToolAnnotations | undefined => {
+  const set = {
+    readOnlyHint: Tool.Readonly,
+    destructiveHint: Tool.Destructive,
+    idempotentHint: Tool.Idempotent,
+    openWorldHint: Tool.OpenWorld
+  }
+  const given = Object.entries(set).flatMap(([name, key]) => {
+    const hint = annotations.mapUnsafe.get(key.key)
+    return typeof hint === "boolean" ? [[name, hint] as const] : []
+  })
+  return given.length === 0 ? undefined : Object.fromEntries(given)
+}
+
+/** Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served. */
+export const make = (group: string, tool: Tool.Any, context: Context.Context<never>): ToolDefinition => {
+  if (!validName.test(tool.name)) {
+    throw new RegistrationError({
+      group,
+      problem: `the tool ${JSON.stringify(tool.name)} has a name that is not allowed; ` +
+        "use 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
+    })
+  }
+  const accepted = <A>(result: Result.Result<A, SchemaRejected>): A => {
+    if (Result.isSuccess(result)) return result.success
+    throw new RegistrationError({ group, problem: result.failure.message })
+  }
+  const { decode, jsonSchema: inputSchema } = accepted(
+    input(tool, `the parameters of the tool "${tool.name}"`, context)
+  )
+  const success = accepted(ToolCodec.output(tool.successSchema, { subject: `the success of the tool "${tool.name}"` }))
+  const failure = accepted(ToolCodec.output(tool.failureSchema, { subject: `the failure of the tool "${tool.name}"` }))
+  // A tool that returns content has no structured content.
+  const outputSchema = tool.successSchema === McpTool.Content ? undefined : success.jsonSchema
+  const { annotations, description } = tool
+  const title = Context.getOption(annotations, Tool.Title)
+  const meta = Context.getOption(annotations, Tool.Meta)
+  const icons = Context.get(annotations, McpTool.Icons)
+  const toolHints = hints(annotations)
+  return {
+    tool: {
+      name: tool.name,
+      inputSchema,
+      ...(outputSchema === undefined ? undefined : { outputSchema }),
+      ...(Option.isNone(title) ? undefined : { title: title.value }),
+      ...(description === undefined ? undefined : { description }),
+      ...(toolHints === undefined ? undefined : { annotations: toolHints }),
+      ...(icons.length === 0 ? undefined : { icons }),
+      ...(Option.isNone(meta) ? undefined : { _meta: meta.value })
+    },
+    decode,
+    encode: success.encode,
+    encodeFailure: failure.encode
+  }
+}

@@ -1,0 +1,158 @@
+/** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
+
+import { Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import { RequestContext } from "@effect-mcp/session"
+import { RequestError } from "@effect-mcp/session/RequestError"
+import type * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import { ElicitationCancelled, ElicitationDeclined } from "../../ElicitationError.ts"
+import * as McpTool from "../../McpTool.ts"
+import type { ToolEntry } from "../registry/Entry.ts"
+import { trust } from "../trust.ts"
+import * as Approval from "./Approval.ts"
+import type { ToolContext } from "./Definition.ts"
+import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
+import type { Handled } from "./HandlerRecord.ts"
+import * as ModelOutput from "./ModelOutput.ts"
+import * as ToolDefinition from "./ToolDefinition.ts"
+
+/** The member of `_meta` with the encoded failure of a tool, for clients that know its definition. */
+export const failureKey = "effect-mcp/failure"
+
+type ToolHandler = (params: unknown, context: ToolContext<unknown>) => Handler<unknown, unknown>
+
+const textOf = (encoded: unknown): string => typeof encoded === "string" ? encoded : JSON.stringify(encoded)
+
+const failed = (text: string, meta?: { readonly [key: string]: unknown }): Protocol.CallToolResult => ({
+  content: [Content.text(text)],
+  isError: true,
+  ...(meta === undefined ? undefined : { _meta: meta })
+})
+
+/** Serves the calls of one tool. Everything that does not depend on the call is prepared once. */
+class ToolServer {
+  readonly #tool: Tool.Any
+  readonly #handler: ToolHandler
+  readonly #definition: ToolDefinition.ToolDefinition
+  readonly #isStructured: boolean
+
+  constructor(tool: Tool.Any, definition: ToolDefinition.ToolDefinition, handler: ToolHandler) {
+    this.#tool = tool
+    this.#handler = handler
+    this.#definition = definition
+    this.#isStructured = definition.tool.outputSchema !== undefined
+  }
+
+  call(input: unknown): Handler<Protocol.CallToolResult> {
+    return Effect.matchEffect(this.#definition.decode(input), {
+      onSuccess: (params) => this.#tool.needsApproval === undefined ? this.#run(params) : this.#approved(params, input),
+      onFailure: ({ problem }) => this.#misfit(problem)
+    })
+  }
+
+  /** Rejects arguments that do not fit. From 2025-11-25 on, the model reads the reason (TOOL-04, TOOL-05). */
+  #misfit(problem: string): Handler<Protocol.CallToolResult> {
+    const message = `Invalid arguments for the tool "${this.#tool.name}": ${problem}`
+    return Effect.flatMap(
+      RequestContext.RequestContext,
+      ({ profile }) =>
+        Revision.isAtLeast(profile.revision, "2025-11-25")
+          ? Effect.succeed(failed(message))
+          : Effect.fail(McpError.invalidParams(message))
+    )
+  }
+
+  #approved(params: unknown, input: unknown): Handler<Protocol.CallToolResult> {
+    return Effect.flatMap(
+      Effect.orDie(Approval.refusal(this.#tool, params, input)),
+      (refusal) => refusal === undefined ? this.#run(params) : Effect.succeed(failed(refusal))
+    )
+  }
+
+  #run(params: unknown): Handler<Protocol.CallToolResult> {
+    return Effect.flatMap(
+      RequestContext.RequestContext,
+      (request) =>
+        Effect.matchEffect(this.#handler(params, this.#contextOf(request)), {
+          onSuccess: (value) => this.#succeeded(value),
+          onFailure: (error) => this.#failed(error)
+        })
+    )
+  }
+
+  /** Encodes a result. A value that the schema does not have is a defect of the handler. */
+  readonly #encode = (value: unknown): Handler<unknown, never> => Effect.orDie(this.#definition.encode(value))
+
+  #contextOf(request: RequestContext.RequestContext["Service"]): ToolContext<unknown> {
+    let step = 0
+    const encode = this.#encode
+    return {
+      get toolCallId() {
+        return String(request.id)
+      },
+      preliminary: (value) =>
+        // The services of the schema are those of the handler that calls this.
+        trust<Effect.Effect<void>>(
+          Effect.flatMap(
+            encode(value),
+            (encoded) => request.progress({ progress: ++step, message: textOf(encoded) })
+          )
+        )
+    }
+  }
+
+  #succeeded(value: unknown): Handler<Protocol.CallToolResult> {
+    return Effect.map(this.#encode(value), (encoded): Protocol.CallToolResult => {
+      if (this.#tool.successSchema === McpTool.Content) {
+        // The encoded form of this schema is content.
+        return { content: trust<ReadonlyArray<Content.ContentBlock>>(encoded) }
+      }
+      const content = this.#contentOf(value, encoded)
+      // The encoded form of a schema that is described as an object is one.
+      return this.#isStructured
+        ? { content, structuredContent: trust<{ [name: string]: unknown }>(encoded) }
+        : { content }
+    })
+  }
+
+  /** Returns the content of a result: that of `toModelOutput`, or else the text form of the value (TOOL-09). */
+  #contentOf(value: unknown, encoded: unknown): ReadonlyArray<Content.ContentBlock> {
+    if (this.#tool.toModelOutput !== undefined) return ModelOutput.toContent(this.#tool.toModelOutput(value))
+    return encoded === null ? [] : [Content.text(textOf(encoded))]
+  }
+
+  #failed(error: unknown): Handler<Protocol.CallToolResult> {
+    if (error instanceof McpError.McpError) return Effect.fail(error)
+    if (
+      error instanceof RequestError || error instanceof ElicitationDeclined || error instanceof ElicitationCancelled
+    ) {
+      return Effect.succeed(failed(error.message))
+    }
+    return Effect.map(
+      Effect.orDie(this.#definition.encodeFailure(error)),
+      (encoded) =>
+        failed(error instanceof Error && error.message !== "" ? error.message : textOf(encoded), {
+          [failureKey]: encoded
+        })
+    )
+  }
+}
+
+/** Prepares a tool. Throws a `RegistrationError` if its definition cannot be served. */
+export const make = (runtime: GroupRuntime, tool: Tool.Any, { handler, visible }: Handled): ToolEntry => {
+  const definition = ToolDefinition.make(runtime.id, tool, runtime.layer)
+  // The type of `Handlers.tool` states that the handler is such a function.
+  const server = new ToolServer(tool, definition, trust<ToolHandler>(handler))
+  return {
+    kind: "tool",
+    group: runtime.id,
+    name: tool.name,
+    definition: definition.tool,
+    call: (input = {}, context) =>
+      runtime.run(runtime.ifVisible(visible, server.call(input)), {
+        method: "tools/call",
+        name: tool.name,
+        arguments: input
+      }, context)
+  }
+}

@@ -1,0 +1,112 @@
+/** The members of a group as the registry keeps them: their definitions, and the functions that serve them. */
+
+import type { McpError, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { RequestServices } from "../../McpMiddleware.ts"
+import type * as UriTemplate from "../../UriTemplate.ts"
+
+/** The outcome of using a member that is not visible to the client. The client gets the error of an unknown member. */
+export const hidden: unique symbol = Symbol("@effect-mcp/server/hidden")
+
+/** An effect that serves a request with a member. */
+export type Served<A> = Effect.Effect<A, McpError.McpError, RequestServices>
+
+/** The services of the program that runs the server. Services of one request are those that differ from them. */
+export type ServerContext = Context.Context<never>
+
+/** The values that complete an argument. */
+export interface Suggestions {
+  readonly values: ReadonlyArray<string>
+  readonly total?: number | undefined
+  readonly hasMore?: boolean | undefined
+}
+
+/** The argument that a client completes, and the arguments that already have a value. */
+export interface Completing {
+  readonly argument: string
+  readonly typed: string
+  readonly others: { readonly [argument: string]: string }
+}
+
+interface Common {
+  /** The id of the group, for errors. */
+  readonly group: string
+  /** The name that no other member of the same kind has. */
+  readonly name: string
+}
+
+/** A tool. */
+export interface ToolEntry extends Common {
+  readonly kind: "tool"
+  readonly definition: Tool.Tool
+  readonly call: (
+    input: Tool.CallToolParams["arguments"],
+    server: ServerContext
+  ) => Served<Tool.CallToolResult | typeof hidden>
+}
+
+/** A resource with a fixed URI. */
+export interface ResourceEntry extends Common {
+  readonly kind: "resource"
+  readonly definition: Resource.Resource
+  readonly read: (server: ServerContext) => Served<Resource.ReadResourceResult | typeof hidden>
+}
+
+/** The values of the variables in a URI. */
+export type Variables = { readonly [name: string]: UriTemplate.MatchedValue }
+
+/** Resources with URIs of one form. */
+export interface TemplateEntry extends Common {
+  readonly kind: "template"
+  readonly definition: Resource.ResourceTemplate
+  readonly template: UriTemplate.UriTemplate
+  /** Reads the resource with these variables. Succeeds with `undefined` if they do not fit the parameters. */
+  readonly read: (
+    variables: Variables,
+    uri: string,
+    server: ServerContext
+  ) => Served<Resource.ReadResourceResult | typeof hidden | undefined>
+  readonly complete: Complete
+  /** Whether some argument has suggestions, so that the server declares `completions`. */
+  readonly isCompletable: boolean
+}
+
+/** A prompt. */
+export interface PromptEntry extends Common {
+  readonly kind: "prompt"
+  readonly definition: Prompt.Prompt
+  readonly get: (
+    input: { readonly [argument: string]: string },
+    server: ServerContext
+  ) => Served<Prompt.GetPromptResult | typeof hidden>
+  readonly complete: Complete
+  /** Whether some argument has suggestions, so that the server declares `completions`. */
+  readonly isCompletable: boolean
+}
+
+/** Completes an argument of a prompt or a template. */
+export type Complete = (completing: Completing, server: ServerContext) => Served<Suggestions | typeof hidden>
+
+/** A member of a group. */
+export type Entry = ToolEntry | ResourceEntry | TemplateEntry | PromptEntry
+
+/** The kinds of members. */
+export type Kind = Entry["kind"]
+
+/** The members of a group, and the decision which of them a client sees. */
+export interface Registration {
+  readonly group: string
+  readonly entries: ReadonlyArray<Entry>
+  /**
+   * Returns which of these members the client of the request sees. All of them belong to this group. `undefined` if
+   * every client sees every member.
+   */
+  readonly visible:
+    | (<E extends Entry>(
+      entries: ReadonlyArray<E>,
+      method: string,
+      server: ServerContext
+    ) => Effect.Effect<ReadonlyArray<E>, never, RequestServices>)
+    | undefined
+}

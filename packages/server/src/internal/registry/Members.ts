@@ -1,0 +1,38 @@
+/** The registered members of one kind: by key, and as a sorted list. */
+
+import type { Entry } from "./Entry.ts"
+
+/** A table of members whose order does not depend on the order of registration (TOOL-12). */
+export class Members<E extends Entry> {
+  readonly keyOf: (entry: E) => string
+  readonly #byKey = new Map<string, E>()
+  /** The sorted list, until the next change. */
+  #sorted: ReadonlyArray<E> | undefined
+
+  constructor(keyOf: (entry: E) => string) {
+    this.keyOf = keyOf
+  }
+
+  get(key: string): E | undefined {
+    return this.#byKey.get(key)
+  }
+
+  add(entry: E): void {
+    this.#byKey.set(this.keyOf(entry), entry)
+    this.#sorted = undefined
+  }
+
+  remove(entry: E): void {
+    this.#byKey.delete(this.keyOf(entry))
+    this.#sorted = undefined
+  }
+
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  /** All members, sorted by their keys. */
+  get sorted(): ReadonlyArray<E> {
+    return this.#sorted ??= [...this.#byKey.entries()].toSorted(([a], [b]) => a < b ? -1 : 1).map(([, entry]) => entry)
+  }
+}

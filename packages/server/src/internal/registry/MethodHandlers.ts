@@ -1,0 +1,172 @@
+/** The handlers of the protocol's methods, which serve the members of a registry. */
+
+import { Completion, Excerpt, McpError, type Resource } from "@effect-mcp/protocol"
+import { type Handlers, RequestContext } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+import type { RequestServices } from "../../McpMiddleware.ts"
+import type { ConnectedSessions } from "./ConnectedSessions.ts"
+import * as Cursor from "./Cursor.ts"
+import { type Entry, hidden, type ServerContext } from "./Entry.ts"
+import type { Declarable, Registry } from "./Registry.ts"
+
+type ServerHandlers = Handlers.Handlers<"client", RequestServices>
+
+/** The parts of a server that its handlers use. */
+export interface Server {
+  readonly registry: Registry
+  /** `undefined` without sessions. */
+  readonly sessions: ConnectedSessions | undefined
+  readonly context: ServerContext
+  readonly pageSize: number
+}
+
+/** The longest URI that a client can subscribe to, in characters. */
+const maxUriLength = 8_192
+
+const unknownTool = (name: string) => McpError.invalidParams(`Unknown tool: ${Excerpt.of(name)}`)
+
+const unknownPrompt = (name: string) => McpError.invalidParams(`Unknown prompt: ${Excerpt.of(name)}`)
+
+/** Fails if the client does not see the member: in the same way as if it did not exist. */
+const unless =
+  (error: () => McpError.McpError) => <A>(result: A | typeof hidden): Effect.Effect<A, McpError.McpError> =>
+    result === hidden ? Effect.fail(error()) : Effect.succeed(result)
+
+/** Returns the definitions of one page of a list. */
+const page = <E extends Entry>(
+  { context, pageSize, registry }: Server,
+  method: string,
+  members: { readonly sorted: ReadonlyArray<E>; readonly keyOf: (entry: E) => string },
+  cursor: string | undefined
+) =>
+  Effect.map(
+    Effect.flatMap(
+      registry.visible(members.sorted, method, context),
+      (entries) => Cursor.page(method, entries, members.keyOf, cursor, pageSize)
+    ),
+    ({ items, nextCursor }) => ({
+      definitions: items.map(({ definition }): E["definition"] => definition),
+      next: nextCursor === undefined ? undefined : { nextCursor }
+    })
+  )
+
+const tools = (server: Server): ServerHandlers => ({
+  "tools/list": ({ cursor }) =>
+    Effect.map(page(server, "tools/list", server.registry.tools, cursor), ({ definitions, next }) => ({
+      tools: definitions,
+      ...next
+    })),
+  "tools/call": ({ arguments: input, name }) => {
+    const error = () => unknownTool(name)
+    const tool = server.registry.tools.get(name)
+    return tool === undefined
+      ? Effect.fail(error())
+      : Effect.flatMap(tool.call(input, server.context), unless(error))
+  }
+})
+
+const prompts = (server: Server): ServerHandlers => ({
+  "prompts/list": ({ cursor }) =>
+    Effect.map(page(server, "prompts/list", server.registry.prompts, cursor), ({ definitions, next }) => ({
+      prompts: definitions,
+      ...next
+    })),
+  "prompts/get": ({ arguments: input = {}, name }) => {
+    const error = () => unknownPrompt(name)
+    const prompt = server.registry.prompts.get(name)
+    return prompt === undefined
+      ? Effect.fail(error())
+      : Effect.flatMap(prompt.get(input, server.context), unless(error))
+  }
+})
+
+/** Reads the resource with this URI: that of a definition, or else that of the most literal template with a result. */
+const read = Effect.fnUntraced(function*(
+  { context, registry }: Server,
+  uri: string
+): Effect.fn.Return<Resource.ReadResourceResult, McpError.McpError, RequestServices> {
+  const resource = registry.resources.get(uri)
+  const result = resource === undefined ? hidden : yield* resource.read(context)
+  if (result !== hidden) return result
+  for (const { entry, variables } of registry.matching(uri)) {
+    const matched = yield* entry.read(variables, uri, context)
+    if (matched !== hidden && matched !== undefined) return matched
+  }
+  return yield* McpError.resourceNotFound(uri)
+})
+
+const resources = (server: Server): ServerHandlers => ({
+  "resources/list": ({ cursor }) =>
+    Effect.map(page(server, "resources/list", server.registry.resources, cursor), ({ definitions, next }) => ({
+      resources: definitions,
+      ...next
+    })),
+  "resources/templates/list": ({ cursor }) =>
+    Effect.map(
+      page(server, "resources/templates/list", server.registry.templates, cursor),
+      ({ definitions, next }) => ({ resourceTemplates: definitions, ...next })
+    ),
+  "resources/read": ({ uri }) => read(server, uri)
+})
+
+/** Returns whether the client sees a resource or a template with this URI. */
+const exists = ({ context, registry }: Server, uri: string): Effect.Effect<boolean, never, RequestServices> => {
+  const resource = registry.resources.get(uri)
+  const entries: ReadonlyArray<Entry> = [
+    ...(resource === undefined ? [] : [resource]),
+    ...registry.matching(uri).map(({ entry }) => entry)
+  ]
+  return Effect.map(registry.visible(entries, "resources/subscribe", context), (visible) => visible.length > 0)
+}
+
+const subscriptions = (server: Server, { subscriptions }: ConnectedSessions): ServerHandlers => ({
+  "resources/subscribe": Effect.fnUntraced(function*({ uri }) {
+    const { session } = yield* RequestContext.RequestContext
+    if (uri.length > maxUriLength || session === undefined || !(yield* exists(server, uri))) {
+      return yield* McpError.resourceNotFound(uri)
+    }
+    if (!subscriptions.add(session, uri)) {
+      return yield* McpError.invalidRequest(
+        `the session has ${subscriptions.limit} subscriptions already; unsubscribe from some first`
+      )
+    }
+    return {}
+  }),
+  "resources/unsubscribe": ({ uri }) =>
+    Effect.map(RequestContext.RequestContext, ({ session }) => {
+      if (session !== undefined) subscriptions.remove(session, uri)
+      return {}
+    })
+})
+
+const completions = ({ context, registry }: Server): ServerHandlers => ({
+  "completion/complete": Effect.fnUntraced(function*({ argument, context: filled, ref }) {
+    const unknown = () => McpError.invalidParams("completion/complete: the ref names no prompt and no template")
+    const entry = ref.type === "ref/prompt" ? registry.prompts.get(ref.name) : registry.templates.get(ref.uri)
+    if (entry === undefined) return yield* unknown()
+    const result = yield* entry.complete(
+      { argument: argument.name, typed: argument.value, others: filled?.arguments ?? {} },
+      context
+    )
+    const { hasMore, total, values } = yield* unless(unknown)(result)
+    return {
+      completion: {
+        values: values.slice(0, Completion.maximumValues),
+        ...(total === undefined ? undefined : { total }),
+        ...(hasMore === undefined ? undefined : { hasMore })
+      }
+    }
+  })
+})
+
+/**
+ * Returns the handlers of these capabilities. A method without a handler is rejected with −32601, and a handler
+ * declares its capability, so the two always match.
+ */
+export const make = (server: Server, declared: ReadonlySet<Declarable>): ServerHandlers => ({
+  ...(declared.has("tools") ? tools(server) : undefined),
+  ...(declared.has("prompts") ? prompts(server) : undefined),
+  ...(declared.has("resources") ? resources(server) : undefined),
+  ...(declared.has("resources") && server.sessions !== undefined ? subscriptions(server, server.sessions) : undefined),
+  ...(declared.has("completions") ? completions(server) : undefined)
+})

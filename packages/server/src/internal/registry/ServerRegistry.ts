@@ -1,0 +1,74 @@
+/** The registry of a server with its clients. */
+
+import type { Capabilities } from "@effect-mcp/protocol"
+import type { Handlers, ServerSession } from "@effect-mcp/session"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { RequestServices } from "../../McpMiddleware.ts"
+import { ConnectedSessions } from "./ConnectedSessions.ts"
+import type { Kind, Registration } from "./Entry.ts"
+import * as MethodHandlers from "./MethodHandlers.ts"
+import { type Declarable, Registry } from "./Registry.ts"
+
+/** Options of the lists and subscriptions; all have a default. */
+export interface Options {
+  readonly pageSize?: number | undefined
+  readonly maxSubscriptions?: number | undefined
+  readonly declare?: ReadonlyArray<Declarable> | undefined
+}
+
+/** The handlers and capabilities of a server that is about to start. */
+export interface Serving {
+  readonly handlers: Handlers.Handlers<"client", RequestServices>
+  readonly capabilities: Handlers.ServerDeclarations
+}
+
+const listKinds: ReadonlySet<Kind> = new Set(["tool", "resource", "template", "prompt"])
+
+/** The groups of a server, and the sessions that use them. */
+export class ServerRegistry {
+  readonly #registry = new Registry()
+  readonly #sessions: ConnectedSessions
+  readonly #options: Options
+
+  constructor(options: Options, scope: Scope.Scope) {
+    this.#options = options
+    this.#sessions = new ConnectedSessions(scope, options.maxSubscriptions ?? 1_000)
+  }
+
+  register = (registration: Registration): Effect.Effect<void, never, Scope.Scope> =>
+    this.#registry.register(registration, (kinds) => this.#sessions.listsChanged(kinds))
+
+  resourceUpdated = (uri: string): Effect.Effect<void> => this.#sessions.resourceUpdated(uri)
+
+  readonly visibilityChanged: Effect.Effect<void> = Effect.suspend(() => this.#sessions.listsChanged(listKinds))
+
+  connected(session: ServerSession.ServerSessionShape): void {
+    this.#sessions.add(session)
+  }
+
+  disconnected(session: ServerSession.ServerSessionShape): void {
+    this.#sessions.remove(session)
+  }
+
+  /** Returns the handlers for a server with sessions, or without. They run with the services of this program. */
+  serving(hasSessions: boolean): Effect.Effect<Serving> {
+    return Effect.map(Effect.context(), (context) => {
+      const declared = this.#registry.declare(this.#options.declare ?? [])
+      const handlers = MethodHandlers.make({
+        registry: this.#registry,
+        sessions: hasSessions ? this.#sessions : undefined,
+        context,
+        pageSize: this.#options.pageSize ?? 100
+      }, declared)
+      return { handlers, capabilities: hasSessions ? listChanged(declared) : {} }
+    })
+  }
+}
+
+/** Returns the capabilities with notifications. Those of the methods follow from the handlers. */
+const listChanged = (declared: ReadonlySet<Declarable>): Capabilities.ServerCapabilities => ({
+  ...(declared.has("tools") ? { tools: { listChanged: true } } : undefined),
+  ...(declared.has("prompts") ? { prompts: { listChanged: true } } : undefined),
+  ...(declared.has("resources") ? { resources: { listChanged: true } } : undefined)
+})

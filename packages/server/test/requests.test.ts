@@ -1,0 +1,184 @@
+import { Content } from "@effect-mcp/protocol"
+import { McpGroup, McpLogger, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
+import { SessionlessServer } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Ref from "effect/Ref"
+import * as Schema from "effect/Schema"
+import { connect, info } from "./support/connect.ts"
+
+const Wishes = Schema.Struct({
+  audience: Schema.Literals(["kids", "experts"]),
+  words: Schema.Int.check(Schema.isBetween({ minimum: 10, maximum: 500 })),
+  note: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^x/)))
+})
+
+const elicited = McpGroup.make("elicited", Tool.make("ask", { success: Wishes })).toLayer((handlers) =>
+  handlers.tool("ask", () => McpRequest.elicit("Who is it for?", Wishes))
+)
+
+const one = <R>(run: Effect.Effect<string, McpGroup.ToolFailure, R>) =>
+  McpGroup.make("one", Tool.make("run", { success: Schema.String })).toLayer((handlers) =>
+    handlers.tool("run", () => run)
+  )
+
+describe("elicit", () => {
+  it.effect("sends the form of the schema, and decodes the input by it", () =>
+    Effect.gen(function*() {
+      const asked = yield* Ref.make<unknown>(undefined)
+      const session = yield* connect(elicited, {
+        client: {
+          handlers: {
+            "elicitation/create": (params) =>
+              Effect.as(Ref.set(asked, params), { action: "accept", content: { audience: "kids", words: 20 } } as const)
+          }
+        }
+      })
+      assert.deepStrictEqual((yield* session.callTool("ask")).structuredContent, { audience: "kids", words: 20 })
+      assert.deepStrictEqual(yield* Ref.get(asked), {
+        message: "Who is it for?",
+        requestedSchema: {
+          type: "object",
+          properties: {
+            audience: { type: "string", enum: ["kids", "experts"] },
+            words: { type: "integer", minimum: 10, maximum: 500 },
+            note: { type: "string" }
+          },
+          required: ["audience", "words"]
+        }
+      })
+    }).pipe(Effect.scoped))
+
+  it.effect("fails so that the model reads it if the user declines, cancels, or sends misfits [ELI-09]", () =>
+    Effect.gen(function*() {
+      const answers = [
+        [{ action: "decline" }, "the user declined: Who is it for?"],
+        [{ action: "cancel" }, "the user dismissed the request: Who is it for?"],
+        [
+          { action: "accept", content: { audience: "kids", words: 20, note: "y" } },
+          "elicitation/create: the result is invalid: "
+        ]
+      ] as const
+      for (const [answer, message] of answers) {
+        const session = yield* connect(elicited, {
+          client: { handlers: { "elicitation/create": () => Effect.succeed(answer) } }
+        })
+        const { content: [block], isError } = yield* session.callTool("ask")
+        assert.isTrue(isError)
+        assert.isTrue(block?.type === "text" && block.text.startsWith(message), JSON.stringify(block))
+      }
+    }).pipe(Effect.scoped))
+})
+
+describe("elicitUrl", () => {
+  it.effect("succeeds if the user agrees to visit the page [ELI-10]", () =>
+    Effect.gen(function*() {
+      const page = { url: "https://example.com/connect", elicitationId: "1" }
+      const session = yield* connect(one(Effect.as(McpRequest.elicitUrl("Connect", page), "done")), {
+        client: {
+          capabilities: { elicitation: { url: {} } },
+          handlers: { "elicitation/create": () => Effect.succeed({ action: "accept" }) }
+        }
+      })
+      assert.deepStrictEqual((yield* session.callTool("run")).content, [Content.text("done")])
+    }).pipe(Effect.scoped))
+})
+
+describe("sample", () => {
+  it.effect("returns the text of the model's answer", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(
+        one(Effect.map(
+          McpRequest.sample("Write on bees", { maxTokens: 10, systemPrompt: "Be short" }),
+          ({ model, stopReason, text }) => `${model} ${stopReason}: ${text}`
+        )),
+        {
+          client: {
+            handlers: {
+              "sampling/createMessage": ({ maxTokens, messages, systemPrompt }) =>
+                Effect.succeed({
+                  role: "assistant",
+                  model: "parrot",
+                  stopReason: "endTurn",
+                  content: Content.text(JSON.stringify([messages, maxTokens, systemPrompt]))
+                })
+            }
+          }
+        }
+      )
+      assert.deepStrictEqual((yield* session.callTool("run")).content, [
+        Content.text(
+          "parrot endTurn: " +
+            JSON.stringify([[{ role: "user", content: Content.text("Write on bees") }], 10, "Be short"])
+        )
+      ])
+    }).pipe(Effect.scoped))
+})
+
+describe("roots", () => {
+  it.effect("are the URIs of the client's folders", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(one(Effect.map(McpRequest.roots(), (uris) => uris.join(" "))), {
+        client: {
+          handlers: { "roots/list": () => Effect.succeed({ roots: [{ uri: "file:///a" }, { uri: "file:///b" }] }) }
+        }
+      })
+      assert.deepStrictEqual((yield* session.callTool("run")).content, [Content.text("file:///a file:///b")])
+    }).pipe(Effect.scoped))
+})
+
+describe("the logger", () => {
+  it.effect("sends what is logged while a request is served, with its level and without causes", () =>
+    Effect.gen(function*() {
+      const logs = yield* Ref.make<ReadonlyArray<unknown>>([])
+      const live = one(
+        Effect.logDebug("one").pipe(
+          Effect.andThen(Effect.logWarning("two", { three: 3 })),
+          Effect.andThen(Effect.logError("four", new Error("secret"))),
+          Effect.andThen(Effect.logInfo({ count: 1n })),
+          Effect.as("done")
+        )
+      ).pipe(Layer.provide(McpLogger.layer))
+      const session = yield* connect(live, {
+        client: {
+          handlers: {
+            "notifications/message": ({ data, level }) => Ref.update(logs, (all) => [...all, [level, data]])
+          }
+        }
+      })
+      yield* session.callTool("run")
+      assert.deepStrictEqual(yield* Ref.get(logs), [["warning", ["two", { three: 3 }]], ["error", "four"]])
+    }).pipe(Effect.scoped))
+})
+
+describe("without sessions", () => {
+  const state = SessionState.make("count", () => 0)
+
+  it.effect("state fails, and there are no subscriptions and no notifications", () =>
+    Effect.gen(function*() {
+      const live = McpGroup.make("one", Tool.make("run", { success: Schema.String })).toLayer((handlers) =>
+        handlers.tool(
+          "run",
+          () => Effect.catch(Effect.map(state.get, String), ({ message }) => Effect.succeed(message))
+        )
+      )
+      const handlers = yield* McpServer.sessionlessHandlers(live)
+      assert.deepStrictEqual(Object.keys(handlers), ["tools/list", "tools/call"])
+      const server = yield* SessionlessServer.make(handlers, { info })
+      const reply = yield* server.handle(
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } },
+        { revision: "2025-11-25" }
+      )
+      assert.deepStrictEqual(reply, {
+        jsonrpc: "2.0",
+        id: 1,
+        result: {
+          content: [Content.text(
+            "the state \"count\" needs a session: serve this client over a transport with sessions"
+          )]
+        }
+      })
+    }).pipe(Effect.scoped))
+})
