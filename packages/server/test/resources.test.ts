@@ -82,7 +82,7 @@ describe("a resource", () => {
       ])
     }).pipe(Effect.scoped))
 
-  it.effect("that does not exist is an error with its URI, and never empty contents [RES-05] [RES-07]", () =>
+  it.effect("that does not exist is an error with its URI, and never empty contents [RES-05]", () =>
     Effect.gen(function*() {
       const session = yield* connect(live)
       for (
@@ -95,7 +95,7 @@ describe("a resource", () => {
       }
     }).pipe(Effect.scoped))
 
-  it.effect("without a scheme in its URI is a defect that names it", () =>
+  it.effect("without a scheme in its URI is a defect that names it [RES-08]", () =>
     Effect.gen(function*() {
       const relative = McpGroup.make("bad", McpResource.make("bad", { uri: "/tasks" }))
       const exit = yield* Effect.exit(

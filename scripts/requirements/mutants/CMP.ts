@@ -32,5 +32,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "type: Schema.String,",
     test: "packages/protocol/test/messages.test.ts",
     name: "[CMP-03] CompleteParams rejects"
+  },
+  {
+    id: "CMP-02",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "values.slice(0, Completion.maximumValues)",
+    broken: "values.slice(0, Completion.maximumValues - 1)",
+    test: "packages/server/test/prompts.test.ts",
+    name: "has at most 100 values, and the number of all of them"
   }
 ]

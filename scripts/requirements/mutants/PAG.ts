@@ -40,5 +40,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "[items, Option.none()]",
     test: "packages/session/test/pagination.test.ts",
     name: "[PAG-07]"
+  },
+  {
+    id: "PAG-05",
+    file: "packages/server/src/internal/registry/Cursor.ts",
+    original: "keyOfItem(item) > key",
+    broken: "keyOfItem(item) >= key",
+    test: "packages/server/test/lists.test.ts",
+    name: "has pages, whose cursors continue after the last item although the list changes"
+  },
+  {
+    id: "PAG-06",
+    file: "packages/server/src/internal/registry/Cursor.ts",
+    original: "decoded.success.startsWith(prefix)",
+    broken: "decoded.success.length > 0",
+    test: "packages/server/test/lists.test.ts",
+    name: "rejects a cursor that is none of its own with -32602"
   }
 ]

@@ -17,5 +17,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/allFeatures.test.ts",
     name: "requests of a client (one stream) > [TOOL-02] [RES-02] [PRM-02] list_changed notifications reach the client",
     hangs: true
+  },
+  {
+    id: "PRM-03",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "const unknownPrompt = (name: string) => McpError.invalidParams(",
+    broken: "const unknownPrompt = (name: string) => McpError.methodNotFound(",
+    test: "packages/server/test/prompts.test.ts",
+    name: "rejects an unknown name, missing and invalid arguments with -32602"
+  },
+  {
+    id: "PRM-04",
+    file: "packages/server/src/internal/entries/PromptEntry.ts",
+    original: "    codec.decode(input).pipe(\n",
+    broken: "    Effect.succeed<unknown>(input).pipe(\n",
+    test: "packages/server/test/prompts.test.ts",
+    name: "rejects an unknown name, missing and invalid arguments with -32602"
   }
 ]

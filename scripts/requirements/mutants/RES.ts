@@ -17,5 +17,37 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/allFeatures.test.ts",
     name: "requests of a client (one stream) > [TOOL-02] [RES-02] [PRM-02] list_changed notifications reach the client",
     hangs: true
+  },
+  {
+    id: "RES-03",
+    file: "packages/server/src/internal/registry/ConnectedSessions.ts",
+    original: "[session.resourceUpdated(uri)]",
+    broken: "[]",
+    test: "packages/server/test/isolation.test.ts",
+    name: "two sessions of one principal and one of another see nothing of each other [RES-03] [RES-04] > in memory"
+  },
+  {
+    id: "RES-04",
+    file: "packages/server/src/internal/registry/Subscriptions.ts",
+    original: "    if (uris?.delete(uri) !== true) return\n",
+    broken: "    if (uris?.has(uri) === true) return\n",
+    test: "packages/server/test/isolation.test.ts",
+    name: "two sessions of one principal and one of another see nothing of each other [RES-03] [RES-04] > in memory"
+  },
+  {
+    id: "RES-05",
+    file: "packages/server/src/internal/entries/ResourceEntry.ts",
+    original: "      onFailure: () => Effect.succeed(undefined)\n",
+    broken: "      onFailure: () => Effect.succeed({ contents: [] })\n",
+    test: "packages/server/test/resources.test.ts",
+    name: "that does not exist is an error with its URI, and never empty contents"
+  },
+  {
+    id: "RES-08",
+    file: "packages/server/src/internal/entries/ResourceEntry.ts",
+    original: "  if (!URL.canParse(uri)) {",
+    broken: "  if (uri === \"\") {",
+    test: "packages/server/test/resources.test.ts",
+    name: "without a scheme in its URI is a defect that names it"
   }
 ]

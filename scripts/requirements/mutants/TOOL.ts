@@ -50,5 +50,62 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" }))\n        : Effect.void)\n",
     test: "packages/session/test/tools.test.ts",
     name: "annotations of a tool do not change the messages of a call"
+  },
+  {
+    id: "TOOL-03",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "const unknownTool = (name: string) => McpError.invalidParams(",
+    broken: "const unknownTool = (name: string) => McpError.methodNotFound(",
+    test: "packages/server/test/tools.test.ts",
+    name: "is unknown by another name, with -32602"
+  },
+  {
+    id: "TOOL-04",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "  isError: true,\n",
+    broken: "  isError: false,\n",
+    test: "packages/server/test/tools.test.ts",
+    name: "returns a declared failure with isError, its message, and its encoding"
+  },
+  {
+    id: "TOOL-05",
+    file: "packages/server/src/internal/entries/ToolDefinition.ts",
+    original: "    const decode = yield* RawInput.checker(schema, { subject, validator: validator.value })\n",
+    broken:
+      "    yield* RawInput.checker(schema, { subject, validator: validator.value })\n    const decode = Effect.succeed\n",
+    test: "packages/server/test/tools.test.ts",
+    name: "is listed with this schema, and its arguments are checked against it"
+  },
+  {
+    id: "TOOL-05",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "Revision.isAtLeast(profile.revision, \"2025-11-25\")",
+    broken: "Revision.isAtLeast(profile.revision, \"2024-11-05\")",
+    test: "packages/server/test/tools.test.ts",
+    name: "rejects arguments that do not fit with -32602 before 2025-11-25"
+  },
+  {
+    id: "TOOL-07",
+    file: "packages/server/src/internal/schema/ToolCodec.ts",
+    original: "      SchemaParser.encodeUnknownEffect(codec),\n",
+    broken: "      (value) => Effect.succeed(trust<Schema.Json>(value)),\n",
+    test: "packages/server/test/tools.test.ts",
+    name: "that returns what its schema forbids is answered with -32603"
+  },
+  {
+    id: "TOOL-10",
+    file: "packages/server/src/internal/entries/ToolDefinition.ts",
+    original: "const validName = /^[A-Za-z0-9_.-]{1,128}$/",
+    broken: "const validName = /./",
+    test: "packages/server/test/tools.test.ts",
+    name: "with a name that the specification forbids is a defect that names it"
+  },
+  {
+    id: "TOOL-12",
+    file: "packages/server/src/internal/registry/Members.ts",
+    original: ".toSorted(([a], [b]) => a < b ? -1 : 1)",
+    broken: "",
+    test: "packages/server/test/lists.test.ts",
+    name: "is sorted by name, whatever the order of the groups"
   }
 ]
