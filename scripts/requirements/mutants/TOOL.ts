@@ -69,10 +69,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-05",
-    file: "packages/server/src/internal/entries/ToolDefinition.ts",
-    original: "    const decode = yield* RawInput.checker(schema, { subject, validator: validator.value })\n",
-    broken:
-      "    yield* RawInput.checker(schema, { subject, validator: validator.value })\n    const decode = Effect.succeed\n",
+    file: "packages/server/src/internal/schema/RawInput.ts",
+    original: "          const problem = check(value)\n",
+    broken: "          const problem: string | undefined = undefined\n",
     test: "packages/server/test/tools.test.ts",
     name: "is listed with this schema, and its arguments are checked against it"
   },
