@@ -6,6 +6,7 @@ import type { Entry } from "./Entry.ts"
 export class Members<E extends Entry> {
   readonly keyOf: (entry: E) => string
   readonly #byKey = new Map<string, E>()
+  readonly #byName = new Map<string, E>()
   /** The sorted list, until the next change. */
   #sorted: ReadonlyArray<E> | undefined
 
@@ -17,13 +18,20 @@ export class Members<E extends Entry> {
     return this.#byKey.get(key)
   }
 
+  /** Returns the member with this name, which is the key of some kinds, and not of others. */
+  named(name: string): E | undefined {
+    return this.#byName.get(name)
+  }
+
   add(entry: E): void {
     this.#byKey.set(this.keyOf(entry), entry)
+    this.#byName.set(entry.name, entry)
     this.#sorted = undefined
   }
 
   remove(entry: E): void {
     this.#byKey.delete(this.keyOf(entry))
+    this.#byName.delete(entry.name)
     this.#sorted = undefined
   }
 

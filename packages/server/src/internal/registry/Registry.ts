@@ -145,7 +145,7 @@ export class Registry {
           `set its option declare: ["${missing}"]`
       )
     }
-    const same = this.#all().find((other) => other.kind === entry.kind && other.name === entry.name)
+    const same = this.#named(entry.kind).named(entry.name)
     if (same !== undefined) {
       fail(`it has a ${entry.kind} "${entry.name}", and so has the group "${same.group}"; rename one of them`)
     }
@@ -163,6 +163,20 @@ export class Registry {
         const conflict = UriTemplate.conflict(other.template, entry.template)
         if (conflict !== undefined) fail(`${conflict.message} (the first one belongs to the group "${other.group}")`)
       }
+    }
+  }
+
+  /** Returns the members of one kind, of which only the names matter. */
+  #named(kind: Kind): { named(name: string): Entry | undefined } {
+    switch (kind) {
+      case "tool":
+        return this.tools
+      case "resource":
+        return this.resources
+      case "template":
+        return this.templates
+      case "prompt":
+        return this.prompts
     }
   }
 
