@@ -64,7 +64,9 @@ const check = (answers: ReadonlyArray<string>, from: number): void => {
     if (typeof id !== "number" || id < from || id >= from + answers.length || seen.has(id)) {
       throw new Error(`unexpected response: ${answer}`)
     }
-    if (Number(result?.content?.[0]?.text) !== id + 1) throw new Error(`wrong result: ${answer}`)
+    if (Number(result?.structuredContent?.sum ?? result?.content?.[0]?.text) !== id + 1) {
+      throw new Error(`wrong result: ${answer}`)
+    }
     seen.add(id)
   }
 }

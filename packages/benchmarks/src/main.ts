@@ -4,6 +4,7 @@ import { availableParallelism, cpus } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
 import * as CommandLine from "../../../scripts/commandLine.ts"
+import * as application from "./application.ts"
 import * as http from "./http.ts"
 import * as memory from "./memory.ts"
 import * as report from "./report.ts"
@@ -18,6 +19,7 @@ const parts = [
   "stdio",
   "websocket",
   "memory",
+  "application",
   "http",
   "http-calls",
   "http-handshakes",
@@ -26,7 +28,7 @@ const parts = [
 ]
 
 /** The parts that compare several servers. */
-const compared = ["stdio", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
+const compared = ["stdio", "application", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
 
 const { calls, only, rounds, servers, sessions } = CommandLine.orExit(() => {
   const { values } = parseArgs({
@@ -85,6 +87,10 @@ const measured = {
     compiled: await measureCompiled(),
     observed: await memory.measureObserved({ rounds, calls })
   })),
+  application: await part("application", async () => ({
+    memory: await application.measure({ rounds, calls }),
+    stdio: await stdio.measureApplications({ rounds, calls, servers })
+  })),
   http: {
     calls: await part("http-calls", () => http.measureCalls(overHttp)),
     handshakes: await part("http-handshakes", () => http.measureHandshakes(overHttp)),
@@ -102,6 +108,10 @@ if (measured.memory !== undefined) {
 if (measured.startup !== undefined) console.log(`${report.ofStartup(measured.startup)}\n`)
 if (measured.stdio !== undefined) console.log(`${report.ofStdio(measured.stdio)}\n`)
 if (measured.webSocket !== undefined) console.log(`${report.ofWebSocket(measured.webSocket)}\n`)
+if (measured.application !== undefined) {
+  console.log(`${report.ofApplications(measured.application.memory)}\n`)
+  console.log(`${report.ofApplicationsOverStdio(measured.application.stdio)}\n`)
+}
 if (measured.http.calls !== undefined) console.log(`${reportHttp.ofCalls(measured.http.calls)}\n`)
 if (measured.http.handshakes !== undefined) console.log(`${reportHttp.ofHandshakes(measured.http.handshakes)}\n`)
 if (measured.http.idle !== undefined) console.log(`${reportHttp.ofIdle(measured.http.idle, sessions)}\n`)

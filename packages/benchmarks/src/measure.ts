@@ -55,3 +55,7 @@ export const summarize = (samples: Samples): Summary => {
 /** Returns the median of the ratios within each round, in which a slow round cancels out. */
 export const ratio = (samples: Samples, base: Samples): number =>
   summarize(samples.map((sample, round) => sample / (base[round] ?? Number.NaN))).median
+
+/** Returns the median of the differences within each round. */
+export const difference = (samples: Samples, base: Samples): number =>
+  summarize(samples.map((sample, round) => sample - (base[round] ?? Number.NaN))).median

@@ -1,5 +1,6 @@
+import type * as application from "./application.ts"
 import type * as load from "./load.ts"
-import { ratio, type Samples, summarize } from "./measure.ts"
+import { difference, ratio, type Samples, summarize } from "./measure.ts"
 import type * as memory from "./memory.ts"
 import * as startup from "./startup.ts"
 import * as stdio from "./stdio.ts"
@@ -79,7 +80,12 @@ export const ofObserved = (observed: memory.Comparison): string => {
 }
 
 /** Reports a comparison of servers for each number of concurrent calls: the cost of a call, and the ratios. */
-const widths = (results: load.Results, bases: ReadonlyArray<string>, isOurs: (name: string) => boolean): string => {
+const widths = (
+  results: load.Results,
+  bases: ReadonlyArray<string>,
+  isOurs: (name: string) => boolean,
+  isCompared: (name: string, base: string) => boolean = () => true
+): string => {
   const columns = Object.keys(results)
   const names = Object.keys(Object.values(results)[0] ?? {})
   const samples = (width: string, name: string): Samples => results[width]?.[name] ?? []
@@ -91,7 +97,7 @@ const widths = (results: load.Results, bases: ReadonlyArray<string>, isOurs: (na
     format([
       ["ratio of times; median of the rounds", ...columns.map((width) => `${width} in flight`)],
       ...names.filter(isOurs).flatMap((name) =>
-        bases.filter((base) => names.includes(base)).map((base) => [
+        bases.filter((base) => base !== name && names.includes(base) && isCompared(name, base)).map((base) => [
           `${name} / ${base}`,
           ...columns.map((width) => ratio(samples(width, name), samples(width, base)).toFixed(2))
         ])
@@ -132,3 +138,51 @@ export const ofStartup = (results: { readonly [name: string]: Samples }): string
     ])
   ].join("\n\n")
 }
+
+/** Reports servers that describe their tools by schemas, in memory. */
+export const ofApplications = ({ byReference, json }: application.Results): string => {
+  const table = (title: string, results: application.Comparison) => {
+    const works = Object.keys(results)
+    const names = Object.keys(Object.values(results)[0] ?? {})
+    return format([
+      [title, ...works],
+      ...names.map((name) => [
+        name,
+        ...works.map((work) => {
+          const samples = results[work]?.[name]
+          return samples === undefined ? "" : cell(samples)
+        })
+      ])
+    ])
+  }
+  const [bare = "", ...groups] = Object.keys(Object.values(byReference)[0] ?? {})
+  const works = Object.keys(byReference)
+  const samples = (work: string, name: string): Samples => byReference[work]?.[name] ?? []
+  return [
+    "a tool with schemas and a structured result, through both sides in memory; median (middle half)",
+    table("microseconds, by reference", byReference),
+    format([
+      ["microseconds more; median of the rounds", ...works],
+      ...groups.map((name) => [
+        `${name} − ${bare}`,
+        ...works.map((work) => number(difference(samples(work, name), samples(work, bare))))
+      ])
+    ]),
+    table("microseconds, json", json)
+  ].join("\n\n")
+}
+
+const isLarge = (name: string): boolean => name.endsWith(" tools")
+
+/** Reports servers that describe their tools by schemas, over stdio. */
+export const ofApplicationsOverStdio = (results: load.Results): string =>
+  [
+    "a tool with schemas and a structured result, over stdio under a load of plain lines; median (middle half)",
+    widths(
+      results,
+      stdio.applicationBases,
+      (name) => name.startsWith("Effect MCP"),
+      // With as many tools, or this server with one tool.
+      (name, base) => base === "Effect MCP" || isLarge(name) === isLarge(base)
+    )
+  ].join("\n\n")

@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process"
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build as bundle } from "rolldown"
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
-const packages = ["protocol", "session", "transport"]
+const packages = ["protocol", "session", "transport", "server"]
 const built = path("../results/built")
 
 /** Returns the manifest as it is published. */
@@ -24,6 +25,7 @@ export const fromSource = (name: string): string => path(`servers/${name}.ts`)
 export const fromBuild = (name: string): string => {
   // The servers have no type annotations, so a copy of the file is JavaScript.
   const file = `${built}/${name}.mjs`
+  mkdirSync(dirname(file), { recursive: true })
   copyFileSync(fromSource(name), file)
   return file
 }

@@ -45,6 +45,10 @@ const floor = "node -e 0, to its exit"
 export const comparisons: ReadonlyArray<readonly [name: string, base: string]> = [
   ["Effect MCP, built", "official v1"],
   ["Effect MCP, built", "official v2"],
+  ["Effect MCP with groups, built", "Effect MCP with Schema, built"],
+  ["Effect MCP with groups, built", "official v1 with schemas"],
+  ["Effect MCP with groups, built", "official v2 with schemas"],
+  ["Effect MCP with groups, built", "FastMCP"],
   ["Effect MCP, bundled", "official v1, bundled"],
   ["Effect MCP, bundled", "official v2, bundled"],
   ["Effect MCP, from TypeScript", "official v2, from TypeScript"]
@@ -59,6 +63,11 @@ export const measure = async (rounds: number): Promise<{ readonly [name: string]
     server("Effect MCP, built", servers.fromBuild("ours")),
     server("official v1", servers.fromBuild("officialV1")),
     server("official v2", servers.fromBuild("officialV2")),
+    server("Effect MCP with groups, built", servers.fromBuild("applications/ours")),
+    server("Effect MCP with Schema, built", servers.fromBuild("applications/schema")),
+    server("official v1 with schemas", servers.fromBuild("applications/officialV1")),
+    server("official v2 with schemas", servers.fromBuild("applications/officialV2")),
+    server("FastMCP", servers.fromBuild("applications/fastMcp")),
     server("Effect MCP, bundled", await servers.fromBundle("ours")),
     server("official v1, bundled", await servers.fromBundle("officialV1")),
     server("official v2, bundled", await servers.fromBundle("officialV2")),

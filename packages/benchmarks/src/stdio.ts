@@ -14,6 +14,7 @@ const compiler = import.meta.resolve("effect/schema/SchemaJITCompiler/enable")
 interface Server {
   readonly name: string
   readonly program: string
+  readonly arguments?: ReadonlyArray<string>
   /** Whether the server's process compiles Effect's schemas. */
   readonly compiled?: boolean
 }
@@ -29,13 +30,30 @@ const all: ReadonlyArray<Server> = [
   { name: "Effect MCP, schemas compiled", program: "ours", compiled: true }
 ]
 
+/** Servers that describe their tools by schemas, with one tool and with 500. */
+const applications: ReadonlyArray<Server> = [
+  { name: "official v1", program: "officialV1" },
+  { name: "official v2", program: "officialV2" },
+  { name: "FastMCP", program: "fastMcp" },
+  { name: "effect/ai", program: "effectAi" },
+  { name: "Effect MCP", program: "ours" }
+].flatMap(({ name, program }) => [
+  { name, program: `applications/${program}`, arguments: ["1"] },
+  { name: `${name}, 500 tools`, program: `applications/${program}`, arguments: ["500"] }
+])
+
 /** The ratios to report. */
 export const bases: ReadonlyArray<string> = ["raw lines of JSON", "official v1", "official v2", "effect/ai"]
 
+/** The ratios to report of servers that describe their tools by schemas. */
+export const applicationBases: ReadonlyArray<string> = applications
+  .map(({ name }) => name)
+  .filter((name) => !name.startsWith("Effect MCP,"))
+
 /** Starts a child process whose standard streams carry the messages. */
-const start = ({ compiled, name, program }: Server) => {
+const start = ({ arguments: given = [], compiled, name, program }: Server) => {
   const options = [...process.execArgv, ...(compiled === true ? ["--import", compiler] : [])]
-  const child = spawn(process.execPath, [...options, servers.fromBuild(program)], {
+  const child = spawn(process.execPath, [...options, servers.fromBuild(program), ...given], {
     stdio: ["pipe", "pipe", "inherit"]
   })
   const exited = new Promise<void>((resolve) => {
@@ -66,14 +84,25 @@ const start = ({ compiled, name, program }: Server) => {
   return { connection, stop }
 }
 
-/** Measures `tools/call` of servers over stdio. All run throughout, because an idle process takes no CPU time. */
-export const measure = async ({ calls, rounds, servers: part }: {
+interface Options {
   readonly rounds: number
   readonly calls: number
   readonly servers: string
-}): Promise<load.Results> => {
+}
+
+/** Measures `tools/call` of servers over stdio. */
+export const measure = (options: Options): Promise<load.Results> => measureServers(all, options)
+
+/** Measures `tools/call` of servers over stdio that describe their tools by schemas. */
+export const measureApplications = (options: Options): Promise<load.Results> => measureServers(applications, options)
+
+/** Measures servers. All run throughout, because an idle process takes no CPU time. */
+const measureServers = async (
+  compared: ReadonlyArray<Server>,
+  { calls, rounds, servers: part }: Options
+): Promise<load.Results> => {
   servers.build()
-  const taking = all.filter(({ name }) => name.includes(part))
+  const taking = compared.filter(({ name }) => name.includes(part))
   const running = taking.map((server) => ({ ...server, ...start(server) }))
   try {
     const clients = await Promise.all(

@@ -5,6 +5,7 @@ import { RequestContext } from "@effect-mcp/session"
 import { RequestError } from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { ElicitationCancelled, ElicitationDeclined } from "../../ElicitationError.ts"
 import * as McpTool from "../../McpTool.ts"
 import type { ToolEntry } from "../registry/Entry.ts"
@@ -29,6 +30,33 @@ const failed = (text: string, meta?: { readonly [key: string]: unknown }): Proto
   ...(meta === undefined ? undefined : { _meta: meta })
 })
 
+/** The second argument of a handler. A class, because its getters cost nothing for the handlers that do not use them. */
+class CallContext implements ToolContext<unknown> {
+  readonly #request: RequestContext.RequestContext["Service"]
+  readonly #encode: (value: unknown) => Handler<unknown, never>
+  #step = 0
+
+  constructor(request: RequestContext.RequestContext["Service"], encode: (value: unknown) => Handler<unknown, never>) {
+    this.#request = request
+    this.#encode = encode
+  }
+
+  get toolCallId(): string {
+    return String(this.#request.id)
+  }
+
+  get preliminary(): (result: unknown) => Effect.Effect<void> {
+    return (result) =>
+      // The services of the schema are those of the handler that calls this.
+      trust<Effect.Effect<void>>(
+        Effect.flatMap(
+          this.#encode(result),
+          (encoded) => this.#request.progress({ progress: ++this.#step, message: textOf(encoded) })
+        )
+      )
+  }
+}
+
 /** Serves the calls of one tool. Everything that does not depend on the call is prepared once. */
 class ToolServer {
   readonly #tool: Tool.Any
@@ -44,10 +72,12 @@ class ToolServer {
   }
 
   call(input: unknown): Handler<Protocol.CallToolResult> {
-    return Effect.matchEffect(this.#definition.decode(input), {
-      onSuccess: (params) => this.#tool.needsApproval === undefined ? this.#run(params) : this.#approved(params, input),
-      onFailure: ({ problem }) => this.#misfit(problem)
-    })
+    const decoded = this.#definition.decode(input)
+    const onSuccess = (params: unknown) =>
+      this.#tool.needsApproval === undefined ? this.#run(params) : this.#approved(params, input)
+    // Most schemas decode at once, without a fiber.
+    if (Exit.isExit(decoded) && Exit.isSuccess(decoded)) return onSuccess(decoded.value)
+    return Effect.matchEffect(decoded, { onSuccess, onFailure: ({ problem }) => this.#misfit(problem) })
   }
 
   /** Rejects arguments that do not fit. From 2025-11-25 on, the model reads the reason (TOOL-04, TOOL-05). */
@@ -73,7 +103,7 @@ class ToolServer {
     return Effect.flatMap(
       RequestContext.RequestContext,
       (request) =>
-        Effect.matchEffect(this.#handler(params, this.#contextOf(request)), {
+        Effect.matchEffect(this.#handler(params, new CallContext(request, this.#encode)), {
           onSuccess: (value) => this.#succeeded(value),
           onFailure: (error) => this.#failed(error)
         })
@@ -83,36 +113,20 @@ class ToolServer {
   /** Encodes a result. A value that the schema does not have is a defect of the handler. */
   readonly #encode = (value: unknown): Handler<unknown, never> => Effect.orDie(this.#definition.encode(value))
 
-  #contextOf(request: RequestContext.RequestContext["Service"]): ToolContext<unknown> {
-    let step = 0
-    const encode = this.#encode
-    return {
-      get toolCallId() {
-        return String(request.id)
-      },
-      preliminary: (value) =>
-        // The services of the schema are those of the handler that calls this.
-        trust<Effect.Effect<void>>(
-          Effect.flatMap(
-            encode(value),
-            (encoded) => request.progress({ progress: ++step, message: textOf(encoded) })
-          )
-        )
-    }
+  #succeeded(value: unknown): Handler<Protocol.CallToolResult> {
+    return Effect.map(this.#encode(value), (encoded) => this.#resultOf(value, encoded))
   }
 
-  #succeeded(value: unknown): Handler<Protocol.CallToolResult> {
-    return Effect.map(this.#encode(value), (encoded): Protocol.CallToolResult => {
-      if (this.#tool.successSchema === McpTool.Content) {
-        // The encoded form of this schema is content.
-        return { content: trust<ReadonlyArray<Content.ContentBlock>>(encoded) }
-      }
-      const content = this.#contentOf(value, encoded)
-      // The encoded form of a schema that is described as an object is one.
-      return this.#isStructured
-        ? { content, structuredContent: trust<{ [name: string]: unknown }>(encoded) }
-        : { content }
-    })
+  #resultOf(value: unknown, encoded: unknown): Protocol.CallToolResult {
+    if (this.#tool.successSchema === McpTool.Content) {
+      // The encoded form of this schema is content.
+      return { content: trust<ReadonlyArray<Content.ContentBlock>>(encoded) }
+    }
+    const content = this.#contentOf(value, encoded)
+    // The encoded form of a schema that is described as an object is one.
+    return this.#isStructured
+      ? { content, structuredContent: trust<{ [name: string]: unknown }>(encoded) }
+      : { content }
   }
 
   /** Returns the content of a result: that of `toModelOutput`, or else the text form of the value (TOOL-09). */

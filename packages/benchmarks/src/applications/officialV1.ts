@@ -1,0 +1,34 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js"
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
+import * as z from "zod/v4"
+import { throughJson } from "../peers/json.ts"
+import { info } from "../peers/tools.ts"
+import { type Application, description, names, ofPromises, type Size, sumIn } from "./Application.ts"
+
+/** Connects a client to a server of the official SDK, version 1. */
+export const connect = async (size: Size): Promise<Application> => {
+  const [near, far] = InMemoryTransport.createLinkedPair()
+  ;[near, far].forEach(throughJson)
+  const server = new McpServer(info)
+  const inputSchema = z.object({ a: z.number(), b: z.number() })
+  const outputSchema = z.object({ sum: z.number() })
+  for (const name of names(size)) {
+    server.registerTool(name, { description, inputSchema, outputSchema }, ({ a, b }) => {
+      const structuredContent = { sum: a + b }
+      return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent }
+    })
+  }
+  const client = new Client(info)
+  await Promise.all([server.connect(far), client.connect(near)])
+  return ofPromises({
+    name: "official v1",
+    size,
+    add: async (a, b) => sumIn(await client.callTool({ name: "add", arguments: { a, b } })),
+    list: async () => (await client.listTools()).tools.length,
+    close: async () => {
+      await client.close()
+      await server.close()
+    }
+  })
+}
