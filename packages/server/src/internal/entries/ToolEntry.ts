@@ -30,7 +30,7 @@ const failed = (text: string, meta?: { readonly [key: string]: unknown }): Proto
   ...(meta === undefined ? undefined : { _meta: meta })
 })
 
-/** The second argument of a handler. A class, because its getters cost nothing for the handlers that do not use them. */
+/** The second argument of a handler. A class, because its getters cost nothing for handlers that do not use them. */
 class CallContext implements ToolContext<unknown> {
   readonly #request: RequestContext.RequestContext["Service"]
   readonly #encode: (value: unknown) => Handler<unknown, never>
