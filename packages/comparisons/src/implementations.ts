@@ -22,6 +22,7 @@ export interface Implementation {
 
 /** The implementations, in the order of the tables. */
 export const implementations: ReadonlyArray<Implementation> = [
+  { name: "Effect MCP", folder: "effect-mcp", programs: ["a", "b", "c", "d"] },
   { name: "official SDK", folder: "official", programs: ["a", "b", "c", "d"] },
   { name: "FastMCP", folder: "fastmcp", programs: ["a", "b", "c"] },
   { name: "effect/ai", folder: "effect-ai", programs: ["a", "b", "c", "d"] }

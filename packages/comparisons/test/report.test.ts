@@ -24,7 +24,8 @@ const session = (file: string) =>
     handlers: {
       "elicitation/create": (params) =>
         Effect.map(Host, ({ answer, received }) => {
-          received.push(["question", params])
+          // An absent mode means a form.
+          received.push(["question", "mode" in params ? params : { mode: "form", ...params }])
           return answer
         }),
       "sampling/createMessage": (params) =>
