@@ -12,8 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { Registration } from "./internal/registry/Entry.ts"
-import type { Declarable } from "./internal/registry/Registry.ts"
+import type { Declarable, Registered, Registration } from "./internal/registry/Entry.ts"
 import { ServerRegistry } from "./internal/registry/ServerRegistry.ts"
 import type { RequestServices } from "./McpMiddleware.ts"
 
@@ -25,9 +24,9 @@ import type { RequestServices } from "./McpMiddleware.ts"
 export interface McpServerShape {
   /**
    * Registers a group until the scope closes. `McpGroup.toLayer` calls it. Dies if another group has a member of the
-   * same kind and name.
+   * same kind and name. Returns the function that replaces its members.
    */
-  readonly register: (registration: Registration) => Effect.Effect<void, never, Scope.Scope>
+  readonly register: (registration: Registration) => Effect.Effect<Registered, never, Scope.Scope>
   /**
    * Notifies the clients that subscribed to this resource that it has changed (RES-03). Waits until they have received
    * it, at most 5 seconds.

@@ -3,8 +3,10 @@
 import type { McpError, Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import type * as UriTemplate from "../../UriTemplate.ts"
+import type { RegistrationError } from "./RegistrationError.ts"
 
 /** The outcome of using a member that is not visible to the client. The client gets the error of an unknown member. */
 export const hidden: unique symbol = Symbol("@effect-mcp/server/hidden")
@@ -60,7 +62,8 @@ export type Variables = { readonly [name: string]: UriTemplate.MatchedValue }
 export interface TemplateEntry extends Common {
   readonly kind: "template"
   readonly definition: Resource.ResourceTemplate
-  readonly template: UriTemplate.UriTemplate
+  /** `undefined` if no URI belongs to it here: its form is ambiguous, and `unlisted` of its group reads them. */
+  readonly template: UriTemplate.UriTemplate | undefined
   /** Reads the resource with these variables. Succeeds with `undefined` if they do not fit the parameters. */
   readonly read: (
     variables: Variables,
@@ -94,6 +97,9 @@ export type Entry = ToolEntry | ResourceEntry | TemplateEntry | PromptEntry
 /** The kinds of members. */
 export type Kind = Entry["kind"]
 
+/** The capabilities that depend on the members. */
+export type Declarable = "tools" | "resources" | "prompts" | "completions"
+
 /** The members of a group, and the decision which of them a client sees. */
 export interface Registration {
   readonly group: string
@@ -109,4 +115,24 @@ export interface Registration {
       server: ServerContext
     ) => Effect.Effect<ReadonlyArray<E>, never, RequestServices>)
     | undefined
+  /** Capabilities that members of the group may need later. The server declares them when it starts. */
+  readonly declares?: ReadonlyArray<Declarable>
+  /** Receives the members that cannot be added. Without it, such a member is a defect, and no member is added. */
+  readonly leaveOut?: (entry: Entry, error: RegistrationError) => void
+  /** Reads a resource that is in no list. Succeeds with `undefined` if the group does not have it. */
+  readonly unlisted?: (
+    uri: string,
+    server: ServerContext
+  ) => Served<Resource.ReadResourceResult | typeof hidden | undefined>
+  /**
+   * Prepares the updates of a resource for one session that subscribes to it. The scope closes when this subscription
+   * ends. If it fails, the session is not subscribed.
+   */
+  readonly observe?: (uri: string) => Effect.Effect<void, McpError.McpError, Scope.Scope>
+}
+
+/** A group that is registered. */
+export interface Registered {
+  /** Replaces the members of the group at once. A member that is the same object stays. */
+  readonly replace: (entries: ReadonlyArray<Entry>) => Effect.Effect<void>
 }

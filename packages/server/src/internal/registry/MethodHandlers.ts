@@ -3,11 +3,13 @@
 import { Completion, Excerpt, McpError, type Resource } from "@effect-mcp/protocol"
 import { type Handlers, RequestContext } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import type { ConnectedSessions } from "./ConnectedSessions.ts"
 import * as Cursor from "./Cursor.ts"
-import { type Entry, hidden, type ServerContext } from "./Entry.ts"
-import type { Declarable, Registry } from "./Registry.ts"
+import { type Declarable, type Entry, hidden, type Registration, type ServerContext } from "./Entry.ts"
+import type { Registry } from "./Registry.ts"
 
 type ServerHandlers = Handlers.Handlers<"client", RequestServices>
 
@@ -92,6 +94,10 @@ const read = Effect.fnUntraced(function*(
     const matched = yield* entry.read(variables, uri, context)
     if (matched !== hidden && matched !== undefined) return matched
   }
+  for (const group of registry.unlisted) {
+    const found = yield* group.unlisted?.(uri, context) ?? Effect.undefined
+    if (found !== hidden && found !== undefined) return found
+  }
   return yield* McpError.resourceNotFound(uri)
 })
 
@@ -109,23 +115,49 @@ const resources = (server: Server): ServerHandlers => ({
   "resources/read": ({ uri }) => read(server, uri)
 })
 
-/** Returns whether the client sees a resource or a template with this URI. */
-const exists = ({ context, registry }: Server, uri: string): Effect.Effect<boolean, never, RequestServices> => {
+/**
+ * Returns the groups that prepare the subscriptions to a URI, the one that reads it first. A group that needs no
+ * preparation is `undefined`. Without a group, the client sees no resource with this URI.
+ */
+const observersOf = Effect.fnUntraced(function*(
+  { context, registry }: Server,
+  uri: string
+): Effect.fn.Return<ReadonlyArray<Registration["observe"]>, never, RequestServices> {
   const resource = registry.resources.get(uri)
-  const entries: ReadonlyArray<Entry> = [
-    ...(resource === undefined ? [] : [resource]),
-    ...registry.matching(uri).map(({ entry }) => entry)
-  ]
-  return Effect.map(registry.visible(entries, "resources/subscribe", context), (visible) => visible.length > 0)
-}
+  const visible = yield* registry.visible(
+    [...(resource === undefined ? [] : [resource]), ...registry.matching(uri).map(({ entry }) => entry)],
+    "resources/subscribe",
+    context
+  )
+  const [first] = visible
+  return first === undefined
+    ? [...registry.unlisted].flatMap(({ observe }) => observe === undefined ? [] : [observe])
+    : [registry.observerOf(first)]
+})
+
+/** Prepares a subscription by the first group that has the resource. */
+const observe = Effect.fnUntraced(function*(
+  observers: ReadonlyArray<Registration["observe"]>,
+  uri: string
+): Effect.fn.Return<void, McpError.McpError, Scope.Scope> {
+  let failure = McpError.resourceNotFound(uri)
+  for (const observer of observers) {
+    if (observer === undefined) return
+    const outcome = yield* Effect.result(observer(uri))
+    if (Result.isSuccess(outcome)) return
+    failure = outcome.failure
+  }
+  return yield* failure
+})
 
 const subscriptions = (server: Server, { subscriptions }: ConnectedSessions): ServerHandlers => ({
   "resources/subscribe": Effect.fnUntraced(function*({ uri }) {
     const { session } = yield* RequestContext.RequestContext
-    if (uri.length > maxUriLength || session === undefined || !(yield* exists(server, uri))) {
-      return yield* McpError.resourceNotFound(uri)
-    }
-    if (!subscriptions.add(session, uri)) {
+    if (uri.length > maxUriLength || session === undefined) return yield* McpError.resourceNotFound(uri)
+    const observers = yield* observersOf(server, uri)
+    if (observers.length === 0) return yield* McpError.resourceNotFound(uri)
+    const isPossible = yield* subscriptions.add(session, uri, observe(observers, uri))
+    if (!isPossible) {
       return yield* McpError.invalidRequest(
         `the session has ${subscriptions.limit} subscriptions already; unsubscribe from some first`
       )
@@ -133,10 +165,10 @@ const subscriptions = (server: Server, { subscriptions }: ConnectedSessions): Se
     return {}
   }),
   "resources/unsubscribe": ({ uri }) =>
-    Effect.map(RequestContext.RequestContext, ({ session }) => {
-      if (session !== undefined) subscriptions.remove(session, uri)
-      return {}
-    })
+    Effect.flatMap(
+      RequestContext.RequestContext,
+      ({ session }) => Effect.as(session === undefined ? Effect.void : subscriptions.remove(session, uri), {})
+    )
 })
 
 const completions = ({ context, registry }: Server): ServerHandlers => ({

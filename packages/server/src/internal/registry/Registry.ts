@@ -5,9 +5,11 @@ import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import * as UriTemplate from "../../UriTemplate.ts"
 import type {
+  Declarable,
   Entry,
   Kind,
   PromptEntry,
+  Registered,
   Registration,
   ResourceEntry,
   ServerContext,
@@ -17,9 +19,6 @@ import type {
 } from "./Entry.ts"
 import { Members } from "./Members.ts"
 import { RegistrationError } from "./RegistrationError.ts"
-
-/** The capabilities that depend on the members. */
-export type Declarable = "tools" | "resources" | "prompts" | "completions"
 
 /** Returns the capability that a member needs, besides that of completions. */
 const capabilityOf = (kind: Kind): Declarable => {
@@ -34,6 +33,15 @@ const capabilityOf = (kind: Kind): Declarable => {
   }
 }
 
+const kindsOf = (entries: ReadonlyArray<Entry>): ReadonlySet<Kind> => new Set(entries.map(({ kind }) => kind))
+
+/** Returns the members that only one of two lists has. */
+const difference = (before: ReadonlyArray<Entry>, after: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
+  const one = new Set(before)
+  const other = new Set(after)
+  return [...before.filter((entry) => !other.has(entry)), ...after.filter((entry) => !one.has(entry))]
+}
+
 const isCompletable = (entry: Entry): boolean => "isCompletable" in entry && entry.isCompletable
 
 /** The members of all registered groups. */
@@ -44,6 +52,12 @@ export class Registry {
   readonly prompts = new Members<PromptEntry>(({ name }) => name)
   /** The registration of each member, if it decides about the visibility of some. */
   readonly #deciders = new Map<Entry, Registration>()
+  /** The registration of each resource and template, if it prepares subscriptions. */
+  readonly #observers = new Map<Entry, Registration>()
+  /** The registrations with resources that are in no list, in the order of registration. */
+  readonly #unlisted = new Set<Registration>()
+  /** The capabilities that registered groups may need later. */
+  readonly #reserved = new Map<Registration, ReadonlyArray<Declarable>>()
   /** The capabilities that clients were told. `undefined` until a server runs. */
   #declared: ReadonlySet<Declarable> | undefined
 
@@ -51,20 +65,56 @@ export class Registry {
   register(
     registration: Registration,
     changed: (kinds: ReadonlySet<Kind>) => Effect.Effect<void>
-  ): Effect.Effect<void, never, Scope.Scope> {
-    const kinds = new Set(registration.entries.map(({ kind }) => kind))
-    return Effect.asVoid(Effect.acquireRelease(
-      Effect.andThen(Effect.sync(() => this.#add(registration)), changed(kinds)),
-      () => Effect.andThen(Effect.sync(() => this.#remove(registration)), changed(kinds))
-    ))
+  ): Effect.Effect<Registered, never, Scope.Scope> {
+    let added: ReadonlyArray<Entry> = []
+    let isRegistered = true
+    return Effect.as(
+      Effect.acquireRelease(
+        Effect.suspend(() => {
+          added = this.#add(registration, registration.entries)
+          if (registration.unlisted !== undefined) this.#unlisted.add(registration)
+          if (registration.declares !== undefined) this.#reserved.set(registration, registration.declares)
+          return changed(kindsOf(added))
+        }),
+        () =>
+          Effect.suspend(() => {
+            isRegistered = false
+            this.#unlisted.delete(registration)
+            this.#reserved.delete(registration)
+            this.#remove(added)
+            return changed(kindsOf(added))
+          })
+      ),
+      {
+        replace: (entries) =>
+          Effect.suspend(() => {
+            if (!isRegistered) return Effect.void
+            const before = added
+            this.#remove(before)
+            added = []
+            added = this.#add(registration, entries)
+            return changed(kindsOf(difference(before, added)))
+          })
+      }
+    )
   }
 
   /** Fixes the capabilities that the server declares: those of its members, and further ones. */
   declare(further: ReadonlyArray<Declarable>): ReadonlySet<Declarable> {
-    const declared = new Set(further)
+    const declared = new Set([...further, ...[...this.#reserved.values()].flat()])
     for (const entry of this.#all()) for (const capability of this.#needed(entry)) declared.add(capability)
     this.#declared = new Set([...declared, ...this.#declared ?? []])
     return declared
+  }
+
+  /** The groups with resources that are in no list. */
+  get unlisted(): ReadonlySet<Registration> {
+    return this.#unlisted
+  }
+
+  /** Returns the group that prepares the subscriptions to a resource or to the resources of a template. */
+  observerOf(entry: Entry): Registration["observe"] {
+    return this.#observers.get(entry)?.observe
   }
 
   /** Returns the members that the client of the request sees, in the same order. */
@@ -99,10 +149,11 @@ export class Registry {
   matching(uri: string): ReadonlyArray<{ readonly entry: TemplateEntry; readonly variables: Variables }> {
     return this.templates.sorted
       .flatMap((entry) => {
-        const variables = entry.template.match(uri)
-        return variables === undefined ? [] : [{ entry, variables }]
+        const { template } = entry
+        const variables = template?.match(uri)
+        return template === undefined || variables === undefined ? [] : [{ entry, template, variables }]
       })
-      .toSorted((a, b) => UriTemplate.precedence(a.entry.template, b.entry.template))
+      .toSorted((a, b) => UriTemplate.precedence(a.template, b.template))
   }
 
   #all(): ReadonlyArray<Entry> {
@@ -114,56 +165,76 @@ export class Registry {
     return isCompletable(entry) ? [capability, "completions"] : [capability]
   }
 
-  #add(registration: Registration): void {
+  /** Adds members, and returns those that were added. */
+  #add(registration: Registration, entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> {
     const added: Array<Entry> = []
-    try {
-      for (const entry of registration.entries) {
-        this.#check(entry)
-        this.#put(entry)
-        added.push(entry)
-        if (registration.visible !== undefined) this.#deciders.set(entry, registration)
+    for (const entry of entries) {
+      const error = this.#problem(entry, registration)
+      if (error !== undefined && registration.leaveOut === undefined) {
+        this.#remove(added)
+        throw error
       }
-    } catch (error) {
-      for (const entry of added) this.#take(entry)
-      throw error
+      if (error !== undefined) {
+        registration.leaveOut?.(entry, error)
+        continue
+      }
+      this.#put(entry)
+      added.push(entry)
+      if (registration.visible !== undefined) this.#deciders.set(entry, registration)
+      if (registration.observe !== undefined) this.#observers.set(entry, registration)
     }
+    return added
   }
 
-  #remove(registration: Registration): void {
-    for (const entry of registration.entries) this.#take(entry)
+  #remove(entries: ReadonlyArray<Entry>): void {
+    for (const entry of entries) this.#take(entry)
   }
 
-  /** Throws a `RegistrationError` if the member cannot be added to those that are there. */
-  #check(entry: Entry): void {
-    const fail = (problem: string) => {
-      throw new RegistrationError({ group: entry.group, problem })
-    }
+  /** Returns why the member cannot be added to those that are there. */
+  #problem(entry: Entry, registration: Registration): RegistrationError | undefined {
+    const problem = (problem: string) => new RegistrationError({ group: entry.group, problem })
     const missing = this.#needed(entry).find((capability) => this.#declared?.has(capability) === false)
     if (missing !== undefined) {
-      fail(
+      return problem(
         `the server runs already and has not declared "${missing}", which the ${entry.kind} "${entry.name}" needs; ` +
           `set its option declare: ["${missing}"]`
       )
     }
     const same = this.#named(entry.kind).named(entry.name)
     if (same !== undefined) {
-      fail(`it has a ${entry.kind} "${entry.name}", and so has the group "${same.group}"; rename one of them`)
+      return problem(`it has a ${entry.kind} "${entry.name}", and so has the group "${same.group}"; rename one of them`)
     }
     if (entry.kind === "resource") {
       const other = this.resources.get(entry.definition.uri)
       if (other !== undefined) {
-        fail(
+        return problem(
           `its resource "${entry.name}" has the URI ${entry.definition.uri}, and so has "${other.name}" of the group ` +
             `"${other.group}"`
         )
       }
     }
     if (entry.kind === "template") {
-      for (const other of this.templates.sorted) {
-        const conflict = UriTemplate.conflict(other.template, entry.template)
-        if (conflict !== undefined) fail(`${conflict.message} (the first one belongs to the group "${other.group}")`)
+      const conflict = this.#conflict(entry, registration)
+      if (conflict !== undefined) return problem(conflict)
+    }
+    return undefined
+  }
+
+  /** Returns why a template cannot be added: no URI may belong to two templates. */
+  #conflict(entry: TemplateEntry, registration: Registration): string | undefined {
+    for (const other of this.templates.sorted) {
+      if (other.definition.uriTemplate === entry.definition.uriTemplate) {
+        return `it has the template ${entry.definition.uriTemplate}, and so has the group "${other.group}"`
+      }
+      // A group that reads its resources by their URIs needs no decision between its own templates.
+      if (registration.unlisted !== undefined && other.group === entry.group) continue
+      if (other.template === undefined || entry.template === undefined) continue
+      const conflict = UriTemplate.conflict(other.template, entry.template)
+      if (conflict !== undefined) {
+        return `${conflict.message} (the first one belongs to the group "${other.group}")`
       }
     }
+    return undefined
   }
 
   /** Returns the members of one kind, of which only the names matter. */
@@ -195,6 +266,7 @@ export class Registry {
 
   #take(entry: Entry): void {
     this.#deciders.delete(entry)
+    this.#observers.delete(entry)
     switch (entry.kind) {
       case "tool":
         return this.tools.remove(entry)

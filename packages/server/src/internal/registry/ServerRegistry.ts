@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import { ConnectedSessions } from "./ConnectedSessions.ts"
-import type { Kind, Registration } from "./Entry.ts"
+import type { Declarable, Kind, Registered, Registration } from "./Entry.ts"
 import * as MethodHandlers from "./MethodHandlers.ts"
-import { type Declarable, Registry } from "./Registry.ts"
+import { Registry } from "./Registry.ts"
 
 /** Options of the lists and subscriptions; all have a default. */
 export interface Options {
@@ -36,7 +36,7 @@ export class ServerRegistry {
     this.#sessions = new ConnectedSessions(scope, options.maxSubscriptions ?? 1_000)
   }
 
-  register = (registration: Registration): Effect.Effect<void, never, Scope.Scope> =>
+  register = (registration: Registration): Effect.Effect<Registered, never, Scope.Scope> =>
     this.#registry.register(registration, (kinds) => this.#sessions.listsChanged(kinds))
 
   resourceUpdated = (uri: string): Effect.Effect<void> => this.#sessions.resourceUpdated(uri)
