@@ -23,7 +23,7 @@ export interface ToolDefinition {
 }
 
 /** The names that the specification allows (TOOL-10). */
-const validName = /^[A-Za-z0-9_.-]{1,128}$/
+export const validName = /^[A-Za-z0-9_.-]{1,128}$/
 
 type Input = Pick<ToolCodec.Input<unknown, unknown>, "jsonSchema" | "decode">
 
