@@ -19,6 +19,8 @@ const keyOf = (method: string, cursor: string): Effect.Effect<string, McpError.M
 
 /** A page, and the cursor of the next one. */
 export interface Page<A> {
+  /** The index of the first item in the list. */
+  readonly start: number
   readonly items: ReadonlyArray<A>
   readonly nextCursor: string | undefined
 }
@@ -38,6 +40,7 @@ export const page = <A>(
     const last = items[start + size - 1]
     const hasMore = last !== undefined && start + size < items.length
     return {
+      start,
       items: start === 0 && !hasMore ? items : items.slice(start, start + size),
       nextCursor: hasMore ? Base64Url.encode(prefixOf(method) + keyOfItem(last)) : undefined
     }
@@ -45,6 +48,6 @@ export const page = <A>(
   if (cursor === undefined) return Effect.succeed(from(0))
   return Effect.map(keyOf(method, cursor), (key) => {
     const next = items.findIndex((item) => keyOfItem(item) > key)
-    return next < 0 ? { items: [], nextCursor: undefined } : from(next)
+    return next < 0 ? { start: items.length, items: [], nextCursor: undefined } : from(next)
   })
 }

@@ -1,7 +1,7 @@
 /** The handlers of the protocol's methods, which serve the members of a registry. */
 
 import { Completion, Excerpt, McpError, type Resource } from "@effect-mcp/protocol"
-import { type Handlers, RequestContext } from "@effect-mcp/session"
+import { type Handlers, PreparedResult, RequestContext } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -34,30 +34,41 @@ const unless =
   (error: () => McpError.McpError) => <A>(result: A | typeof hidden): Effect.Effect<A, McpError.McpError> =>
     result === hidden ? Effect.fail(error()) : Effect.succeed(result)
 
-/** Returns the definitions of one page of a list. */
-const page = <E extends Entry>(
+/**
+ * Returns a function that lists the members of one kind, page by page. The pages of a list that is the same for every
+ * client are prepared: a server of 500 tools describes them anew only after a change.
+ */
+const lister = <E extends Entry, Result extends object>(
   { context, pageSize, registry }: Server,
   method: string,
   members: { readonly sorted: ReadonlyArray<E>; readonly keyOf: (entry: E) => string },
-  cursor: string | undefined
-) =>
-  Effect.map(
+  toResult: (definitions: ReadonlyArray<E["definition"]>, next: { readonly nextCursor?: string }) => Result
+) => {
+  const prepared = new WeakMap<ReadonlyArray<E>, Map<number, Result>>()
+  const result = ({ items, nextCursor }: Cursor.Page<E>) =>
+    toResult(items.map(({ definition }): E["definition"] => definition), nextCursor === undefined ? {} : { nextCursor })
+  const preparedResult = (page: Cursor.Page<E>): Result => {
+    const { sorted } = members
+    const pages = prepared.get(sorted) ?? new Map<number, Result>()
+    prepared.set(sorted, pages)
+    const known = pages.get(page.start)
+    if (known !== undefined) return known
+    const made = PreparedResult.make(result(page))
+    pages.set(page.start, made)
+    return made
+  }
+  return ({ cursor }: { readonly cursor?: string | undefined }) =>
     Effect.flatMap(
       registry.visible(members.sorted, method, context),
-      (entries) => Cursor.page(method, entries, members.keyOf, cursor, pageSize)
-    ),
-    ({ items, nextCursor }) => ({
-      definitions: items.map(({ definition }): E["definition"] => definition),
-      next: nextCursor === undefined ? undefined : { nextCursor }
-    })
-  )
+      (entries) =>
+        Effect.map(Cursor.page(method, entries, members.keyOf, cursor, pageSize), (page) =>
+          // A client can make a cursor for any item. Only the pages of a client that follows the cursors are kept.
+          entries === members.sorted && page.start % pageSize === 0 ? preparedResult(page) : result(page))
+    )
+}
 
 const tools = (server: Server): ServerHandlers => ({
-  "tools/list": ({ cursor }) =>
-    Effect.map(page(server, "tools/list", server.registry.tools, cursor), ({ definitions, next }) => ({
-      tools: definitions,
-      ...next
-    })),
+  "tools/list": lister(server, "tools/list", server.registry.tools, (tools, next) => ({ tools, ...next })),
   "tools/call": ({ arguments: input, name }) => {
     const error = () => unknownTool(name)
     const tool = server.registry.tools.get(name)
@@ -68,11 +79,7 @@ const tools = (server: Server): ServerHandlers => ({
 })
 
 const prompts = (server: Server): ServerHandlers => ({
-  "prompts/list": ({ cursor }) =>
-    Effect.map(page(server, "prompts/list", server.registry.prompts, cursor), ({ definitions, next }) => ({
-      prompts: definitions,
-      ...next
-    })),
+  "prompts/list": lister(server, "prompts/list", server.registry.prompts, (prompts, next) => ({ prompts, ...next })),
   "prompts/get": ({ arguments: input = {}, name }) => {
     const error = () => unknownPrompt(name)
     const prompt = server.registry.prompts.get(name)
@@ -102,16 +109,18 @@ const read = Effect.fnUntraced(function*(
 })
 
 const resources = (server: Server): ServerHandlers => ({
-  "resources/list": ({ cursor }) =>
-    Effect.map(page(server, "resources/list", server.registry.resources, cursor), ({ definitions, next }) => ({
-      resources: definitions,
-      ...next
-    })),
-  "resources/templates/list": ({ cursor }) =>
-    Effect.map(
-      page(server, "resources/templates/list", server.registry.templates, cursor),
-      ({ definitions, next }) => ({ resourceTemplates: definitions, ...next })
-    ),
+  "resources/list": lister(
+    server,
+    "resources/list",
+    server.registry.resources,
+    (resources, next) => ({ resources, ...next })
+  ),
+  "resources/templates/list": lister(
+    server,
+    "resources/templates/list",
+    server.registry.templates,
+    (resourceTemplates, next) => ({ resourceTemplates, ...next })
+  ),
   "resources/read": ({ uri }) => read(server, uri)
 })
 

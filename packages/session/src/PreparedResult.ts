@@ -1,0 +1,52 @@
+/**
+ * Results that are encoded once and sent many times, such as a list that is the same for all clients.
+ */
+
+/** The JSON texts of the results; `undefined` until a transport encodes the result. */
+const texts = new WeakMap<object, string | undefined>()
+
+/**
+ * Marks a result as one that is sent again and does not change any more. A transport keeps its JSON text as long as the
+ * result exists, and the following responses with the same object reuse the text. A result that is converted for an
+ * older revision is another object, and is encoded as usual.
+ *
+ * @example
+ * ```ts
+ * import { PreparedResult } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const list = PreparedResult.make({ tools: [{ name: "now", inputSchema: { type: "object" as const } }] })
+ *
+ * export const handlers = { "tools/list": () => Effect.succeed(list) }
+ * ```
+ *
+ * @category constructors
+ */
+export const make = <A extends object>(result: A): A => {
+  if (!texts.has(result)) texts.set(result, undefined)
+  return result
+}
+
+/**
+ * Encodes a prepared result, or returns its text if it was encoded before. Returns `undefined` for any other value.
+ * Throws what `JSON.stringify` throws. Transports call it.
+ *
+ * @example
+ * ```ts
+ * import { PreparedResult } from "@effect-mcp/session"
+ *
+ * export const text = PreparedResult.textOf(PreparedResult.make({ tools: [] })) // => "{\"tools\":[]}"
+ *
+ * export const none = PreparedResult.textOf({ tools: [] }) // => undefined
+ * ```
+ *
+ * @category encoding
+ */
+export const textOf = (result: unknown): string | undefined => {
+  if (typeof result !== "object" || result === null || !texts.has(result)) return undefined
+  const known = texts.get(result)
+  if (known !== undefined) return known
+  const text = JSON.stringify(result)
+  texts.set(result, text)
+  return text
+}
