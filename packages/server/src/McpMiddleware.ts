@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as LayerServices from "./internal/entries/LayerServices.ts"
 import { trust } from "./internal/trust.ts"
 
 /**
@@ -182,11 +183,11 @@ export const layer = <Self extends AnyId, S, R>(
       Effect.context<Exclude<R, RequestServices | Requires<Self>>>(),
       (context): McpMiddleware<Provides<Self>, Requires<Self>> => (handler) =>
         Effect.flatMap(
-          // The union of both contexts has all of `R`; `Exclude` hides this from the compiler.
+          // Both contexts together have all of `R`; `Exclude` hides this from the compiler.
           Effect.updateContext(
             make,
             (request: Context.Context<RequestServices | Requires<Self>>) =>
-              trust<Context.Context<R>>(Context.merge(context, request))
+              trust<Context.Context<R>>(LayerServices.ofMiddleware(context, request))
           ),
           (value) => Effect.provideService(handler, service, value)
         )

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
 import { hidden, type Served, type ServerContext } from "../registry/Entry.ts"
 import { trust } from "../trust.ts"
+import * as LayerServices from "./LayerServices.ts"
 
 /** A handler of any type, whose services the Layer of its group, the middleware and the request provide. */
 export type Handler<A, E = McpError.McpError> = Effect.Effect<A, E, unknown>
@@ -79,17 +80,11 @@ export class GroupRuntime {
       )
   }
 
-  /**
-   * Returns the services of the Layer with those of the request. A plain merge with the context of the request would
-   * replace a service of the group's Layer by the server program's own service of the same key.
-   */
+  /** Returns the services of the Layer with those of the request. */
   #services(server: ServerContext, request: Context.Context<never>): Context.Context<never> {
     if (this.#combined?.server !== server) {
       this.#combined = { server, services: Context.merge(server, this.layer).mapUnsafe }
     }
-    const services = new Map(this.#combined.services)
-    const before = server.mapUnsafe
-    for (const [key, service] of request.mapUnsafe) if (before.get(key) !== service) services.set(key, service)
-    return Context.makeUnsafe(services)
+    return LayerServices.ofGroup(this.#combined.services, server, request)
   }
 }
