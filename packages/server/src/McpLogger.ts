@@ -31,10 +31,31 @@ const dataOf = (message: unknown): unknown => {
   return parts.length === 1 ? parts[0] : parts
 }
 
+/** The number of messages of each session that may wait for room in its outbox. */
+const maxWaiting = 100
+
+/** The number of messages that wait, by the session, or by the request if it has no session. */
+const waiting = new WeakMap<object, number>()
+
+/** Sends a message, unless too many wait already. */
+const send = (request: RequestContext["Service"], message: Logging.LogMessageParams): void => {
+  const key = request.session ?? request
+  const count = waiting.get(key) ?? 0
+  if (count >= maxWaiting) return
+  waiting.set(key, count + 1)
+  // The messages enter the outbox in the order in which they are logged, because a fork starts at once.
+  Effect.runFork(Effect.ensuring(
+    Effect.ignoreCause(request.log(message)),
+    Effect.sync(() => waiting.set(key, (waiting.get(key) ?? 1) - 1))
+  ))
+}
+
 /**
  * Adds the logger. Messages that `Effect.log` and its relatives log while a request is served are sent to its client,
  * too, if their level is at least the one that the client has set (LOG-02). Messages outside of a request stay where
  * they are.
+ *
+ * While the outbox of a session is full, 100 messages more may wait for its client. Further ones are dropped.
  *
  * Errors and causes are not sent, because they may contain details of the server that are not for clients. Neither is
  * a value that JSON cannot carry.
@@ -59,7 +80,6 @@ export const layer: Layer.Layer<never> = Logger.layer([
   Logger.make(({ fiber, logLevel, message }) => {
     const request = Context.getOption(fiber.context, RequestContext)
     if (Option.isNone(request)) return
-    // The messages enter the outbox in the order in which they are logged, because a fork starts at once.
-    Effect.runFork(Effect.ignoreCause(request.value.log({ level: levelOf(logLevel), data: dataOf(message) })))
+    send(request.value, { level: levelOf(logLevel), data: dataOf(message) })
   })
 ], { mergeWithExisting: true })

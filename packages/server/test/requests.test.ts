@@ -1,9 +1,12 @@
 import { Content } from "@effect-mcp/protocol"
 import { McpGroup, McpLogger, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
-import { SessionlessServer } from "@effect-mcp/session"
+import { ClientSession, MemoryTransport, SessionlessServer, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
@@ -150,6 +153,50 @@ describe("the logger", () => {
       })
       yield* session.callTool("run")
       assert.deepStrictEqual(yield* Ref.get(logs), [["warning", ["two", { three: 3 }]], ["error", "four"]])
+    }).pipe(Effect.scoped))
+})
+
+describe("the logger of a client that does not read", () => {
+  it.effect("lets 100 messages wait beside those in the outbox, and drops the others", () =>
+    Effect.gen(function*() {
+      const latch = yield* Latch.make(true)
+      const pair = yield* MemoryTransport.make()
+      const slow: Transport.Transport["Service"] = {
+        ...pair.server,
+        connect: Effect.map(pair.server.connect, (connection) => ({
+          ...connection,
+          send: (outbound) => latch.whenOpen(connection.send(outbound))
+        }))
+      }
+      const logged = yield* Deferred.make<void>()
+      const live = one(
+        Effect.forEach(Array.from({ length: 1_000 }), () => Effect.logInfo("again"), { discard: true }).pipe(
+          Effect.andThen(Deferred.succeed(logged, undefined)),
+          Effect.as("done")
+        )
+      ).pipe(Layer.provide(McpLogger.layer))
+      yield* Effect.forkScoped(Effect.provideService(
+        McpServer.serve(live, { ...info, limits: { maxOutgoingMessages: 50 } }),
+        Transport.Transport,
+        slow
+      ))
+      const received = yield* Ref.make(0)
+      const session = yield* ClientSession.make({
+        info,
+        handlers: { "notifications/message": () => Ref.update(received, (count) => count + 1) }
+      }).pipe(Effect.provideService(Transport.Transport, pair.client))
+      yield* session.listTools()
+      yield* latch.close
+      const call = yield* Effect.forkScoped(session.callTool("run"))
+      yield* Deferred.await(logged)
+      yield* latch.open
+      yield* Fiber.join(call)
+      // The outbox has room for 50, and the transport is sending one.
+      const waited = yield* Ref.get(received)
+      assert.isAtMost(waited, 100 + 50 + 1)
+      assert.isAtLeast(waited, 100)
+      yield* session.callTool("run")
+      assert.isAbove(yield* Ref.get(received), waited)
     }).pipe(Effect.scoped))
 })
 
