@@ -165,12 +165,8 @@ const subscriptions = (server: Server, { subscriptions }: ConnectedSessions): Se
     if (uri.length > maxUriLength || session === undefined) return yield* McpError.resourceNotFound(uri)
     const observers = yield* observersOf(server, uri)
     if (observers.length === 0) return yield* McpError.resourceNotFound(uri)
-    const isPossible = yield* subscriptions.add(session, uri, observe(observers, uri))
-    if (!isPossible) {
-      return yield* McpError.invalidRequest(
-        `the session has ${subscriptions.limit} subscriptions already; unsubscribe from some first`
-      )
-    }
+    const full = yield* subscriptions.add(session, uri, observe(observers, uri))
+    if (full !== undefined) return yield* McpError.invalidRequest(full)
     return {}
   }),
   "resources/unsubscribe": ({ uri }) =>

@@ -1,0 +1,53 @@
+import { McpGroup, McpResource } from "@effect-mcp/server"
+import type { RequestError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { connect } from "./support/connect.ts"
+
+const pages = McpGroup.make("pages", McpResource.template("page", { uri: "page://{name}" })).toLayer((handlers) =>
+  handlers.template("page", ({ name }) => Effect.succeed(name))
+)
+
+/** Returns the code and the message of a request that the server rejects. */
+const rejected = <A, R>(request: Effect.Effect<A, RequestError.RequestError, R>) =>
+  Effect.map(Effect.flip(request), ({ reason }) =>
+    reason._tag === "ErrorResponse"
+      ? [reason.error.code, reason.error.message]
+      : reason)
+
+describe("the subscriptions of a session", () => {
+  it.effect("are limited in number, and one that ends makes room for another", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(pages, { server: { maxSubscriptions: 2 } })
+      for (const name of ["a", "b", "a"]) yield* session.subscribeResource(`page://${name}`)
+      assert.deepStrictEqual(yield* rejected(session.subscribeResource("page://c")), [
+        -32600,
+        "the session has 2 subscriptions already; unsubscribe from some first"
+      ])
+      yield* session.unsubscribeResource("page://a")
+      yield* session.subscribeResource("page://c")
+    }).pipe(Effect.scoped))
+
+  it.effect("are limited in the characters of their URIs", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(pages)
+      // Eight of them have exactly as many as are allowed.
+      const uri = (name: number) => `page://${name}${"x".repeat(8_192)}`.slice(0, 8_192)
+      for (let name = 0; name < 8; name++) yield* session.subscribeResource(uri(name))
+      const problem = "the URIs of the session's subscriptions may have 65536 characters together; " +
+        "unsubscribe from some first"
+      assert.deepStrictEqual(yield* rejected(session.subscribeResource("page://z")), [-32600, problem])
+      yield* session.unsubscribeResource(uri(3))
+      yield* session.subscribeResource("page://z")
+    }).pipe(Effect.scoped))
+
+  it.effect("are for URIs of at most 8,192 characters", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(pages)
+      const [code] = yield* Effect.map(
+        rejected(session.subscribeResource(`page://${"x".repeat(8_186)}`)),
+        (found) => Array.isArray(found) ? found : [found]
+      )
+      assert.strictEqual(code, -32002)
+    }).pipe(Effect.scoped))
+})
