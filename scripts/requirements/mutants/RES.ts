@@ -29,7 +29,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "RES-04",
     file: "packages/server/src/internal/registry/Subscriptions.ts",
-    original: "      if (scope === undefined) return Effect.void\n",
+    original: "      if (subscribed === undefined || scope === undefined) return Effect.void\n",
     broken: "      if (scope !== undefined) return Effect.void\n",
     test: "packages/server/test/isolation.test.ts",
     name: "two sessions of one principal and one of another see nothing of each other [RES-03] [RES-04] > in memory"
