@@ -5,6 +5,9 @@
  * the Markdown pages. It checks all of them in one run of the compiler, runs those with expected values at the same
  * time, and reports each error at the line of the example. An example is a complete module, imports included. No
  * example can be exempt.
+ *
+ * A block fenced as `ts` with the path of a file, such as `ts packages/examples/src/greeter.ts`, is a quotation: the
+ * file must contain it, whatever its indentation and its line breaks.
  */
 import { execFile } from "node:child_process"
 import * as fs from "node:fs"
@@ -16,6 +19,8 @@ import { files, publicPackages, read, root } from "./workspace.ts"
 interface Example {
   readonly file: string
   readonly lines: ReadonlyArray<Line>
+  /** The file that the example quotes; `undefined` for an example of its own. */
+  readonly quoted: string | undefined
 }
 
 const pages = files("{README,ARCHITECTURE,CONTRIBUTING}.md").concat(
@@ -40,17 +45,17 @@ const docComments = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   })
 }
 
-/** Returns the blocks fenced as `ts`. Further words on the line of the fence are ignored. */
+/** Returns the blocks fenced as `ts`. Words after the path of a quoted file are ignored. */
 const examplesIn = (file: string, lines: ReadonlyArray<Line>): ReadonlyArray<Example> => {
   const found: Array<Example> = []
-  let open: { readonly fence: string; readonly language: string; readonly lines: Array<Line> } | undefined
+  let open: Omit<Example, "file" | "lines"> & { fence: string; language: string; lines: Array<Line> } | undefined
   for (const line of lines) {
-    const [, fence, language] = /^\s*(`{3,})\s*(\w*)/.exec(line.text) ?? []
+    const [, fence, language, quoted] = /^\s*(`{3,})\s*(\w*)(?:\s+(\S+\.ts)\b)?/.exec(line.text) ?? []
     if (open === undefined) {
-      open = fence === undefined ? undefined : { fence, language: language ?? "", lines: [] }
+      open = fence === undefined ? undefined : { fence, language: language ?? "", quoted, lines: [] }
     } else if (fence !== undefined && language === "" && fence.length >= open.fence.length) {
       if (open.language === "ts" || open.language === "typescript") {
-        found.push({ file, lines: open.lines })
+        found.push({ file, lines: open.lines, quoted: open.quoted })
       }
       open = undefined
     } else {
@@ -67,10 +72,21 @@ const examplesIn = (file: string, lines: ReadonlyArray<Line>): ReadonlyArray<Exa
 const moduleText = ({ lines }: Example): string =>
   "\n".repeat((lines[0]?.number ?? 1) - 1) + lines.map(({ text }) => text).join("\n") + "\n"
 
-const examples = [
+const compact = (text: string): string => text.replaceAll(/\s+/g, "")
+
+/** Returns why a quotation is wrong, or `undefined` if its file contains it. */
+const misquoteOf = ({ file, lines }: Example, quoted: string): string | undefined =>
+  fs.existsSync(path.join(root, quoted)) &&
+    compact(read(quoted)).includes(compact(lines.map(({ text }) => text).join("\n")))
+    ? undefined
+    : `${file}:${lines[0]?.number ?? 0} is not in ${quoted}`
+
+const blocks = [
   ...pages.flatMap((file) => examplesIn(file, linesOf(file))),
   ...modules.flatMap((file) => examplesIn(file, docComments(linesOf(file))))
 ]
+const examples = blocks.filter(({ quoted }) => quoted === undefined)
+const misquotes = blocks.flatMap((block) => block.quoted === undefined ? [] : misquoteOf(block, block.quoted) ?? [])
 
 // Git and the other tools ignore this folder. In it the packages resolve as they do for users. It is not in
 // `node_modules`, because Node runs no TypeScript there.
@@ -120,7 +136,7 @@ try {
     })
   )
   const compiling = compile()
-  const problems: Array<string> = []
+  const problems = [...misquotes]
   for (const { address, example, expectations } of runnable) {
     for (const expectation of expectations) {
       const problem = await problemOf(address, expectation)
@@ -139,7 +155,8 @@ try {
     process.exitCode = 1
   }
   const expected = runnable.reduce((sum, { expectations }) => sum + expectations.length, 0)
-  console.log(`${examples.length} examples checked, ${expected} values compared`)
+  const quotations = blocks.length - examples.length
+  console.log(`${examples.length} examples checked, ${expected} values compared, ${quotations} quotations compared`)
 } finally {
   fs.rmSync(path.join(root, folder), { recursive: true })
 }
