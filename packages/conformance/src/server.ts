@@ -3,8 +3,8 @@
  * prints the URL. Without a port it uses a free one. `--newest 2025-06-18` sets the newest supported revision.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as EventStore from "@effect-mcp/session/EventStore"
-import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Authentication from "@effect-mcp/transport/Authentication"
 import * as StreamableHttpServer from "@effect-mcp/transport/StreamableHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import { parseArgs } from "node:util"
-import { handlers, options } from "./handlers.ts"
+import { groups, info } from "./groups.ts"
 import * as Revisions from "./revisions.ts"
 
 const { values } = parseArgs({
@@ -34,7 +34,7 @@ const server = Layer.effectDiscard(announce).pipe(
   Layer.provide(Authentication.anonymous),
   // With this store, a client can resume a broken stream.
   Layer.provide(EventStore.layerMemory()),
-  Layer.provide(SessionHost.layer(handlers, { ...options, revisions: Revisions.upTo(newest) }))
+  Layer.provide(McpServer.host(groups, { ...info, revisions: Revisions.upTo(newest) }))
 )
 
 NodeRuntime.runMain(Layer.launch(server))

@@ -2,6 +2,7 @@ import { McpGroup, McpResource } from "@effect-mcp/server"
 import type { RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { connect } from "./support/connect.ts"
 
 const pages = McpGroup.make("pages", McpResource.template("page", { uri: "page://{name}" })).toLayer((handlers) =>
@@ -39,6 +40,20 @@ describe("the subscriptions of a session", () => {
       assert.deepStrictEqual(yield* rejected(session.subscribeResource("page://z")), [-32600, problem])
       yield* session.unsubscribeResource(uri(3))
       yield* session.subscribeResource("page://z")
+    }).pipe(Effect.scoped))
+
+  it.effect("are for resources of a template whose parameters fit", () =>
+    Effect.gen(function*() {
+      const numbered = McpGroup.make(
+        "numbered",
+        McpResource.template("number", { uri: "number://{value}", parameters: { value: Schema.FiniteFromString } })
+      ).toLayer((handlers) => handlers.template("number", ({ value }) => Effect.succeed(String(value))))
+      const session = yield* connect(numbered)
+      yield* session.subscribeResource("number://7")
+      assert.deepStrictEqual(yield* rejected(session.subscribeResource("number://seven")), [
+        -32002,
+        "Resource not found: number://seven"
+      ])
     }).pipe(Effect.scoped))
 
   it.effect("are for URIs of at most 8,192 characters", () =>

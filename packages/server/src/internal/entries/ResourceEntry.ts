@@ -100,6 +100,15 @@ export const makeTemplate = (
         { method: "resources/read", name: uri, arguments: undefined },
         context
       ),
+    fits: (variables, uri, context) =>
+      Effect.orElseSucceed(
+        runtime.run(
+          Effect.match(codec.decode(variables), { onSuccess: () => true, onFailure: () => false }),
+          { method: "resources/subscribe", name: uri, arguments: undefined },
+          context
+        ),
+        () => false
+      ),
     ...Completers.make(runtime, name, parameters, handled)
   }
 }

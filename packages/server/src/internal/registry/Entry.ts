@@ -70,6 +70,12 @@ export interface TemplateEntry extends Common {
     uri: string,
     server: ServerContext
   ) => Served<Resource.ReadResourceResult | typeof hidden | undefined>
+  /** Returns whether variables fit the parameters, for subscriptions. Default: all do. */
+  readonly fits?: (
+    variables: Variables,
+    uri: string,
+    server: ServerContext
+  ) => Effect.Effect<boolean, never, RequestServices>
   readonly complete: Complete
   /** Whether some argument has suggestions, so that the server declares `completions`. */
   readonly isCompletable: boolean

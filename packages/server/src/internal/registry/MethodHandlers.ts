@@ -133,8 +133,12 @@ const observersOf = Effect.fnUntraced(function*(
   uri: string
 ): Effect.fn.Return<ReadonlyArray<Registration["observe"]>, never, RequestServices> {
   const resource = registry.resources.get(uri)
+  const templates = yield* Effect.filter(
+    registry.matching(uri),
+    ({ entry, variables }) => entry.fits?.(variables, uri, context) ?? Effect.succeed(true)
+  )
   const visible = yield* registry.visible(
-    [...(resource === undefined ? [] : [resource]), ...registry.matching(uri).map(({ entry }) => entry)],
+    [...(resource === undefined ? [] : [resource]), ...templates.map(({ entry }) => entry)],
     "resources/subscribe",
     context
   )

@@ -1,17 +1,18 @@
-/** The handlers for the server scenarios of the suite, in memory, with the client that the suite tests. */
+/** The groups for the server scenarios of the suite, in memory, with the client that the suite tests. */
 import type { Content, Logging, Progress, Revision, Sampling, Tool } from "@effect-mcp/protocol"
-import { ClientSession, ServerSession } from "@effect-mcp/session"
+import { McpServer } from "@effect-mcp/server"
+import { ClientSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import * as Client from "../src/client/session.ts"
-import { handlers, options } from "../src/handlers.ts"
+import { groups, info } from "../src/groups.ts"
 import * as Revisions from "../src/revisions.ts"
 
 const server = (newest: Revision.Revision = "2025-11-25") =>
-  ServerSession.layerInProcess(handlers, { ...options, revisions: Revisions.upTo(newest) })
+  McpServer.layerInProcess(groups, { ...info, revisions: Revisions.upTo(newest) })
 
 /** The client of the suite's scenarios. */
 const withClient = (newest?: Revision.Revision) =>
@@ -192,7 +193,7 @@ describe("tools", () => {
       Effect.gen(function*() {
         const result = yield* call(name, input)
         assert.isTrue(result.isError)
-        assert.include(textOf(result), `Invalid arguments for tool ${name}: `)
+        assert.include(textOf(result), `Invalid arguments for the tool "${name}": `)
       }).pipe(withClient()))
   }
 
@@ -221,7 +222,7 @@ describe("resources", () => {
         yield* subscribeResource(uri)
         yield* unsubscribeResource(uri)
       }
-      assert.deepStrictEqual(kinds, ["text", "blob", "text"])
+      assert.deepStrictEqual(kinds, ["blob", "text", "text"])
     }).pipe(withClient()))
 
   it.effect("are created from a template with its values", () =>
@@ -255,12 +256,12 @@ describe("prompts", () => {
         ))
       assert.deepStrictEqual(contentsByPrompt.map((contents) => contents.map(({ type }) => type)), [
         ["text"],
-        ["text"],
         ["resource", "text"],
-        ["image", "text"]
+        ["image", "text"],
+        ["text"]
       ])
-      assert.include(JSON.stringify(contentsByPrompt[1]), "arg1='test://arg1', arg2='test://arg2'")
-      assert.include(JSON.stringify(contentsByPrompt[2]), "\"uri\":\"test://resourceUri\"")
+      assert.include(JSON.stringify(contentsByPrompt[0]), "arg1='test://arg1', arg2='test://arg2'")
+      assert.include(JSON.stringify(contentsByPrompt[1]), "\"uri\":\"test://resourceUri\"")
     }).pipe(withClient()))
 
   it.effect("are rejected if an argument is missing or the prompt is unknown", () =>
@@ -268,7 +269,7 @@ describe("prompts", () => {
       const missing = yield* errorOf(({ getPrompt }) => getPrompt("test_prompt_with_arguments", { arg1: "1" }))
       assert.deepInclude(missing, {
         code: -32602,
-        message: "Prompt test_prompt_with_arguments needs the argument arg2"
+        message: "Invalid arguments for the prompt \"test_prompt_with_arguments\": arg2: Missing key"
       })
       assert.include(yield* errorOf(({ getPrompt }) => getPrompt("test_nothing")), { code: -32602 })
     }).pipe(withClient()))

@@ -1,0 +1,26 @@
+/**
+ * The groups for the server scenarios of the conformance suite, at the revisions with a handshake. The suite expects
+ * the names of the tools, prompts and resources, and most of their texts.
+ */
+import * as Layer from "effect/Layer"
+import * as ClientRequestTools from "./groups/clientRequestTools.ts"
+import * as ContentTools from "./groups/contentTools.ts"
+import * as NotificationTools from "./groups/notificationTools.ts"
+import * as Prompts from "./groups/prompts.ts"
+import * as ReconnectionTool from "./groups/reconnectionTool.ts"
+import * as Resources from "./groups/resources.ts"
+import * as SchemaTools from "./groups/schemaTools.ts"
+
+/** All groups of the server. */
+export const groups = Layer.mergeAll(
+  ContentTools.layer,
+  NotificationTools.layer,
+  ClientRequestTools.layer,
+  SchemaTools.layer,
+  ReconnectionTool.layer,
+  Resources.layer,
+  Prompts.layer
+)
+
+/** The name and version of the server. */
+export const info = { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" }
