@@ -1,0 +1,232 @@
+/**
+ * Another server as a group of this one: its tools, resources, templates, prompts and completions.
+ */
+import { McpError, type MethodTable } from "@effect-mcp/protocol"
+import * as CallbackContext from "@effect-mcp/session/CallbackContext"
+import * as ClientSession from "@effect-mcp/session/ClientSession"
+import type * as Handlers from "@effect-mcp/session/Handlers"
+import type * as HandshakeError from "@effect-mcp/session/HandshakeError"
+import type * as RequestError from "@effect-mcp/session/RequestError"
+import type * as RequestOptions from "@effect-mcp/session/RequestOptions"
+import type * as Session from "@effect-mcp/session/Session"
+import { Transport } from "@effect-mcp/session/Transport"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Askers from "./internal/proxy/Askers.ts"
+import { type Connect, Connections } from "./internal/proxy/Connections.ts"
+import * as ProxiedGroup from "./internal/proxy/ProxiedGroup.ts"
+import * as RemoteErrors from "./internal/proxy/RemoteErrors.ts"
+import { trust } from "./internal/trust.ts"
+import { McpServer } from "./McpServer.ts"
+
+/**
+ * Options of the members of a proxied server.
+ *
+ * @category models
+ */
+export interface ListOptions {
+  /** The members that are read of each list. Further ones are left out, with a warning. Default 1,000. */
+  readonly maxMembers?: number
+  /** The characters of JSON that are read of each list. Default 4,194,304. */
+  readonly maxCharacters?: number
+  /** The time to read a list. Members that arrive later are left out, with a warning. Default 30 seconds. */
+  readonly listTimeout?: Duration.Input
+  /**
+   * The time that the server has for a request of a client, and the client for a request of the server. Progress
+   * extends the former. Default 10 minutes.
+   */
+  readonly timeout?: Duration.Input
+  /** `false` rejects URIs that are in no list of the server. By default, the server itself decides about them. */
+  readonly unlisted?: false
+}
+
+/**
+ * Options of {@link layer}: those of the sessions with the server, and of its members.
+ *
+ * @category models
+ */
+export interface Options extends Session.Options, ListOptions {
+  /**
+   * `"each"` opens a session with the server for each session of a client, when it is first needed, beside one session
+   * for the lists and subscriptions. `"shared"` uses one session for all. Default `"each"`.
+   */
+  readonly sessions?: "each" | "shared"
+  /** The greatest number of sessions for clients. One more client gets the error −32010. Default 256. */
+  readonly maxSessions?: number
+  /**
+   * The requests of the server that are forwarded to a client. The proxy declares these capabilities to the server.
+   * Default: all three.
+   */
+  readonly answers?: ReadonlyArray<"elicitation" | "sampling" | "roots">
+}
+
+const defaults = {
+  maxMembers: 1_000,
+  maxCharacters: 4_194_304,
+  listTimeout: Duration.seconds(30),
+  timeout: Duration.minutes(10)
+}
+
+const groupOptions = (options: ListOptions): ProxiedGroup.Options => ({
+  maxMembers: options.maxMembers ?? defaults.maxMembers,
+  maxCharacters: options.maxCharacters ?? defaults.maxCharacters,
+  listTimeout: options.listTimeout ?? defaults.listTimeout,
+  timeout: options.timeout ?? defaults.timeout,
+  readsUnlisted: options.unlisted !== false
+})
+
+/** Returns the handlers of the server's requests: each is forwarded to its client, or else rejected. */
+const handlersFor = (id: string, asker: Askers.Asker, { answers, timeout = defaults.timeout }: Options) => {
+  const forward = <Name extends Askers.AskedMethod>(name: Name, params: MethodTable.ParamsOf<Name>) =>
+    Effect.flatMap(Effect.all([asker.decide, CallbackContext.CallbackContext]), ([ask, request]) => {
+      if (ask === undefined) {
+        return Effect.fail(McpError.invalidRequest(
+          `${name}: the proxy does not know which of its clients this request belongs to`
+        ))
+      }
+      const options: RequestOptions.RequestOptions = {
+        timeout,
+        ...(request.meta?.progressToken === undefined ? undefined : { onProgress: (step) => request.progress(step) })
+      }
+      return Effect.mapError(ask(name, params, options), RemoteErrors.toMcpError(`client of ${id}`))
+    })
+  const has = (answer: "elicitation" | "sampling" | "roots") => answers?.includes(answer) ?? true
+  const { log } = asker
+  const handlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
+    ...(has("elicitation")
+      ? { "elicitation/create": (params) => forward("elicitation/create", params) }
+      : undefined),
+    ...(has("sampling")
+      ? { "sampling/createMessage": (params) => forward("sampling/createMessage", params) }
+      : undefined),
+    ...(has("roots") ? { "roots/list": (params) => forward("roots/list", params) } : undefined),
+    ...(log === undefined ? undefined : { "notifications/message": (message) => log(message) })
+  }
+  return handlers
+}
+
+/** Registers the group of the connections. */
+const register = (id: string, connections: Connections, options: ListOptions) =>
+  Effect.flatMap(McpServer, (server) => ProxiedGroup.make(id, server, connections, groupOptions(options)))
+
+/**
+ * Proxies the server of a transport: registers its tools, resources, templates, prompts and completions as the
+ * group `id`, and keeps them current when its lists change. Results, errors, progress and cancellations pass through.
+ * Fails if the server cannot be reached or its lists cannot be read.
+ *
+ * Every client session has its own session with the server (option `sessions`). So the server's requests (elicitation,
+ * sampling, roots) and log messages reach the client that they belong to, and no other. With `"shared"`, such a request
+ * is forwarded only if one client session alone has used the server within a minute; otherwise it is rejected with
+ * −32600, and log messages are dropped. The transport authenticates the proxy: a token of a client is never forwarded.
+ *
+ * Members whose names are not allowed (TOOL-10), or belong to another group, are left out with a warning.
+ * `McpMount.prefixed` avoids such clashes.
+ *
+ * @example
+ * ```ts
+ * import { McpMount, McpProxy, McpServer } from "@effect-mcp/server"
+ * import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
+ * import * as Layer from "effect/Layer"
+ *
+ * const info = { name: "gateway", version: "1.0.0" }
+ * const weather = McpProxy.layer("weather", StreamableHttpClient.layerNode({ url: "https://weather.example/mcp" }), {
+ *   info
+ * })
+ * const files = McpProxy.layer("files", StdioClient.layerNode({ command: "node", args: ["files.mjs"] }), {
+ *   info,
+ *   sessions: "shared"
+ * })
+ *
+ * export const gateway = McpServer.host(
+ *   Layer.merge(McpMount.prefixed("weather", weather), McpMount.prefixed("files", files)),
+ *   info
+ * )
+ * ```
+ *
+ * @category layers
+ */
+export const layer = <E, R>(
+  id: string,
+  transport: Layer.Layer<Transport, E, R>,
+  options: Options
+): Layer.Layer<
+  never,
+  E | HandshakeError.HandshakeError | RequestError.RequestError,
+  McpServer | Exclude<R, Scope.Scope>
+> =>
+  Layer.effectDiscard(Effect.gen(function*() {
+    const scope = yield* Effect.scope
+    const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
+    const { maxSessions, sessions } = options
+    const connect = (asker: Askers.Asker) =>
+      Effect.gen(function*() {
+        const inner = yield* Effect.scope
+        // Each session has a transport of its own, although all of them come from one Layer.
+        const built = yield* Layer.buildWithMemoMap(transport, Layer.makeMemoMapUnsafe(), inner)
+        return yield* Effect.provideService(
+          ClientSession.make({ ...options, handlers: handlersFor(id, asker, options) }),
+          Transport,
+          Context.get(built, Transport)
+        )
+      })
+    const asker = sessions === "shared" ? Askers.shared() : Askers.none
+    const main = { session: yield* connect(asker), asker }
+    // The session of a client has the services of this Layer, and none of the request that needed it first.
+    const connectAgain: Connect = (own) =>
+      Effect.updateContext(connect(own), (request: Context.Context<Scope.Scope>) =>
+        // The union of both has all services; `Exclude` hides this from the compiler.
+        trust<Context.Context<R | Scope.Scope>>(
+          Context.add(context, Scope.Scope, Context.get(request, Scope.Scope))
+        ))
+    const connections = new Connections(
+      id,
+      main,
+      scope,
+      maxSessions ?? 256,
+      sessions === "shared" ? undefined : connectAgain
+    )
+    yield* register(id, connections, options)
+  }))
+
+/**
+ * Proxies the server of a session that the program has, as {@link layer} does with one session for all clients. The
+ * server's requests are answered by the handlers of that session, and never reach a client of the proxy.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpProxy, McpResource, McpServer } from "@effect-mcp/server"
+ * import { ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const Motto = McpGroup.make("motto", McpResource.make("motto", { uri: "app://motto" }))
+ * const MottoLive = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * const remote = Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, info))
+ * const proxy = Layer.provide(
+ *   Layer.unwrap(Effect.map(ClientSession.ClientSession, (session) => McpProxy.fromSession("motto", session))),
+ *   remote
+ * )
+ *
+ * export const motto = Effect.gen(function*() {
+ *   const session = yield* ClientSession.make({ info })
+ *   return yield* session.readResource("app://motto")
+ * }).pipe(Effect.scoped, Effect.provide(McpServer.layerInProcess(proxy, info)))
+ * // => { contents: [{ uri: "app://motto", text: "Festina lente" }] }
+ * ```
+ *
+ * @category layers
+ */
+export const fromSession = (
+  id: string,
+  session: ClientSession.ClientSessionShape,
+  options: ListOptions = {}
+): Layer.Layer<never, RequestError.RequestError, McpServer> =>
+  Layer.effectDiscard(Effect.flatMap(
+    Effect.scope,
+    (scope) => register(id, new Connections(id, { session, asker: Askers.none }, scope, 0), options)
+  ))

@@ -1,0 +1,151 @@
+/** The members of a proxied server, as the registry keeps them. */
+
+import type { Completion, MethodTable, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as UriTemplate from "../../UriTemplate.ts"
+import { validName } from "../entries/ToolDefinition.ts"
+import type {
+  Complete,
+  Entry,
+  PromptEntry,
+  ResourceEntry,
+  Served,
+  TemplateEntry,
+  ToolEntry
+} from "../registry/Entry.ts"
+import type { Lists } from "./RemoteLists.ts"
+
+/** Sends a request to the proxied server, on behalf of the client whose request is being served. */
+export type Forward = <Name extends ForwardedMethod>(
+  name: Name,
+  params: MethodTable.ParamsOf<Name>
+) => Served<MethodTable.ResultOf<Name>>
+
+/** The methods that are forwarded. */
+export type ForwardedMethod = "tools/call" | "prompts/get" | "resources/read" | "completion/complete"
+
+/** A proxied server. */
+export interface Remote {
+  readonly group: string
+  readonly forward: Forward
+  readonly completes: boolean
+}
+
+/** A member that is left out, with the reason. */
+export interface LeftOut {
+  readonly member: string
+  readonly problem: string
+}
+
+/** The greatest length of a URI or a template of a proxied server, in characters. */
+const maxUriLength = 8_192
+
+/** Makes the members of a proxied server. A definition that has not changed keeps its member. */
+export class RemoteEntries {
+  readonly #remote: Remote
+  /** The members by their kind and definition. */
+  #known: ReadonlyMap<string, Entry> = new Map()
+
+  constructor(remote: Remote) {
+    this.#remote = remote
+  }
+
+  /** Returns the members of these lists, and those that cannot be served. */
+  of(lists: Lists): { readonly entries: ReadonlyArray<Entry>; readonly leftOut: ReadonlyArray<LeftOut> } {
+    const leftOut: Array<LeftOut> = []
+    const known = new Map<string, Entry>()
+    const add = (kind: Entry["kind"], definition: object, make: () => Entry | LeftOut) => {
+      const key = `${kind} ${JSON.stringify(definition)}`
+      const made = this.#known.get(key) ?? make()
+      if ("problem" in made) leftOut.push(made)
+      else known.set(key, made)
+    }
+    for (const tool of lists.tools) add("tool", tool, () => this.#tool(tool))
+    for (const prompt of lists.prompts) add("prompt", prompt, () => this.#prompt(prompt))
+    for (const resource of lists.resources) add("resource", resource, () => this.#resource(resource))
+    for (const template of lists.templates) add("template", template, () => this.#template(template))
+    this.#known = known
+    return { entries: [...known.values()], leftOut }
+  }
+
+  #tool(definition: Tool.Tool): ToolEntry | LeftOut {
+    const { name } = definition
+    if (!validName.test(name)) {
+      return {
+        member: `tool ${JSON.stringify(name.slice(0, 128))}`,
+        problem: "its name is not allowed; names have 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
+      }
+    }
+    return {
+      kind: "tool",
+      group: this.#remote.group,
+      name,
+      definition,
+      call: (input) => this.#remote.forward("tools/call", input === undefined ? { name } : { name, arguments: input })
+    }
+  }
+
+  #prompt(definition: Prompt.Prompt): PromptEntry {
+    const { name } = definition
+    return {
+      kind: "prompt",
+      group: this.#remote.group,
+      name,
+      definition,
+      get: (input) => this.#remote.forward("prompts/get", { name, arguments: input }),
+      complete: this.#complete({ type: "ref/prompt", name }),
+      isCompletable: this.#remote.completes
+    }
+  }
+
+  #resource(definition: Resource.Resource): ResourceEntry | LeftOut {
+    const { uri } = definition
+    if (!URL.canParse(uri) || uri.length > maxUriLength) {
+      return {
+        member: `resource ${JSON.stringify(uri.slice(0, 128))}`,
+        problem: "its URI is not absolute, or too long"
+      }
+    }
+    return {
+      kind: "resource",
+      group: this.#remote.group,
+      // The names of resources are not unique on other servers. Their URIs are.
+      name: uri,
+      definition,
+      read: () => this.#remote.forward("resources/read", { uri })
+    }
+  }
+
+  #template(definition: Resource.ResourceTemplate): TemplateEntry | LeftOut {
+    const { uriTemplate } = definition
+    const expander = UriTemplate.expander<string>(uriTemplate)
+    if (Result.isFailure(expander)) {
+      return { member: `template ${JSON.stringify(uriTemplate.slice(0, 128))}`, problem: expander.failure.message }
+    }
+    const template = UriTemplate.make<string>(uriTemplate)
+    return {
+      kind: "template",
+      group: this.#remote.group,
+      name: uriTemplate,
+      definition,
+      // The server itself reads the URIs of a template that cannot be matched here.
+      template: Result.isSuccess(template) ? template.success : undefined,
+      read: (_, uri) => this.#remote.forward("resources/read", { uri }),
+      complete: this.#complete({ type: "ref/resource", uri: uriTemplate }),
+      isCompletable: this.#remote.completes
+    }
+  }
+
+  #complete(ref: Completion.CompleteParams["ref"]): Complete {
+    return ({ argument, others, typed }) =>
+      Effect.map(
+        this.#remote.forward("completion/complete", {
+          ref,
+          argument: { name: argument, value: typed },
+          ...(Object.keys(others).length === 0 ? undefined : { context: { arguments: others } })
+        }),
+        ({ completion }) => completion
+      )
+  }
+}
