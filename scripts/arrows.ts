@@ -41,7 +41,12 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/internal/*"
   ],
   "effect/ai/Toolkit": ["packages/server/src/McpGroup.ts", "packages/server/src/McpToolkit.ts"],
-  "effect/http/*": "packages/transport/src/*",
+  "effect/http/*": [
+    "packages/transport/src/*",
+    "packages/server/src/McpHttpApi.ts",
+    "packages/server/src/internal/httpApi/*"
+  ],
+  "effect/http-api/*": ["packages/server/src/McpHttpApi.ts", "packages/server/src/internal/httpApi/*"],
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
   "effect/net/*": "packages/transport/src/internal/*",
   "effect/socket/*": "packages/transport/src/*",

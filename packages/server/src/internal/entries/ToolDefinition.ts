@@ -25,7 +25,8 @@ export interface ToolDefinition {
 /** The names that the specification allows (TOOL-10). */
 export const validName = /^[A-Za-z0-9_.-]{1,128}$/
 
-type Input = Pick<ToolCodec.Input<unknown, unknown>, "jsonSchema" | "decode">
+/** The arguments of a tool: their JSON Schema, and their conversion. */
+export type Input = Pick<ToolCodec.Input<unknown, unknown>, "jsonSchema" | "decode">
 
 /** Prepares the arguments of a tool whose parameters are a JSON Schema. */
 const rawInput = (
@@ -73,8 +74,16 @@ const hints = (annotations: Context.Context<never>): Protocol.ToolAnnotations | 
   return given.length === 0 ? undefined : Object.fromEntries(given)
 }
 
-/** Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served. */
-export const make = (group: string, tool: Tool.Any, context: Context.Context<never>): ToolDefinition => {
+/**
+ * Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served. `prepared` replaces the
+ * arguments that the parameters of the tool describe.
+ */
+export const make = (
+  group: string,
+  tool: Tool.Any,
+  context: Context.Context<never>,
+  prepared?: Input
+): ToolDefinition => {
   if (!validName.test(tool.name)) {
     throw new RegistrationError({
       group,
@@ -86,7 +95,7 @@ export const make = (group: string, tool: Tool.Any, context: Context.Context<nev
     if (Result.isSuccess(result)) return result.success
     throw new RegistrationError({ group, problem: result.failure.message })
   }
-  const { decode, jsonSchema: inputSchema } = accepted(
+  const { decode, jsonSchema: inputSchema } = prepared ?? accepted(
     input(tool, `the parameters of the tool "${tool.name}"`, context)
   )
   const success = accepted(ToolCodec.output(tool.successSchema, { subject: `the success of the tool "${tool.name}"` }))

@@ -152,9 +152,17 @@ class ToolServer {
   }
 }
 
-/** Prepares a tool. Throws a `RegistrationError` if its definition cannot be served. */
-export const make = (runtime: GroupRuntime, tool: Tool.Any, { handler, visible }: Handled): ToolEntry => {
-  const definition = ToolDefinition.make(runtime.id, tool, runtime.layer)
+/**
+ * Prepares a tool. Throws a `RegistrationError` if its definition cannot be served. `input` replaces the arguments that
+ * the parameters of the tool describe.
+ */
+export const make = (
+  runtime: GroupRuntime,
+  tool: Tool.Any,
+  { handler, visible }: Pick<Handled, "handler" | "visible">,
+  input?: ToolDefinition.Input
+): ToolEntry => {
+  const definition = ToolDefinition.make(runtime.id, tool, runtime.layer, input)
   // The type of `Handlers.tool` states that the handler is such a function.
   const server = new ToolServer(tool, definition, trust<ToolHandler>(handler))
   return {
@@ -162,11 +170,11 @@ export const make = (runtime: GroupRuntime, tool: Tool.Any, { handler, visible }
     group: runtime.id,
     name: tool.name,
     definition: definition.tool,
-    call: (input = {}, context) =>
-      runtime.run(runtime.ifVisible(visible, server.call(input)), {
+    call: (given = {}, context) =>
+      runtime.run(runtime.ifVisible(visible, server.call(given)), {
         method: "tools/call",
         name: tool.name,
-        arguments: input
+        arguments: given
       }, context)
   }
 }

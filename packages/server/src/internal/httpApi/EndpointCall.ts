@@ -1,0 +1,178 @@
+/** Calls of an endpoint in this process: its middleware and its handler run as for a request over a socket. */
+
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as HttpApi from "effect/http-api/HttpApi"
+import * as HttpApiClient from "effect/http-api/HttpApiClient"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as HttpBody from "effect/http/HttpBody"
+import * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as UrlParams from "effect/http/UrlParams"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
+import { RegistrationError } from "../registry/RegistrationError.ts"
+import { isObject } from "../schema/JsonSchemaKeywords.ts"
+import { trust } from "../trust.ts"
+import type { ApiEndpoint } from "./ApiEndpoint.ts"
+import type { Values } from "./Arguments.ts"
+import type { WirePart } from "./WireParts.ts"
+
+/** The headers that the program adds to the requests of one call. */
+export type Headers = ReadonlyArray<readonly [name: string, value: string]>
+
+/** Calls an endpoint. Fails with its declared errors, and with an error of `tooLarge`; other errors are defects. */
+export type Call = (values: Values, headers: Headers) => Effect.Effect<unknown, unknown, unknown>
+
+/** Options of a call. */
+export interface Options {
+  /** The names of headers that arguments never set, in lower case. */
+  readonly hidden: ReadonlySet<string>
+  readonly maxResponseBytes: number
+  /** Makes the error of a response of this size. */
+  readonly tooLarge: (bytes: number) => unknown
+}
+
+type Route = HttpRouter.Route<unknown, unknown>
+
+/** The service that `HttpApiBuilder.group` provides: a route for each handler, in the same order. */
+interface GroupService {
+  readonly routes: ReadonlyArray<Route>
+  readonly handlers: ReadonlyMap<string, unknown>
+}
+
+/** Returns the route of an endpoint: its handler inside of its middleware, with the services of its Layer. */
+const routeOf = (api: HttpApi.Top, { endpoint, group, name }: ApiEndpoint, layer: Context.Context<never>): Route => {
+  // The type of the Layer states that its context has the service.
+  const service = trust<GroupService | undefined>(layer.mapUnsafe.get(group.key))
+  const index = [...service?.handlers.keys() ?? []].indexOf(endpoint.identifier)
+  const route = service?.routes[index]
+  if (route === undefined || route.method !== endpoint.method) {
+    const problem = `the endpoint "${name}" has no handler; provide HttpApiBuilder.group(api, "${group.identifier}", …)`
+    throw new RegistrationError({ group: api.identifier, problem })
+  }
+  return route
+}
+
+/** The services of the MCP request that the api gets. It gets no others, such as the HTTP request of the client. */
+const inherited: ReadonlyArray<string> = [Tracer.ParentSpan.key]
+
+/**
+ * Runs a route with the services of the Layer and the request, and with none of the MCP request: that one has the
+ * token of the client.
+ */
+const isolated = (
+  route: Route,
+  layer: Context.Context<never>,
+  services: ReadonlyMap<string, unknown>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, unknown> =>
+  // The context has the services of the Layer, and those that a router provides to a route.
+  trust<Effect.Effect<HttpServerResponse.HttpServerResponse, unknown>>(
+    Effect.updateContext(
+      route.uninterruptible ? Effect.uninterruptible(route.handler) : route.handler,
+      (outer: Context.Context<never>) => {
+        const all = new Map([...layer.mapUnsafe, ...services])
+        for (const key of inherited) {
+          const service = outer.mapUnsafe.get(key)
+          if (service !== undefined) all.set(key, service)
+        }
+        return trust<Context.Context<unknown>>(Context.makeUnsafe(all))
+      }
+    )
+  )
+
+/** Returns the path of a request for handlers that read it. The route is chosen already. */
+const pathOf = (path: string, params: Readonly<Record<string, string | undefined>>): string =>
+  path.replaceAll(/::|(\/?):(\w+)(?:\([^)]*\))?\??/g, (_text, slash: string | undefined, name: string | undefined) => {
+    if (name === undefined) return ":"
+    const value = params[name]
+    return value === undefined ? "" : `${slash}${encodeURIComponent(value)}`
+  })
+
+/** Returns the last value of each field. */
+const recordOf = (fields: UrlParams.UrlParams): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(UrlParams.toRecord(fields)).map((
+      [name, value]
+    ) => [name, typeof value === "string" ? value : value.join(", ")])
+  )
+
+type Decode = (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<unknown, unknown, unknown>
+
+/** Returns whether an error of decoding says that the response is none of those that the endpoint declares. */
+const isUndeclared = (error: unknown): boolean =>
+  HttpClientError.isHttpClientError(error) || Schema.isSchemaError(error)
+
+/** Prepares the calls of an endpoint. Throws a `RegistrationError` if it has no handler. */
+export const make = (
+  api: HttpApi.Top,
+  one: ApiEndpoint,
+  parts: ReadonlyArray<WirePart>,
+  layer: Context.Context<never>,
+  { hidden, maxResponseBytes, tooLarge }: Options
+): Call => {
+  const { endpoint, group } = one
+  const route = routeOf(api, one, layer)
+  // The function is typed by the api, whose type is erased here.
+  const decode = trust<Decode>(
+    HttpApiClient.decodeResponse(api, trust({ group: group.identifier, endpoint: endpoint.identifier }))
+  )
+
+  const respond = Effect.fnUntraced(function*(values: Values, headers: Headers, scope: Scope.Scope) {
+    let params: Record<string, string> = {}
+    let query = UrlParams.empty
+    let body: HttpBody.HttpBody = HttpBody.empty
+    const sent: Record<string, string> = {}
+    for (const { encode, place } of parts) {
+      // The values are decoded by the same schema, so only a defect of the schema can prevent their encoding.
+      const wire = yield* Effect.orDie(encode(values[place]))
+      if (wire._tag === "body") body = wire.body
+      else if (wire._tag === "params") params = recordOf(wire.fields)
+      else if (wire._tag === "query") query = UrlParams.appendAll(query, wire.fields)
+      else {
+        for (const [name, value] of Object.entries(recordOf(wire.fields))) {
+          if (!hidden.has(name.toLowerCase())) sent[name.toLowerCase()] = value
+        }
+      }
+    }
+    for (const [name, value] of headers) sent[name.toLowerCase()] = value
+    const request = HttpClientRequest.make(endpoint.method)(`http://localhost${pathOf(endpoint.path, params)}`).pipe(
+      HttpClientRequest.setUrlParams(query),
+      HttpClientRequest.setBody(body),
+      HttpClientRequest.setHeaders(sent)
+    )
+    const services = new Map<string, unknown>([
+      [HttpServerRequest.HttpServerRequest.key, HttpServerRequest.fromClientRequest(request)],
+      [HttpServerRequest.ParsedSearchParams.key, UrlParams.toRecord(query)],
+      [HttpRouter.RouteContext.key, { route, params }],
+      [Scope.Scope.key, scope]
+    ])
+    const response = yield* Effect.orDie(isolated(route, layer, services))
+    const kind = response.body._tag
+    if (kind !== "Empty" && kind !== "Uint8Array") {
+      return yield* Effect.die(
+        new Error(`the endpoint "${one.name}" returned a body of the kind ${kind}, which a tool cannot return`)
+      )
+    }
+    if (response.body._tag === "Uint8Array" && response.body.contentLength > maxResponseBytes) {
+      return yield* Effect.fail(tooLarge(response.body.contentLength))
+    }
+    return yield* Effect.catch(
+      decode(HttpServerResponse.toClientResponse(response, { request })),
+      (error) => isUndeclared(error) ? Effect.die(error) : Effect.fail(error)
+    )
+  })
+
+  const bodyOf = (value: unknown): unknown =>
+    isObject(value) && HttpApiSchema.WithHeadersValueTypeId in value ? value["body"] : value
+  return (values, headers) =>
+    Effect.scopedWith((scope) => respond(values, headers, scope)).pipe(
+      Effect.map(bodyOf),
+      Effect.mapError(bodyOf)
+    )
+}
