@@ -19,6 +19,7 @@ import {
   SessionHost,
   Transport
 } from "@effect-mcp/session"
+import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
@@ -26,9 +27,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
+import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -75,6 +78,8 @@ const EverythingLive = Everything.toLayer((handlers) =>
 
 const everything = McpServer.layerInProcess(EverythingLive, info)
 
+const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } })
+
 /** The three ways to proxy a server. */
 const ways = {
   "a session for each client": (remote: Layer.Layer<Transport.Transport, unknown>) =>
@@ -93,11 +98,11 @@ const outcome = <A>(effect: Effect.Effect<A, RequestError.RequestError>) =>
       method: result.failure.method,
       reason: result.failure.reason._tag,
       error: result.failure.reason._tag === "ErrorResponse"
-        ? { ...McpErrorOf(result.failure.reason.error) }
+        ? { ...membersOf(result.failure.reason.error) }
         : undefined
     })
 
-const McpErrorOf = ({ code, data, message }: McpError.McpError) => ({ code, data, message })
+const membersOf = ({ code, data, message }: McpError.McpError) => ({ code, data, message })
 
 const observations = (client: Client) =>
   Effect.all({
@@ -171,6 +176,43 @@ describe.each(Object.entries(ways))("a client of a proxy with %s", (_, proxy) =>
       assert.strictEqual(yield* Queue.size(heard), 0)
     }).pipe(Effect.scoped))
 })
+
+it.live("a mounted proxy of a server without tools gets them later, and clients are notified of this list only", () =>
+  Effect.gen(function*() {
+    const heard = yield* Queue.unbounded<string>()
+    const tools = yield* Ref.make<ReadonlyArray<ReturnType<typeof tool>>>([])
+    const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
+    const server = ServerSession.layerInProcess({
+      "tools/list": () =>
+        Effect.gen(function*() {
+          const { session } = yield* RequestContext.RequestContext
+          if (session !== undefined) yield* Deferred.succeed(remote, session)
+          return { tools: yield* Ref.get(tools) }
+        }),
+      "tools/call": () => Effect.succeed({ content: [] }),
+      "prompts/list": () => Effect.succeed({ prompts: [{ name: "plan" }] }),
+      "prompts/get": () => Effect.succeed({ messages: [] })
+    }, { info, capabilities: { tools: { listChanged: true } } })
+    const client = yield* connect(McpMount.prefixed("far", McpProxy.layer("remote", server, { info })), {
+      client: {
+        handlers: {
+          "notifications/tools/list_changed": () => Queue.offer(heard, "tools"),
+          "notifications/prompts/list_changed": () => Queue.offer(heard, "prompts")
+        }
+      }
+    })
+    const names = Effect.map(client.listTools(), (listed) => listed.tools.map(({ name }) => name))
+    const session = yield* Deferred.await(remote)
+    const change = (...to: ReadonlyArray<string>) =>
+      Effect.andThen(Ref.set(tools, to.map(tool)), session.toolListChanged)
+    assert.deepStrictEqual(yield* names, [])
+    yield* change("a")
+    assert.strictEqual(yield* Queue.take(heard), "tools")
+    assert.deepStrictEqual(yield* names, ["far_a"])
+    yield* change("a", "b")
+    assert.strictEqual(yield* Queue.take(heard), "tools")
+    assert.deepStrictEqual(yield* names, ["far_a", "far_b"])
+  }).pipe(Effect.scoped))
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Several clients
@@ -295,7 +337,10 @@ describe("subscriptions", () => {
         "resources/subscribe": note("subscribe"),
         "resources/unsubscribe": note("unsubscribe")
       }, { info })
-      const open = yield* clients(McpProxy.layer("remote", server, { info }))
+      const local = McpGroup.make("local", McpResource.make("local", { uri: "app://local" })).toLayer((handlers) =>
+        handlers.resource("local", Effect.succeed("local"))
+      )
+      const open = yield* clients(Layer.merge(McpProxy.layer("remote", server, { info }), local))
       const updates = yield* Queue.unbounded<string>()
       const noting = (name: string) =>
         open(name, {
@@ -310,7 +355,9 @@ describe("subscriptions", () => {
       })
       assert.strictEqual(yield* Queue.take(requests), "subscribe app://one")
       const session = yield* Deferred.await(remote)
-      yield* session.resourceUpdated("app://other")
+      // The server has no say about resources of other groups.
+      yield* ada.subscribeResource("app://local")
+      yield* session.resourceUpdated("app://local")
       yield* session.resourceUpdated("app://one")
       assert.sameMembers(yield* Queue.takeN(updates, 2), ["ada app://one", "bob app://one"])
 
@@ -397,11 +444,97 @@ describe("a call", () => {
     }).pipe(Effect.scoped))
 })
 
+describe("log messages of the server", () => {
+  const logging = McpServer.layerInProcess(
+    McpGroup.make("log", Tool.make("log", { parameters: Schema.Struct({ text: Schema.String }) })).toLayer((handlers) =>
+      handlers.tool("log", ({ text }) => McpRequest.log({ level: "warning", logger: "remote", data: text }))
+    ),
+    info
+  )
+
+  const heardBy = Effect.fnUntraced(function*(sessions: "each" | "shared") {
+    const open = yield* clients(McpProxy.layer("log", logging, { info, sessions }))
+    const heard = yield* Queue.unbounded<unknown>()
+    const logged = (name: string) =>
+      open(name, {
+        handlers: { "notifications/message": ({ data, level }) => Queue.offer(heard, [name, level, data]) }
+      })
+    const ada = yield* logged("ada")
+    const bob = yield* logged("bob")
+    const eve = yield* logged("eve")
+    yield* eve.setLogLevel("error")
+    yield* Effect.all([
+      ada.callTool("log", { text: "1" }),
+      eve.callTool("log", { text: "2" }),
+      bob.callTool("log", { text: "3" })
+    ], { concurrency: "unbounded" })
+    return heard
+  })
+
+  it.live("reach the client whose session they belong to, from its level on", () =>
+    Effect.gen(function*() {
+      const heard = yield* heardBy("each")
+      assert.sameDeepMembers(yield* Queue.takeN(heard, 2), [["ada", "warning", "1"], ["bob", "warning", "3"]])
+      assert.strictEqual(yield* Queue.size(heard), 0)
+    }).pipe(Effect.scoped))
+
+  it.live("are dropped if the clients share a session", () =>
+    Effect.gen(function*() {
+      const heard = yield* heardBy("shared")
+      assert.strictEqual(yield* Queue.size(heard), 0)
+    }).pipe(Effect.scoped))
+})
+
+describe("over Streamable HTTP", () => {
+  const tokens = Authentication.layerBearer({ verify: (token) => Effect.succeed({ id: Redacted.value(token) }) })
+
+  const serve = Effect.fnUntraced(function*<A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) {
+    const context = yield* Layer.build(
+      StreamableHttpServer.layerNode({ port: 0 }).pipe(
+        Layer.provide(McpServer.host(groups, info)),
+        Layer.provide(tokens),
+        Layer.fresh
+      )
+    )
+    const { address } = Context.get(context, HttpServer)
+    return `http://127.0.0.1:${"port" in address ? address.port : 0}/mcp`
+  })
+
+  const transport = (url: string, token: string) =>
+    StreamableHttpClient.layerNode({ url, headers: { authorization: `Bearer ${token}` } })
+
+  const Asking = McpGroup.make("asking", Tool.make("ask", { success: Schema.Array(Schema.String) }))
+
+  it.live("two principals get their own answers, and the server never their tokens", () =>
+    Effect.gen(function*() {
+      const remote = yield* serve(Asking.toLayer((handlers) =>
+        handlers.tool("ask", () =>
+          Effect.gen(function*() {
+            const { principal } = yield* RequestContext.RequestContext
+            const { name } = yield* McpRequest.elicit("Who?", Schema.Struct({ name: Schema.String }))
+            return [principal?.id ?? "", name]
+          }))
+      ))
+      const proxy = yield* serve(McpProxy.layer("asking", transport(remote, "gateway"), { info }))
+      const ask = Effect.fnUntraced(function*(name: string) {
+        const session = yield* ClientSession.make({ info, handlers: answering(name) })
+        return yield* Effect.repeat(answersOf(session), { times: 4 })
+      })
+      const answers = yield* Effect.forEach(
+        ["ada", "bob"],
+        (name) => Effect.provide(ask(name), transport(proxy, name)),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(answers, [
+        [Content.text("[\"gateway\",\"ada\"]")],
+        [Content.text("[\"gateway\",\"bob\"]")]
+      ])
+    }).pipe(Effect.scoped))
+})
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Servers that are not trusted
 // ---------------------------------------------------------------------------------------------------------------------
-
-const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } })
 
 /** Collects the warnings that are logged. */
 const warnings = Effect.gen(function*() {

@@ -21,6 +21,9 @@ export type Connect = (
   asker: Askers.Asker
 ) => Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>
 
+/** The time that a session has to open, its transport included. */
+const openTime = "1 minute"
+
 interface Opening {
   readonly result: Deferred.Deferred<Connection, McpError.McpError>
   readonly scope: Scope.Closeable
@@ -72,18 +75,20 @@ export class Connections {
   /** Opens the session of a client, which ends when the client's own session or the server ends it. */
   #open(client: ServerSession.ServerSessionShape, opening: Opening, connect: Connect): Effect.Effect<void> {
     const asker = Askers.one(client)
-    return Effect.asVoid(Effect.matchCauseEffect(Scope.provide(connect(asker), opening.scope), {
-      onFailure: (cause) =>
-        Effect.andThen(
-          Deferred.fail(opening.result, RemoteErrors.unavailable(this.#server, String(Cause.squash(cause)))),
-          this.#forget(client, opening)
-        ),
-      onSuccess: (session) =>
-        Effect.andThen(
-          Deferred.succeed(opening.result, { session, asker }),
-          Effect.andThen(Effect.raceFirst(client.closed, session.closed), this.#forget(client, opening))
-        )
-    }))
+    return Effect.asVoid(
+      Effect.matchCauseEffect(Effect.timeout(Scope.provide(connect(asker), opening.scope), openTime), {
+        onFailure: (cause) =>
+          Effect.andThen(
+            Deferred.fail(opening.result, RemoteErrors.unavailable(this.#server, String(Cause.squash(cause)))),
+            this.#forget(client, opening)
+          ),
+        onSuccess: (session) =>
+          Effect.andThen(
+            Deferred.succeed(opening.result, { session, asker }),
+            Effect.andThen(Effect.raceFirst(client.closed, session.closed), this.#forget(client, opening))
+          )
+      })
+    )
   }
 
   #forget(client: ServerSession.ServerSessionShape, opening: Opening): Effect.Effect<unknown> {
