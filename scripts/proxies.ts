@@ -5,6 +5,7 @@
  * and not together with the result; that the session ends with DELETE; and a call over WebSocket. It fails if a check
  * fails or if no proxy is installed. `nginx`, `caddy`, `haproxy` and `apache2` are looked up in `PATH`.
  */
+import { McpServer } from "@effect-mcp/server"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import {
   Authentication,
@@ -147,7 +148,7 @@ const portOf = ({ address }: HttpServer["Service"]): number => "port" in address
 /** Starts the server that the page describes, on free ports. */
 const serve = Effect.gen(function*() {
   const host = Context.get(
-    yield* Layer.build(SessionHost.layer(Tools.handlers, Tools.options)),
+    yield* Layer.build(McpServer.host(Tools.layer, Tools.options)),
     SessionHost.SessionHost
   )
   const [http, ws] = yield* Effect.forEach(

@@ -11,6 +11,7 @@
  * The endpoints are `/mcp` for Streamable HTTP, `/sse` for clients of 2024, and `/mcp/socket` for WebSocket. Each
  * requires a bearer token: `ada` or `bob`. A session belongs to the principal that opened it.
  */
+import { McpServer } from "@effect-mcp/server"
 import { EventStore, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -38,7 +39,7 @@ const signed = HttpRouter.middleware(
 // =====================================================================================================================
 
 /** The sessions: at most 500. The host closes a session that is idle for ten minutes. */
-const host = SessionHost.layer(Tools.handlers, { ...Tools.options, sessions: { max: 500, idleTimeout: "10 minutes" } })
+const host = McpServer.host(Tools.layer, { ...Tools.options, sessions: { max: 500, idleTimeout: "10 minutes" } })
 
 /** Accepts names as tokens. A real backend would look tokens up, or verify their signatures. */
 const tokens = Authentication.layerBearer({

@@ -20,9 +20,7 @@
  *
  * The modules are imported one by one, because a client waits until the server has loaded its modules.
  */
-import * as ServerSession from "@effect-mcp/session/ServerSession"
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
-import * as Effect from "effect/Effect"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import { parseArgs } from "node:util"
 import * as Tools from "./tools.ts"
 
@@ -42,10 +40,7 @@ const readOptions = () => {
 const options = readOptions()
 
 if (Object.keys(options).length === 0) {
-  ServerSession.serve(Tools.handlers, Tools.options).pipe(
-    Effect.provide(StdioServer.layerNode()),
-    StdioServer.runMain
-  )
+  McpServer.runStdio(Tools.layer, Tools.options)
 } else {
   const { main } = await import("./listeningCalculator.ts")
   main(options)

@@ -1,7 +1,8 @@
 /**
  * The calculator in the process of its client, connected by the in-memory transport.
  */
-import { ServerSession, type Transport, type TransportError } from "@effect-mcp/session"
+import { McpServer } from "@effect-mcp/server"
+import type { Transport, TransportError } from "@effect-mcp/session"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Tools from "./tools.ts"
@@ -10,6 +11,6 @@ import * as Tools from "./tools.ts"
 export const layer = (
   log: (line: string) => void
 ): Layer.Layer<Transport.Transport, TransportError.TransportError> =>
-  ServerSession.layerInProcess(Tools.handlers, Tools.options).pipe(
+  McpServer.layerInProcess(Tools.layer, Tools.options).pipe(
     Layer.provide(Logger.layer([Logger.make(({ message }) => log(String(message)))]))
   )

@@ -1,7 +1,8 @@
 /**
  * The calculator for any number of clients: one host keeps the sessions of all transports. `calculator.ts` runs it.
  */
-import { EventStore, SessionHost } from "@effect-mcp/session"
+import { McpServer } from "@effect-mcp/server"
+import { EventStore } from "@effect-mcp/session"
 import {
   Authentication,
   HttpSseServer,
@@ -53,7 +54,7 @@ export const layer = ({ http, sse, unix, ws }: Addresses, onListening: OnListeni
       ? Layer.empty
       : Layer.tap(UnixSocketServer.layerNode({ path: unix }), () => onListening(`unix:${pathToFileURL(unix).pathname}`))
   ).pipe(
-    Layer.provide(SessionHost.layer(Tools.handlers, Tools.options)),
+    Layer.provide(McpServer.host(Tools.layer, Tools.options)),
     // Only programs of this machine can connect. The server accepts all of them.
     Layer.provide(Authentication.anonymous),
     // With this store, a client over Streamable HTTP can resume a broken stream.

@@ -66,7 +66,7 @@ describe("calculator.ts", () => {
       Effect.gen(function*() {
         const { exitCode, responses } = yield* converse(initialize(revision), call(1, "count", { to: 0, delayMs: 0 }))
         assert.strictEqual(responses[0]?.result?.protocolVersion, revision)
-        const problem = "Invalid arguments for tool count: Expected a value between 1 and 10000 at [\"to\"]"
+        const problem = "Invalid arguments for the tool \"count\": to: Expected a value between 1 and 10000, got 0"
         assert.deepInclude(
           responses[1],
           revision === "2025-11-25"

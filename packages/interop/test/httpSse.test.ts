@@ -1,6 +1,7 @@
 /** HTTP+SSE against foreign software: the official clients, the official server, and `server-everything`. */
-import { handlers, options } from "@effect-mcp/examples/src/tools.ts"
+import * as Tools from "@effect-mcp/examples/src/tools.ts"
 import { Revision, type Tool } from "@effect-mcp/protocol"
+import { McpServer } from "@effect-mcp/server"
 import { ClientSession, SessionHost, type Transport } from "@effect-mcp/session"
 import { Authentication, HttpFallbackClient, HttpSseClient, HttpSseServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -108,7 +109,7 @@ describe.concurrent("the server over HTTP+SSE", () => {
       Effect.gen(function*() {
         const context = yield* Layer.build(Layer.fresh(
           HttpSseServer.layerNode({ port: 0 }).pipe(
-            Layer.provideMerge(SessionHost.layer(handlers, options)),
+            Layer.provideMerge(McpServer.host(Tools.layer, Tools.options)),
             Layer.provide(Authentication.anonymous)
           )
         ))

@@ -24,7 +24,7 @@ const testsWithClient = ({ it, over, peer, revision }: Conditions) => {
       const client = yield* OfficialClient
       assert.strictEqual(client.revision, revision)
       assert.strictEqual(client.server?.["name"], "calculator")
-      assert.deepStrictEqual(client.capabilities, { tools: {}, logging: {} })
+      assert.deepStrictEqual(client.capabilities, { tools: { listChanged: true }, logging: {} })
       assert.match(client.instructions ?? "", /^Use `add`/)
     }))
 
@@ -34,7 +34,7 @@ const testsWithClient = ({ it, over, peer, revision }: Conditions) => {
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const tools = yield* all(request.listTools, "tools")
-      assert.deepStrictEqual(tools.map(({ name }) => name), ["add", "count", "fail", "crash", "log"])
+      assert.deepStrictEqual(tools.map(({ name }) => name), ["add", "count", "crash", "fail", "log"])
     }))
 
   it.effect("[MSG-07] answers one call and many concurrent calls", () =>
@@ -48,7 +48,7 @@ const testsWithClient = ({ it, over, peer, revision }: Conditions) => {
   it.effect("answers a failed tool and invalid arguments", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* call("fail", { message: "no beads" }), { text: "no beads", isError: true })
-      const problem = "Invalid arguments for tool add: Expected number at [\"b\"]"
+      const problem = "Invalid arguments for the tool \"add\": b: Expected number, got \"two\""
       assert.deepStrictEqual(
         yield* call("add", { a: 1, b: "two" }),
         revision === "2025-11-25"

@@ -1,5 +1,6 @@
 /** The calculator's tools over HTTP without sessions, with the official clients. */
-import { handlers, options } from "@effect-mcp/examples/src/tools.ts"
+import * as Tools from "@effect-mcp/examples/src/tools.ts"
+import { McpServer } from "@effect-mcp/server"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, describe, layer } from "@effect/vitest"
 import * as V2 from "@modelcontextprotocol/client"
@@ -18,7 +19,11 @@ const textContent = (text: string) => [{ type: "text", text }]
 
 describe("HTTP without sessions", () => {
   const server = Layer.provide(
-    StreamableHttpServer.layerNodeSessionless(handlers, { ...options, port: 0 }),
+    Layer.unwrap(Effect.map(
+      McpServer.sessionlessHandlers(Tools.layer),
+      (handlers) =>
+        StreamableHttpServer.layerNodeSessionless(handlers, { info: { name: "calculator", version: "0" }, port: 0 })
+    )),
     Authentication.anonymous
   )
 

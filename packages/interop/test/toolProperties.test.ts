@@ -1,8 +1,9 @@
 /** The tools of the calculator and of the official `server-everything`, called with generated valid arguments. */
 import * as Tools from "@effect-mcp/examples/src/tools.ts"
+import { McpServer } from "@effect-mcp/server"
 import { ClientSession } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
-import { TestSession, ToolProperties } from "@effect-mcp/testing"
+import { ToolProperties } from "@effect-mcp/testing"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,25 +17,30 @@ const findTool = Effect.fnUntraced(function*(session: ClientSession.ClientSessio
   return tool ?? assert.fail(`no tool ${name}`)
 })
 
+const withCalculator = Effect.provide(Layer.provide(
+  ClientSession.layer({ info: { name: "test", version: "1" } }),
+  McpServer.layerInProcess(Tools.layer, Tools.options)
+))
+
 describe("the calculator", () => {
   for (const [name, toolErrors] of [["add", 0], ["fail", 100], ["log", 0]] as const) {
     it.effect(`${name} responds to all valid arguments`, () =>
       Effect.gen(function*() {
-        const { client } = yield* TestSession.make(Tools.handlers, { server: Tools.options })
+        const client = yield* ClientSession.ClientSession
         const report = yield* ToolProperties.check(client, yield* findTool(client, name), { validator, runs: 100 })
         assert.deepStrictEqual(report, { tool: name, runs: 100, toolErrors })
-      }))
+      }).pipe(withCalculator))
   }
 
   it.effect("the defect of crash is found", () =>
     Effect.gen(function*() {
-      const { client } = yield* TestSession.make(Tools.handlers, { server: Tools.options })
+      const client = yield* ClientSession.ClientSession
       const { message } = yield* Effect.flip(
         ToolProperties.check(client, yield* findTool(client, "crash"), { validator })
       )
       assert.match(message, /^the tool "crash" called with \{\}: .*-32603: Internal error/)
       // The server logs the defect. The test omits this output.
-    }).pipe(Effect.provide(Logger.layer([]))))
+    }).pipe(withCalculator, Effect.provide(Logger.layer([]))))
 })
 
 const everything = Layer.provide(
