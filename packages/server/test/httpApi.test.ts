@@ -47,7 +47,7 @@ describe("the definition of the tool of an endpoint", () => {
       const list = listed.get("notes.list")
       assert.deepStrictEqual([list?.title, list?.description], ["List notes", "Lists the notes of the user"])
       assert.deepStrictEqual(
-        ["notes.list", "notes.create", "notes.replace", "notes.remove", "reindex"].map((name) =>
+        ["notes.list", "notes.create", "notes.replace", "notes.remove", "reindex", "word"].map((name) =>
           listed.get(name)?.annotations
         ),
         [
@@ -55,7 +55,8 @@ describe("the definition of the tool of an endpoint", () => {
           undefined,
           { idempotentHint: true },
           { destructiveHint: true, idempotentHint: true },
-          { destructiveHint: false, idempotentHint: true }
+          { destructiveHint: false, idempotentHint: true },
+          { readOnlyHint: false, idempotentHint: true }
         ]
       )
     }))

@@ -75,7 +75,7 @@ export const Me = HttpApiGroup.make("me").add(
 ).middleware(Authorization)
 
 export const Odd = HttpApiGroup.make("odd", { topLevel: true }).add(
-  HttpApiEndpoint.get("word", "/word", { success: Schema.String }),
+  HttpApiEndpoint.get("word", "/word", { success: Schema.String }).annotate(Tool.Readonly, false),
   HttpApiEndpoint.post("many", "/many", { payload: Schema.Array(Schema.Int), success: Schema.Finite }),
   HttpApiEndpoint.get("dies", "/dies"),
   HttpApiEndpoint.get("interrupts", "/interrupts"),

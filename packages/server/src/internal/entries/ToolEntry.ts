@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import { ElicitationCancelled, ElicitationDeclined } from "../../ElicitationError.ts"
 import * as McpTool from "../../McpTool.ts"
 import type { ToolEntry } from "../registry/Entry.ts"
+import { Misfit } from "../schema/Misfit.ts"
 import { trust } from "../trust.ts"
 import * as Approval from "./Approval.ts"
 import type { ToolContext } from "./Definition.ts"
@@ -137,6 +138,8 @@ class ToolServer {
 
   #failed(error: unknown): Handler<Protocol.CallToolResult> {
     if (error instanceof McpError.McpError) return Effect.fail(error)
+    // A bridge can find out late that arguments do not fit.
+    if (error instanceof Misfit) return this.#misfit(error.problem)
     if (
       error instanceof RequestError || error instanceof ElicitationDeclined || error instanceof ElicitationCancelled
     ) {

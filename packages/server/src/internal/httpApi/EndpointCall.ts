@@ -1,9 +1,11 @@
 /** Calls of an endpoint in this process: its middleware and its handler run as for a request over a socket. */
 
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
+import { HttpApiSchemaError } from "effect/http-api/HttpApiError"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientError from "effect/http/HttpClientError"
@@ -18,6 +20,7 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { RegistrationError } from "../registry/RegistrationError.ts"
 import { isObject } from "../schema/JsonSchemaKeywords.ts"
+import * as Misfit from "../schema/Misfit.ts"
 import { trust } from "../trust.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import type { Values } from "./Arguments.ts"
@@ -26,7 +29,7 @@ import type { WirePart } from "./WireParts.ts"
 /** The headers that the program adds to the requests of one call. */
 export type Headers = ReadonlyArray<readonly [name: string, value: string]>
 
-/** Calls an endpoint. Fails with its declared errors, and with an error of `tooLarge`; other errors are defects. */
+/** Calls an endpoint. Fails with its declared errors, a `Misfit`, or an error of `tooLarge`; others are defects. */
 export type Call = (values: Values, headers: Headers) => Effect.Effect<unknown, unknown, unknown>
 
 /** Options of a call. */
@@ -102,6 +105,26 @@ const recordOf = (fields: UrlParams.UrlParams): Record<string, string> =>
     ) => [name, typeof value === "string" ? value : value.join(", ")])
   )
 
+/** The parts of a request, as errors of the api name them, that are made of arguments. */
+const ofArguments: ReadonlyMap<string, string> = new Map([
+  ["Params", "params"],
+  ["Query", "query"],
+  ["Payload", "payload"]
+])
+
+/**
+ * Returns the misfit of arguments that the api rejects although they fit the schema of the tool: HTTP cannot carry
+ * every value, such as an empty array in a form. Every other error is a defect, because a route responds to the
+ * declared ones.
+ */
+const failing = (cause: Cause.Cause<unknown>): Effect.Effect<never, Misfit.Misfit> => {
+  const error = Cause.squash(cause)
+  const place = HttpApiSchemaError.is(error) ? ofArguments.get(error.kind) : undefined
+  return HttpApiSchemaError.is(error) && place !== undefined
+    ? Effect.fail(Misfit.ofProblem(`${place}: ${error.cause.message}`))
+    : Effect.orDie(Effect.failCause(cause))
+}
+
 type Decode = (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<unknown, unknown, unknown>
 
 /** Returns whether an error of decoding says that the response is none of those that the endpoint declares. */
@@ -126,6 +149,7 @@ export const make = (
   const respond = Effect.fnUntraced(function*(values: Values, headers: Headers, scope: Scope.Scope) {
     let params: Record<string, string> = {}
     let query = UrlParams.empty
+    const empty: Record<string, ReadonlyArray<string>> = {}
     let body: HttpBody.HttpBody = HttpBody.empty
     const sent: Record<string, string> = {}
     for (const { encode, place } of parts) {
@@ -133,8 +157,10 @@ export const make = (
       const wire = yield* Effect.orDie(encode(values[place]))
       if (wire._tag === "body") body = wire.body
       else if (wire._tag === "params") params = recordOf(wire.fields)
-      else if (wire._tag === "query") query = UrlParams.appendAll(query, wire.fields)
-      else {
+      else if (wire._tag === "query") {
+        query = UrlParams.appendAll(query, wire.fields)
+        for (const name of wire.empty) empty[name] = []
+      } else {
         for (const [name, value] of Object.entries(recordOf(wire.fields))) {
           if (!hidden.has(name.toLowerCase())) sent[name.toLowerCase()] = value
         }
@@ -148,11 +174,11 @@ export const make = (
     )
     const services = new Map<string, unknown>([
       [HttpServerRequest.HttpServerRequest.key, HttpServerRequest.fromClientRequest(request)],
-      [HttpServerRequest.ParsedSearchParams.key, UrlParams.toRecord(query)],
+      [HttpServerRequest.ParsedSearchParams.key, { ...UrlParams.toRecord(query), ...empty }],
       [HttpRouter.RouteContext.key, { route, params }],
       [Scope.Scope.key, scope]
     ])
-    const response = yield* Effect.orDie(isolated(route, layer, services))
+    const response = yield* Effect.catchCause(isolated(route, layer, services), failing)
     const kind = response.body._tag
     if (kind !== "Empty" && kind !== "Uint8Array") {
       return yield* Effect.die(

@@ -7,6 +7,7 @@ import * as HttpMethod from "effect/http/HttpMethod"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { isObject } from "../schema/JsonSchemaKeywords.ts"
 import { trust } from "../trust.ts"
 import { payloadEncodings } from "./ApiEndpoint.ts"
 
@@ -15,7 +16,12 @@ export type Place = "params" | "query" | "headers" | "payload"
 
 /** A part of a request as HTTP carries it. */
 export type Wire =
-  | { readonly _tag: "params" | "query" | "headers"; readonly fields: UrlParams.UrlParams }
+  | {
+    readonly _tag: "params" | "query" | "headers"
+    readonly fields: UrlParams.UrlParams
+    /** The fields that are empty arrays. A URL cannot carry them. */
+    readonly empty: ReadonlyArray<string>
+  }
   | { readonly _tag: "body"; readonly body: HttpBody.HttpBody }
 
 /** A part of a request. */
@@ -73,10 +79,13 @@ const fields = (
     input: Schema.toType(wire),
     // A schema of such a part encodes to strings, because HTTP has no other values there.
     encode: (value) =>
-      Effect.map(
-        encode(value),
-        (encoded) => ({ _tag: tag, fields: UrlParams.fromInput(trust<UrlParams.Input>(encoded)) })
-      )
+      Effect.map(encode(value), (encoded) => ({
+        _tag: tag,
+        fields: UrlParams.fromInput(trust<UrlParams.Input>(encoded)),
+        empty: isObject(encoded)
+          ? Object.keys(encoded).filter((name) => Array.isArray(encoded[name]) && encoded[name].length === 0)
+          : []
+      }))
   }
 }
 
