@@ -109,8 +109,8 @@ const handlersFor = (id: string, asker: Askers.Asker, { answers, timeout = defau
 }
 
 /** Registers the group of the connections. */
-const register = (id: string, connections: Connections, options: ListOptions) =>
-  Effect.flatMap(McpServer, (server) => ProxiedGroup.make(id, server, connections, groupOptions(options)))
+const register = (proxied: ProxiedGroup.Proxied, options: ListOptions) =>
+  Effect.flatMap(McpServer, (server) => ProxiedGroup.make(proxied, server, groupOptions(options)))
 
 /**
  * Proxies the server of a transport: registers its tools, resources, templates, prompts and completions as the
@@ -121,6 +121,9 @@ const register = (id: string, connections: Connections, options: ListOptions) =>
  * sampling, roots) and log messages reach the client that they belong to, and no other. With `"shared"`, such a request
  * is forwarded only if one client session alone has used the server within a minute; otherwise it is rejected with
  * −32600, and log messages are dropped. The transport authenticates the proxy: a token of a client is never forwarded.
+ *
+ * If the server ends the session of the lists, the proxy reconnects: after 1 second, and then after delays that grow to
+ * 30 seconds. Meanwhile the members stay.
  *
  * Members whose names are not allowed (TOOL-10), or belong to another group, are left out with a warning.
  * `McpMount.prefixed` avoids such clashes.
@@ -188,7 +191,7 @@ export const layer = <E, R>(
       maxSessions ?? 256,
       sessions === "shared" ? undefined : connectAgain
     )
-    yield* register(id, connections, options)
+    yield* register({ id, connections, reconnect: connectAgain(asker) }, options)
   }))
 
 /**
@@ -228,5 +231,8 @@ export const fromSession = (
 ): Layer.Layer<never, RequestError.RequestError, McpServer> =>
   Layer.effectDiscard(Effect.flatMap(
     Effect.scope,
-    (scope) => register(id, new Connections(id, { session, asker: Askers.none }, scope, 0), options)
+    (scope) => {
+      const connections = new Connections(id, { session, asker: Askers.none }, scope, 0)
+      return register({ id, connections, reconnect: undefined }, options)
+    }
   ))

@@ -444,6 +444,46 @@ describe("a call", () => {
     }).pipe(Effect.scoped))
 })
 
+it.live("a proxy reconnects when the session of the lists has ended, with its lists and its subscriptions", () =>
+  Effect.gen(function*() {
+    const remotes = yield* Queue.unbounded<ServerSession.ServerSessionShape>()
+    const subscribed = yield* Queue.unbounded<string>()
+    let servers = 0
+    const server = Layer.suspend(() => {
+      const name = `tool${++servers}`
+      return ServerSession.layerInProcess({
+        "tools/list": () =>
+          Effect.gen(function*() {
+            const { session } = yield* RequestContext.RequestContext
+            if (session !== undefined) yield* Queue.offer(remotes, session)
+            return { tools: [tool(name)] }
+          }),
+        "tools/call": () => Effect.succeed({ content: [Content.text(name)] }),
+        "resources/list": () => Effect.succeed({ resources: [{ name: "one", uri: "app://one" }] }),
+        "resources/read": () => Effect.succeed({ contents: [] }),
+        "resources/subscribe": ({ uri }) => Effect.as(Queue.offer(subscribed, `${name} ${uri}`), {}),
+        "resources/unsubscribe": () => Effect.succeed({})
+      }, { info, limits: { gracefulCloseTimeout: "10 millis" } })
+    })
+    const heard = yield* Queue.unbounded<string>()
+    const client = yield* connect(McpProxy.layer("remote", server, { info, sessions: "shared" }), {
+      client: {
+        handlers: {
+          "notifications/tools/list_changed": () => Queue.offer(heard, "tools"),
+          "notifications/resources/updated": ({ uri }) => Queue.offer(heard, uri)
+        }
+      }
+    })
+    yield* client.subscribeResource("app://one")
+    assert.strictEqual(yield* Queue.take(subscribed), "tool1 app://one")
+    yield* (yield* Queue.take(remotes)).close
+    assert.sameMembers(yield* Queue.takeN(heard, 2), ["tools", "app://one"])
+    assert.strictEqual(yield* Queue.take(subscribed), "tool2 app://one")
+    assert.deepStrictEqual((yield* client.callTool("tool2")).content, [Content.text("tool2")])
+    yield* (yield* Queue.take(remotes)).resourceUpdated("app://one")
+    assert.strictEqual(yield* Queue.take(heard), "app://one")
+  }).pipe(Effect.scoped))
+
 describe("log messages of the server", () => {
   const logging = McpServer.layerInProcess(
     McpGroup.make("log", Tool.make("log", { parameters: Schema.Struct({ text: Schema.String }) })).toLayer((handlers) =>

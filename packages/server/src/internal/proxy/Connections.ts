@@ -22,7 +22,7 @@ export type Connect = (
 ) => Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>
 
 /** The time that a session has to open, its transport included. */
-const openTime = "1 minute"
+export const openTime = "1 minute"
 
 interface Opening {
   readonly result: Deferred.Deferred<Connection, McpError.McpError>
@@ -32,8 +32,7 @@ interface Opening {
 /** The sessions of one proxy. */
 export class Connections {
   readonly #server: string
-  /** The session of the lists, and of requests without a session of their own. */
-  readonly main: Connection
+  #main: Connection
   readonly #connect: Connect | undefined
   readonly #scope: Scope.Scope
   readonly #max: number
@@ -42,10 +41,20 @@ export class Connections {
   /** Without `connect`, all clients share the main session. */
   constructor(server: string, main: Connection, scope: Scope.Scope, max: number, connect?: Connect) {
     this.#server = server
-    this.main = main
+    this.#main = main
     this.#scope = scope
     this.#max = max
     this.#connect = connect
+  }
+
+  /** The session of the lists, and of requests without a session of their own. */
+  get main(): Connection {
+    return this.#main
+  }
+
+  /** Replaces the main session, which has ended. */
+  replace(session: ClientSession.ClientSessionShape): void {
+    this.#main = { session, asker: this.#main.asker }
   }
 
   /** Returns the session that serves this request of a client. */
@@ -53,7 +62,7 @@ export class Connections {
     return Effect.suspend(() => {
       const { session } = request
       const connect = this.#connect
-      if (connect === undefined || session === undefined) return Effect.succeed(this.main)
+      if (connect === undefined || session === undefined) return Effect.succeed(this.#main)
       const existing = this.#bySession.get(session)
       if (existing !== undefined) return Deferred.await(existing.result)
       if (this.#bySession.size >= this.#max) {

@@ -2,15 +2,17 @@
 
 import type { Meta } from "@effect-mcp/protocol"
 import { CloseReason } from "@effect-mcp/protocol"
-import { RequestContext, type RequestError, type RequestOptions } from "@effect-mcp/session"
+import { type ClientSession, RequestContext, type RequestError, type RequestOptions } from "@effect-mcp/session"
+import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { McpServerShape } from "../../McpServer.ts"
-import type { Declarable, Registration } from "../registry/Entry.ts"
+import type { Declarable } from "../registry/Entry.ts"
 import type { ServedRequest } from "./Askers.ts"
-import type { Connections } from "./Connections.ts"
+import { type Connections, openTime } from "./Connections.ts"
 import { type Forward, type LeftOut, RemoteEntries } from "./RemoteEntries.ts"
 import * as RemoteErrors from "./RemoteErrors.ts"
 import * as RemoteLists from "./RemoteLists.ts"
@@ -99,17 +101,92 @@ const warnLeftOut = (id: string, leftOut: ReadonlyArray<LeftOut>): Effect.Effect
   return Effect.logWarning(`the proxy "${id}" leaves out ${named}${rest}`)
 }
 
+/** The delays before the attempts to reconnect. They grow, and begin again after a session that lasted. */
+const delays = { first: 1_000, greatest: 30_000, lasting: 60_000 }
+
+/** A session with the server, and the scope of what follows it. */
+interface Followed {
+  readonly session: ClientSession.ClientSessionShape
+  readonly scope: Scope.Closeable
+}
+
+/** A proxied server. */
+export interface Proxied {
+  readonly id: string
+  readonly connections: Connections
+  /** Opens the session of the lists again. `undefined` if the proxy cannot. */
+  readonly reconnect: Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope> | undefined
+}
+
+/** Follows the session of the lists, and opens another one when it has ended, until the scope closes. */
+const keep = Effect.fnUntraced(function*(
+  { connections, id, reconnect }: Proxied,
+  follow: (session: ClientSession.ClientSessionShape) => Effect.Effect<void, RequestError.RequestError, Scope.Scope>,
+  reconnected: Effect.Effect<void>
+): Effect.fn.Return<void, RequestError.RequestError, Scope.Scope> {
+  const scope = yield* Effect.scope
+  // It closes after the fiber that reconnects, so that the end of the proxy is no reason to reconnect.
+  const sessions = Scope.forkUnsafe(scope)
+  const attempt = (open: Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>) =>
+    Effect.suspend(() => {
+      const own = Scope.forkUnsafe(sessions)
+      return Effect.gen(function*() {
+        const session = yield* Effect.timeout(open, openTime)
+        connections.replace(session)
+        yield* follow(session)
+        yield* reconnected
+        return { session, scope: own }
+      }).pipe(
+        Scope.provide(own),
+        Effect.onError((cause) => Scope.close(own, Exit.failCause(cause)))
+      )
+    })
+
+  const next = Effect.fnUntraced(function*(
+    open: Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>,
+    after: number
+  ): Effect.fn.Return<{ readonly followed: Followed; readonly delay: number }> {
+    let delay = after
+    while (true) {
+      yield* Effect.sleep(delay)
+      delay = Math.min(2 * delay, delays.greatest)
+      const exit = yield* Effect.exit(attempt(open))
+      if (Exit.isSuccess(exit)) return { followed: exit.value, delay }
+      yield* Effect.logDebug(`the proxy "${id}" could not reconnect; the next attempt is in ${delay} ms`, exit.cause)
+    }
+  })
+
+  const main = Scope.forkUnsafe(sessions)
+  yield* Scope.provide(follow(connections.main.session), main)
+  const watch = Effect.gen(function*() {
+    let followed: Followed = { session: connections.main.session, scope: main }
+    let delay = delays.first
+    while (true) {
+      const begun = yield* Clock.currentTimeMillis
+      const reason = yield* followed.session.closed
+      yield* Scope.close(followed.scope, Exit.void)
+      const message = `the session of the proxy "${id}" with its server has ended: ${CloseReason.describe(reason)}`
+      if (reconnect === undefined) return yield* Effect.logWarning(message)
+      yield* Effect.logWarning(`${message}; the proxy reconnects`)
+      if ((yield* Clock.currentTimeMillis) - begun >= delays.lasting) delay = delays.first
+      const found = yield* next(reconnect, delay)
+      followed = found.followed
+      delay = found.delay
+    }
+  })
+  yield* Effect.forkIn(watch, scope, { startImmediately: true })
+})
+
 /** Registers a proxied server until the scope closes. */
 export const make = Effect.fnUntraced(function*(
-  id: string,
+  proxied: Proxied,
   server: McpServerShape,
-  connections: Connections,
   options: Options
 ): Effect.fn.Return<void, RequestError.RequestError, Scope.Scope> {
   const scope = yield* Effect.scope
-  const { session } = connections.main
-  const { capabilities } = session.profile
-  const subscriptions = new RemoteSubscriptions(id, session)
+  const { connections, id } = proxied
+  const { capabilities } = connections.main.session.profile
+  const subscriptions = new RemoteSubscriptions(id, () => connections.main.session)
   yield* Effect.addFinalizer(() => subscriptions.end)
 
   const forward: Forward = (name, params) =>
@@ -127,26 +204,9 @@ export const make = Effect.fnUntraced(function*(
     )
   const remote = new RemoteEntries({ group: id, forward, completes: capabilities.completions !== undefined })
 
-  // The streams start before the lists are read, so that no change in between is lost.
-  const updates = new Updates(server.resourceUpdated, scope)
-  yield* Effect.forkIn(
-    Stream.runForEach(
-      session.notifications("notifications/resources/updated"),
-      // Updates of resources without a subscription through this proxy are dropped.
-      ({ uri }) => subscriptions.has(uri) ? updates.updated(uri) : Effect.void
-    ),
-    scope,
-    { startImmediately: true }
-  )
-
   let leftOut: Array<LeftOut> = []
-  const prepared = (lists: RemoteLists.Lists) => {
-    const made = remote.of(lists)
-    leftOut = [...made.leftOut]
-    return made.entries
-  }
   let lists: RemoteLists.Lists = { tools: [], prompts: [], resources: [], templates: [] }
-  const registration: Registration = {
+  const registered = yield* server.register({
     group: id,
     entries: [],
     visible: undefined,
@@ -156,41 +216,50 @@ export const make = Effect.fnUntraced(function*(
       observe: (uri: string) => subscriptions.acquire(uri),
       ...(options.readsUnlisted ? { unlisted: (uri: string) => forward("resources/read", { uri }) } : undefined)
     })
-  }
-  const registered = yield* server.register(registration)
-
+  })
   const use = (part: Partial<RemoteLists.Lists>) =>
     Effect.suspend(() => {
       lists = { ...lists, ...part }
+      const made = remote.of(lists)
+      leftOut = [...made.leftOut]
       return Effect.andThen(
-        registered.replace(prepared(lists)),
+        registered.replace(made.entries),
         Effect.suspend(() => warnLeftOut(id, leftOut))
       )
     })
-  const refresh = (group: RemoteLists.Group) =>
-    Effect.matchEffect(RemoteLists.group(session, group, options), {
-      onSuccess: use,
-      onFailure: (error) =>
-        Effect.logWarning(`the proxy "${id}" keeps its ${group}, which have changed: ${error.message}`)
-    })
-  for (const group of ["tools", "prompts", "resources"] as const) {
-    yield* Effect.forkIn(
-      session.notifications(changes[group]).pipe(
-        Stream.buffer({ capacity: 1, strategy: "sliding" }),
-        Stream.runForEach(() => Effect.andThen(refresh(group), Effect.sleep(refreshInterval)))
-      ),
-      scope,
-      { startImmediately: true }
-    )
-  }
-  yield* use(yield* RemoteLists.all(session, options))
-  yield* Effect.forkIn(
-    Effect.flatMap(
-      session.closed,
-      (reason) =>
-        Effect.logWarning(`the session of the proxy "${id}" with its server has ended: ${CloseReason.describe(reason)}`)
-    ),
-    scope,
-    { startImmediately: true }
+
+  const updates = new Updates(server.resourceUpdated, scope)
+  const follow = Effect.fnUntraced(function*(
+    session: ClientSession.ClientSessionShape
+  ): Effect.fn.Return<void, RequestError.RequestError, Scope.Scope> {
+    const own = yield* Effect.scope
+    // The streams start before the lists are read, so that no change in between is lost.
+    const start = (following: Effect.Effect<void>) => Effect.forkIn(following, own, { startImmediately: true })
+    yield* start(Stream.runForEach(
+      session.notifications("notifications/resources/updated"),
+      // Updates of resources without a subscription through this proxy are dropped.
+      ({ uri }) => subscriptions.has(uri) ? updates.updated(uri) : Effect.void
+    ))
+    const refresh = (group: RemoteLists.Group) =>
+      Effect.matchEffect(RemoteLists.group(session, group, options), {
+        onSuccess: use,
+        onFailure: (error) =>
+          Effect.logWarning(`the proxy "${id}" keeps its ${group}, which have changed: ${error.message}`)
+      })
+    for (const group of ["tools", "prompts", "resources"] as const) {
+      yield* start(
+        session.notifications(changes[group]).pipe(
+          Stream.buffer({ capacity: 1, strategy: "sliding" }),
+          Stream.runForEach(() => Effect.andThen(refresh(group), Effect.sleep(refreshInterval)))
+        )
+      )
+    }
+    yield* use(yield* RemoteLists.all(session, options))
+  })
+  // Updates may have been lost while there was no session, so every subscriber is notified.
+  const reconnected = Effect.flatMap(
+    subscriptions.renew,
+    (uris) => Effect.forEach(uris, (uri) => updates.updated(uri), { discard: true })
   )
+  yield* keep(proxied, follow, reconnected)
 })

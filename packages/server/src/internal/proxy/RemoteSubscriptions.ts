@@ -24,10 +24,10 @@ const endTime = "10 seconds"
 /** Counts the subscriptions of clients. */
 export class RemoteSubscriptions {
   readonly #server: string
-  readonly #session: ClientSession.ClientSessionShape
+  readonly #session: () => ClientSession.ClientSessionShape
   readonly #byUri = new Map<string, Subscription>()
 
-  constructor(server: string, session: ClientSession.ClientSessionShape) {
+  constructor(server: string, session: () => ClientSession.ClientSessionShape) {
     this.#server = server
     this.#session = session
   }
@@ -56,6 +56,26 @@ export class RemoteSubscriptions {
     })
   )
 
+  /** Subscribes again in a new session. Returns the resources of which the server sends updates. */
+  readonly renew: Effect.Effect<ReadonlyArray<string>> = Effect.suspend(() =>
+    Effect.map(
+      Effect.forEach(
+        [...this.#byUri.values()],
+        (subscription) =>
+          subscription.lock.withPermits(1)(Effect.suspend(() => {
+            subscription.isConfirmed = false
+            if (subscription.users === 0) return Effect.succeed([])
+            return Effect.match(this.#begin(subscription), {
+              onSuccess: () => [subscription.uri],
+              onFailure: () => []
+            })
+          })),
+        { concurrency: 16 }
+      ),
+      (each) => each.flat()
+    )
+  )
+
   #enter(uri: string): Subscription {
     const existing = this.#byUri.get(uri)
     const subscription = existing ??
@@ -69,7 +89,7 @@ export class RemoteSubscriptions {
     return Effect.suspend(() => {
       if (subscription.isConfirmed) return Effect.void
       subscription.isRequested = true
-      return this.#session.subscribeResource(subscription.uri).pipe(
+      return this.#session().subscribeResource(subscription.uri).pipe(
         Effect.andThen(Effect.sync(() => {
           subscription.isConfirmed = true
         })),
@@ -99,6 +119,6 @@ export class RemoteSubscriptions {
     if (!subscription.isRequested) return Effect.void
     subscription.isRequested = false
     subscription.isConfirmed = false
-    return Effect.ignore(this.#session.unsubscribeResource(subscription.uri, { timeout: endTime }))
+    return Effect.ignore(this.#session().unsubscribeResource(subscription.uri, { timeout: endTime }))
   }
 }
