@@ -95,18 +95,43 @@ describe("a resource", () => {
       }
     }).pipe(Effect.scoped))
 
-  it.effect("without a scheme in its URI is a defect that names it [RES-08]", () =>
-    Effect.gen(function*() {
-      const relative = McpGroup.make("bad", McpResource.make("bad", { uri: "/tasks" }))
-      const exit = yield* Effect.exit(
-        connect(relative.toLayer((handlers) => handlers.resource("bad", Effect.succeed(""))))
-      )
-      assert.isTrue(Exit.isFailure(exit))
-      if (Exit.isFailure(exit)) {
-        assert.include(
-          String(Cause.squash(exit.cause)),
-          "the resource \"bad\" has the URI \"/tasks\", which is not absolute"
+  for (const uri of ["/tasks", "tasks", "1x://a", "app://a b", "app://é", "app://a%2", "app://a\\b", "app://<a>"]) {
+    it.effect(`with the URI ${uri}, which is none of RFC 3986, is a defect that names it [RES-08] [RES-10]`, () =>
+      Effect.gen(function*() {
+        const bad = McpGroup.make("bad", McpResource.make("bad", { uri }))
+        const exit = yield* Effect.exit(
+          connect(bad.toLayer((handlers) => handlers.resource("bad", Effect.succeed(""))))
         )
+        assert.isTrue(Exit.isFailure(exit))
+        if (Exit.isFailure(exit)) {
+          assert.include(
+            String(Cause.squash(exit.cause)),
+            `the resource "bad" has the URI ${JSON.stringify(uri)}, which is none of RFC 3986`
+          )
+        }
+      }).pipe(Effect.scoped))
+  }
+
+  it.effect("may have a URI of any scheme, with percent-encoded characters [RES-10]", () =>
+    Effect.gen(function*() {
+      for (const uri of ["x-app+1.0:a", "app://user@[::1]:80/a;b=c/%C3%A9?d=e&f#g", "urn:isbn:0", "file:///C:/a"]) {
+        const good = McpGroup.make("good", McpResource.make("good", { uri }))
+        const session = yield* connect(good.toLayer((handlers) => handlers.resource("good", Effect.succeed("good"))))
+        assert.deepStrictEqual((yield* session.readResource(uri)).contents, [{ uri, text: "good" }])
+      }
+    }).pipe(Effect.scoped))
+})
+
+describe("the URI of a template", () => {
+  it.effect("begins with a scheme, or with a variable that may have one [RES-10]", () =>
+    Effect.gen(function*() {
+      const serving = (uri: string) => {
+        const group = McpGroup.make("one", McpResource.template("one", { uri }))
+        return connect(group.toLayer((handlers) => handlers.template("one", () => Effect.succeed(""))))
+      }
+      for (const uri of ["tasks/{id}", "{id}", "1x:{id}"]) {
+        const exit = yield* Effect.exit(serving(uri))
+        assert.strictEqual(Exit.isSuccess(exit), uri === "{id}")
       }
     }).pipe(Effect.scoped))
 })

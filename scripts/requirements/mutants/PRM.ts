@@ -33,5 +33,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    Effect.succeed<unknown>(input).pipe(\n",
     test: "packages/server/test/prompts.test.ts",
     name: "rejects an unknown name, missing and invalid arguments with -32602"
+  },
+  {
+    id: "PRM-05",
+    file: "packages/server/src/internal/entries/ContentCheck.ts",
+    original: "text.length % 4 === 0 && base64.test(text)",
+    broken: "text.length % 4 === 0 || base64.test(text)",
+    test: "packages/server/test/contentChecks.test.ts",
+    name: "is not sent, but logged: the data of a block of type image is not base64"
   }
 ]

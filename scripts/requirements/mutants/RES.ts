@@ -45,9 +45,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "RES-08",
     file: "packages/server/src/internal/entries/ResourceEntry.ts",
-    original: "  if (!URL.canParse(uri)) {",
-    broken: "  if (uri === \"\") {",
+    original: "if (!absolute.test(uri) || !URL.canParse(uri)) {",
+    broken: "if (uri === \"\") {",
     test: "packages/server/test/resources.test.ts",
-    name: "without a scheme in its URI is a defect that names it"
+    name: "with the URI /tasks, which is none of RFC 3986, is a defect that names it"
+  },
+  {
+    id: "RES-10",
+    file: "packages/server/src/internal/entries/ResourceEntry.ts",
+    original: "if (!absolute.test(uri) || !URL.canParse(uri)) {",
+    broken: "if (!URL.canParse(uri)) {",
+    test: "packages/server/test/resources.test.ts",
+    name: "which is none of RFC 3986, is a defect that names it [RES-08] [RES-10]"
   }
 ]

@@ -8,6 +8,7 @@ import type { PromptEntry } from "../registry/Entry.ts"
 import * as JsonCodec from "../schema/JsonCodec.ts"
 import { trust } from "../trust.ts"
 import * as Completers from "./Completers.ts"
+import * as ContentCheck from "./ContentCheck.ts"
 import type { PromptMessages } from "./Definition.ts"
 import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
 import type { Handled } from "./HandlerRecord.ts"
@@ -52,10 +53,11 @@ export const make = (runtime: GroupRuntime, prompt: McpPrompt.AnyPrompt, handled
         McpError.invalidParams(`Invalid arguments for the prompt "${name}": ${problem}`)
       ),
       Effect.flatMap(get),
-      Effect.map((messages) => ({
-        ...(description === undefined ? undefined : { description }),
-        messages: typeof messages === "string" ? [Prompt.user(messages)] : messages
-      }))
+      Effect.flatMap((messages) => typeof messages === "string"
+        ? Effect.succeed([Prompt.user(messages)])
+        : ContentCheck.messages(messages, `the prompt "${name}"`)
+      ),
+      Effect.map((messages) => ({ ...(description === undefined ? undefined : { description }), messages }))
     )
 
   return {

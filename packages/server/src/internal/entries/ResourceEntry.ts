@@ -9,10 +9,17 @@ import { RegistrationError } from "../registry/RegistrationError.ts"
 import * as JsonCodec from "../schema/JsonCodec.ts"
 import { trust } from "../trust.ts"
 import * as Completers from "./Completers.ts"
+import * as ContentCheck from "./ContentCheck.ts"
 import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
 import type { Handled } from "./HandlerRecord.ts"
 
 type Definition = McpResource.AnyResource | McpResource.AnyTemplate
+
+/** A URI with a scheme, whose characters are those of RFC 3986 (RES-10). */
+const absolute = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/
+
+/** The beginning of a template: a scheme, or a variable with it. */
+const templateBegin = /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\{)/
 
 /** Returns the fields that resources and templates have in common. */
 const listed = ({ content, description: { meta, mimeType, ...description } }: Definition) => {
@@ -26,7 +33,7 @@ const listed = ({ content, description: { meta, mimeType, ...description } }: De
 
 /** Returns a function that makes the contents of a resource from the value that its handler returned (RES-08). */
 const contents = (
-  { content }: Definition,
+  { content, name }: Definition,
   mimeType: string | undefined
 ): (value: unknown, uri: string) => Handler<Resource.ReadResourceResult> => {
   if (content !== undefined) {
@@ -39,19 +46,19 @@ const contents = (
     const raw = trust<McpResource.Contents>(value)
     if (typeof raw === "string") return Effect.succeed({ contents: [Resource.text(uri, raw, mimeType)] })
     if (raw instanceof Uint8Array) return Effect.succeed({ contents: [Resource.blob(uri, raw, mimeType)] })
-    return Effect.succeed({ contents: raw })
+    return Effect.map(ContentCheck.contents(raw, `the resource "${name}"`), (contents) => ({ contents }))
   }
 }
 
 /** Prepares a resource. Throws a `RegistrationError` if its URI is none. */
 export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, handled: Handled): ResourceEntry => {
   const { name, size, uri } = resource
-  if (!URL.canParse(uri)) {
+  if (!absolute.test(uri) || !URL.canParse(uri)) {
     throw new RegistrationError({
       group: runtime.id,
-      problem: `the resource "${name}" has the URI ${
-        JSON.stringify(uri)
-      }, which is not absolute; begin it with a scheme`
+      problem:
+        `the resource "${name}" has the URI ${JSON.stringify(uri)}, which is none of RFC 3986; begin it with a ` +
+        "scheme, and percent-encode other characters"
     })
   }
   const definition = { name, uri, ...listed(resource), ...(size === undefined ? undefined : { size }) }
@@ -70,13 +77,21 @@ export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, h
 
 type Read = (parameters: unknown, uri: string) => Handler<unknown>
 
-/** Prepares a template. */
+/** Prepares a template. Throws a `RegistrationError` if its URIs have no scheme. */
 export const makeTemplate = (
   runtime: GroupRuntime,
   template: McpResource.AnyTemplate,
   handled: Handled
 ): TemplateEntry => {
   const { name, parameters, uriTemplate } = template
+  if (!templateBegin.test(uriTemplate.template)) {
+    throw new RegistrationError({
+      group: runtime.id,
+      problem: `the template "${name}" is ${
+        JSON.stringify(uriTemplate.template)
+      }, which has no scheme; begin it with one`
+    })
+  }
   const definition = { name, uriTemplate: uriTemplate.template, ...listed(template) }
   const codec = JsonCodec.make(Schema.Struct(parameters))
   const toContents = contents(template, definition.mimeType)

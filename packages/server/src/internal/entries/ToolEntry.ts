@@ -12,6 +12,7 @@ import type { ToolEntry } from "../registry/Entry.ts"
 import { Misfit } from "../schema/Misfit.ts"
 import { trust } from "../trust.ts"
 import * as Approval from "./Approval.ts"
+import * as ContentCheck from "./ContentCheck.ts"
 import type { ToolContext } from "./Definition.ts"
 import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
 import type { Handled } from "./HandlerRecord.ts"
@@ -64,12 +65,15 @@ class ToolServer {
   readonly #handler: ToolHandler
   readonly #definition: ToolDefinition.ToolDefinition
   readonly #isStructured: boolean
+  /** Whether the handler decides about the content. Otherwise it is text. */
+  readonly #hasMedia: boolean
 
   constructor(tool: Tool.Any, definition: ToolDefinition.ToolDefinition, handler: ToolHandler) {
     this.#tool = tool
     this.#handler = handler
     this.#definition = definition
     this.#isStructured = definition.tool.outputSchema !== undefined
+    this.#hasMedia = tool.successSchema === McpTool.Content || tool.toModelOutput !== undefined
   }
 
   call(input: unknown): Handler<Protocol.CallToolResult> {
@@ -115,7 +119,10 @@ class ToolServer {
   readonly #encode = (value: unknown): Handler<unknown, never> => Effect.orDie(this.#definition.encode(value))
 
   #succeeded(value: unknown): Handler<Protocol.CallToolResult> {
-    return Effect.map(this.#encode(value), (encoded) => this.#resultOf(value, encoded))
+    const result = Effect.map(this.#encode(value), (encoded) => this.#resultOf(value, encoded))
+    return this.#hasMedia
+      ? Effect.tap(result, ({ content }) => ContentCheck.blocks(content, `the tool "${this.#tool.name}"`))
+      : result
   }
 
   #resultOf(value: unknown, encoded: unknown): Protocol.CallToolResult {
