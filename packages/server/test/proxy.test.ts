@@ -17,6 +17,7 @@ import {
   type RequestError,
   ServerSession,
   SessionHost,
+  SessionlessServer,
   Transport
 } from "@effect-mcp/session"
 import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
@@ -482,6 +483,91 @@ it.live("a proxy reconnects when the session of the lists has ended, with its li
     assert.deepStrictEqual((yield* client.callTool("tool2")).content, [Content.text("tool2")])
     yield* (yield* Queue.take(remotes)).resourceUpdated("app://one")
     assert.strictEqual(yield* Queue.take(heard), "app://one")
+  }).pipe(Effect.scoped))
+
+it.live("a client has one session with the server, which ends with its own, and there are no more than allowed", () =>
+  Effect.gen(function*() {
+    const events = yield* Queue.unbounded<string>()
+    const counted = Layer.merge(
+      everything,
+      Layer.effectDiscard(Effect.acquireRelease(
+        Queue.offer(events, "open"),
+        () => Queue.offer(events, "close")
+      ))
+    )
+    const proxy = yield* Scope.make()
+    const open = yield* Scope.provide(
+      clients(McpProxy.layer("everything", counted, { info, maxSessions: 2 })),
+      proxy
+    )
+    assert.deepStrictEqual(yield* Queue.clear(events), ["open"])
+    const scope = yield* Scope.make()
+    const ada = yield* Scope.provide(open("ada"), scope)
+    const bob = yield* open("bob")
+    const eve = yield* open("eve")
+    assert.deepStrictEqual(yield* Queue.clear(events), [])
+    const add = (client: Client) => client.callTool("add", { a: 1, b: 2 })
+    yield* Effect.all([add(ada), add(ada), add(ada), add(bob)], { concurrency: "unbounded" })
+    assert.deepStrictEqual(yield* Queue.clear(events), ["open", "open"])
+    const error = yield* Effect.flip(add(eve))
+    assert.include(error.message, "-32010: the server \"everything\" serves 2 sessions already; try again later")
+    yield* Scope.close(scope, Exit.void)
+    assert.strictEqual(yield* Queue.take(events), "close")
+    yield* add(eve)
+    assert.deepStrictEqual(yield* Queue.clear(events), ["open"])
+    yield* Scope.close(proxy, Exit.void)
+    assert.deepStrictEqual(yield* Queue.clear(events), ["close", "close", "close"])
+  }).pipe(Effect.scoped))
+
+it.live("a resource that is in no list is read and observed by the proxied server that has it", () =>
+  Effect.gen(function*() {
+    const server = (name: string) => {
+      const known = (uri: string) =>
+        uri === `${name}://secret` ? Effect.void : Effect.fail(McpError.invalidParams(`${name} does not know ${uri}`))
+      return McpProxy.layer(
+        name,
+        ServerSession.layerInProcess({
+          "resources/list": () => Effect.succeed({ resources: [] }),
+          "resources/read": ({ uri }) => Effect.as(known(uri), { contents: [{ uri, text: name }] }),
+          "resources/subscribe": ({ uri }) => Effect.as(known(uri), {}),
+          "resources/unsubscribe": () => Effect.succeed({})
+        }, { info }),
+        { info }
+      )
+    }
+    const client = yield* connect(Layer.mergeAll(server("a"), server("b"), server("c")))
+    for (const name of ["a", "b", "c"]) {
+      const uri = `${name}://secret`
+      assert.deepStrictEqual((yield* client.readResource(uri)).contents, [{ uri, text: name }])
+      yield* client.subscribeResource(uri)
+    }
+    assert.include((yield* Effect.flip(client.readResource("d://secret"))).message, "does not know d://secret")
+    assert.include((yield* Effect.flip(client.subscribeResource("d://secret"))).message, "does not know d://secret")
+    const listedOnly = yield* connect(
+      McpProxy.layer("everything", everything, { info, unlisted: false })
+    )
+    assert.include((yield* Effect.flip(listedOnly.readResource("app://none"))).message, "-32002")
+  }).pipe(Effect.scoped))
+
+it.live("a client of the oldest revision, and one without a session, can use a proxied server", () =>
+  Effect.gen(function*() {
+    const proxy = McpProxy.layer("everything", everything, { info })
+    const old = yield* connect(proxy, { client: { revisions: ["2024-11-05"] } })
+    const { tools } = yield* old.listTools()
+    assert.deepStrictEqual(tools.map(({ name }) => name), ["add", "content", "fail", "reject"])
+    assert.deepStrictEqual((yield* old.callTool("add", { a: 1, b: 2 })).content, [Content.text("{\"sum\":3}")])
+
+    const handlers = yield* McpServer.sessionlessHandlers(
+      Layer.merge(proxy, McpProxy.layer("asking", asking(), { info }))
+    )
+    const server = yield* SessionlessServer.make(handlers, { info })
+    const call = (params: { readonly name: string; readonly arguments?: { readonly [name: string]: unknown } }) =>
+      Effect.map(
+        server.handle({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, { revision: "2025-11-25" }),
+        (reply) => JSON.stringify(reply)
+      )
+    assert.include(yield* call({ name: "add", arguments: { a: 1, b: 2 } }), "\"structuredContent\":{\"sum\":3}")
+    assert.include(yield* call({ name: "ask" }), "does not know which of its clients this request belongs to")
   }).pipe(Effect.scoped))
 
 describe("log messages of the server", () => {

@@ -101,11 +101,14 @@ const read = Effect.fnUntraced(function*(
     const matched = yield* entry.read(variables, uri, context)
     if (matched !== hidden && matched !== undefined) return matched
   }
+  let failure = McpError.resourceNotFound(uri)
   for (const group of registry.unlisted) {
-    const found = yield* group.unlisted?.(uri, context) ?? Effect.undefined
-    if (found !== hidden && found !== undefined) return found
+    const found = yield* Effect.result(group.unlisted?.(uri, context) ?? Effect.undefined)
+    // Another group may have the resource. Servers have several codes for one that they do not have.
+    if (Result.isFailure(found)) failure = found.failure
+    else if (found.success !== hidden && found.success !== undefined) return found.success
   }
-  return yield* McpError.resourceNotFound(uri)
+  return yield* failure
 })
 
 const resources = (server: Server): ServerHandlers => ({
