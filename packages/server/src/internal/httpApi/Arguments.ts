@@ -2,6 +2,7 @@
 
 import { Excerpt, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isObject, type JsonSchema, mapParts } from "../schema/JsonSchemaKeywords.ts"
@@ -76,10 +77,14 @@ const part = (
   return Result.map(ToolCodec.input(member, { subject: `the ${place} of ${subject}` }), ({ decode, jsonSchema }) => ({
     place,
     jsonSchema,
-    decode: (input) =>
-      optional !== undefined && isObject(input) && !Object.hasOwn(input, place)
-        ? optional({})
-        : Effect.map(decode(input), (decoded) => isObject(decoded) ? decoded[place] : undefined)
+    decode: (input) => {
+      if (optional !== undefined && isObject(input) && !Object.hasOwn(input, place)) return optional({})
+      const valueOf = (decoded: unknown) => isObject(decoded) ? decoded[place] : undefined
+      const decoded = decode(input)
+      return Exit.isExit(decoded) && Exit.isSuccess(decoded)
+        ? Exit.succeed(valueOf(decoded.value))
+        : Effect.map(decoded, valueOf)
+    }
   }))
 }
 
@@ -146,6 +151,32 @@ const pathMisfit = (params: unknown): Misfit.Misfit | undefined => {
     : Misfit.ofProblem(`${found[0]}: Expected a segment of a path, got ${JSON.stringify(found[1])}`)
 }
 
+/** Combines the decoded parts, or their misfits. */
+const combine = (
+  parts: ReadonlyArray<Part>,
+  decoded: ReadonlyArray<Effect.Effect<unknown, Misfit.Misfit, unknown>>
+): Effect.Effect<Values, Misfit.Misfit, unknown> => {
+  const settle = (results: ReadonlyArray<Result.Result<unknown, Misfit.Misfit>>): Exit.Exit<Values, Misfit.Misfit> => {
+    const values: Record<string, unknown> = {}
+    const problems: Array<string> = []
+    for (const [index, { place }] of parts.entries()) {
+      const result = results[index]
+      if (result === undefined || Result.isSuccess(result)) values[place] = result?.success
+      else problems.push(result.failure.problem)
+    }
+    const path = pathMisfit(values["params"])
+    if (path !== undefined) problems.push(path.problem)
+    return problems.length === 0
+      ? Exit.succeed(values)
+      : Exit.fail(new Misfit.Misfit({ problem: Excerpt.of(problems.join("\n"), Misfit.maxBytes) }))
+  }
+  // Most schemas decode at once, without a fiber.
+  const done = decoded.flatMap((one) => Exit.isExit(one) && Exit.isSuccess(one) ? [Result.succeed(one.value)] : [])
+  return done.length === decoded.length
+    ? settle(done)
+    : Effect.flatMap(Effect.forEach(decoded, Effect.result), settle)
+}
+
 /** Prepares the arguments of an endpoint. Fails if its schemas are not suitable, or their fields clash. */
 export const make = (
   endpoint: ApiEndpoint,
@@ -159,20 +190,9 @@ export const make = (
     const jsonSchema = yield* merge(parts, subject)
     return {
       jsonSchema,
-      decode: (input) =>
-        Effect.gen(function*() {
-          if (!isObject(input)) return yield* Effect.fail(Misfit.ofProblem("the arguments: Expected an object"))
-          const values: Record<string, unknown> = {}
-          const problems: Array<string> = []
-          for (const { decode, place } of parts) {
-            const decoded = yield* Effect.result(decode(input))
-            if (Result.isSuccess(decoded)) values[place] = decoded.success
-            else problems.push(decoded.failure.problem)
-          }
-          const path = pathMisfit(values["params"])
-          if (path !== undefined) problems.push(path.problem)
-          if (problems.length === 0) return values
-          return yield* Effect.fail(new Misfit.Misfit({ problem: Excerpt.of(problems.join("\n"), Misfit.maxBytes) }))
-        })
+      decode: (input) => {
+        if (!isObject(input)) return Exit.fail(Misfit.ofProblem("the arguments: Expected an object"))
+        return combine(parts, parts.map(({ decode }) => decode(input)))
+      }
     }
   })

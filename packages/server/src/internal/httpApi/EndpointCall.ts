@@ -62,12 +62,9 @@ const routeOf = (api: HttpApi.Top, { endpoint, group, name }: ApiEndpoint, layer
   return route
 }
 
-/** The services of the MCP request that the api gets. It gets no others, such as the HTTP request of the client. */
-const inherited: ReadonlyArray<string> = [Tracer.ParentSpan.key]
-
 /**
- * Runs a route with the services of the Layer and the request, and with none of the MCP request: that one has the
- * token of the client.
+ * Runs a route with the services of the Layer and of its own request. Of the MCP request it gets only the span: other
+ * services have the token of the client.
  */
 const isolated = (
   route: Route,
@@ -79,11 +76,10 @@ const isolated = (
     Effect.updateContext(
       route.uninterruptible ? Effect.uninterruptible(route.handler) : route.handler,
       (outer: Context.Context<never>) => {
-        const all = new Map([...layer.mapUnsafe, ...services])
-        for (const key of inherited) {
-          const service = outer.mapUnsafe.get(key)
-          if (service !== undefined) all.set(key, service)
-        }
+        const all = new Map(layer.mapUnsafe)
+        for (const [key, service] of services) all.set(key, service)
+        const span = Context.getOrUndefined(outer, Tracer.ParentSpan)
+        if (span !== undefined) all.set(Tracer.ParentSpan.key, span)
         return trust<Context.Context<unknown>>(Context.makeUnsafe(all))
       }
     )
