@@ -14,7 +14,9 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
 import { GroupRuntime } from "./internal/entries/GroupRuntime.ts"
+import type { Handled } from "./internal/entries/HandlerRecord.ts"
 import * as ToolEntry from "./internal/entries/ToolEntry.ts"
 import * as ApiEndpoint from "./internal/httpApi/ApiEndpoint.ts"
 import * as Arguments from "./internal/httpApi/Arguments.ts"
@@ -97,7 +99,7 @@ export type ArgumentForm = "merged" | "nested"
  *
  * @category models
  */
-export interface Options<Name extends string = string, R = never> {
+export interface Options<Name extends string = string, R = never, RV = never> {
   /**
    * The endpoints that are tools. One that cannot be a tool is then a defect of the Layer. By default all endpoints are
    * tools, except for those that the annotation `OpenApi.Exclude` hides, and those that cannot be tools: their payload
@@ -114,6 +116,11 @@ export interface Options<Name extends string = string, R = never> {
    * array as payload, is always nested.
    */
   readonly arguments?: ArgumentForm | ((endpoint: Endpoint) => ArgumentForm)
+  /**
+   * Returns the effect that decides for each request whether its client sees the tool, as `visible` of a group's member
+   * does. By default, and for endpoints for which it returns `undefined`, every client sees the tool.
+   */
+  readonly visible?: (endpoint: Endpoint) => Effect.Effect<boolean, never, RV> | undefined
   /**
    * Makes headers for each request to the api, such as an `Authorization` of the principal in `RequestContext`. They
    * replace arguments of the same name. No header of the MCP client's own request reaches the api: the specification
@@ -158,6 +165,8 @@ export class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("Re
 // Registration
 // ---------------------------------------------------------------------------------------------------------------------
 
+type AnyOptions = Options<string, unknown, unknown>
+
 /** Headers that carry the identity of a client. */
 const credentials: ReadonlyArray<string> = ["authorization", "proxy-authorization", "cookie"]
 
@@ -176,7 +185,7 @@ const publicEndpoint = ({ annotations, endpoint, group, name }: ApiEndpoint.ApiE
 /** Returns the endpoints that are tools. Throws a `RegistrationError` if one of `only` cannot be. */
 const chosen = (
   api: HttpApi.Top,
-  { filter = () => true, only }: Options<string, unknown>
+  { filter = () => true, only }: AnyOptions
 ): ReadonlyArray<ApiEndpoint.ApiEndpoint> => {
   const all = ApiEndpoint.list(api)
   const fail = (problem: string) => {
@@ -198,7 +207,7 @@ const chosen = (
 
 /** Returns the headers that the program adds to a request. */
 const headersOf = (
-  { headers }: Options<string, unknown>
+  { headers }: AnyOptions
 ): Effect.Effect<EndpointCall.Headers, McpError.McpError, unknown> => {
   if (headers === undefined) return Effect.succeed([])
   // The services of the effect are in the context in which it runs.
@@ -219,12 +228,12 @@ const headersOf = (
 }
 
 /** Prepares the tool of an endpoint. Throws a `RegistrationError` that names the endpoint if it cannot be served. */
-const entry = (
+const prepare = (
   api: HttpApi.Top,
   one: ApiEndpoint.ApiEndpoint,
   runtime: GroupRuntime,
-  options: Options<string, unknown>
-): Entry => {
+  options: AnyOptions
+): { readonly entry: Entry; readonly handled: Handled } => {
   const endpoint = publicEndpoint(one)
   const { arguments: form = "merged", hiddenHeaders = [], maxResponseBytes = 4 * 1024 * 1024 } = options
   const hidden = new Set([...credentials, ...hiddenHeaders].map((name) => name.toLowerCase()))
@@ -240,13 +249,19 @@ const entry = (
   })
   const name = options.rename?.(endpoint) ?? one.name
   const headers = headersOf(options)
+  const visible = options.visible?.(endpoint)
+  const handler = (values: Arguments.Values) => Effect.flatMap(headers, (made) => call(values, made))
+  const handled = { kind: "tool", name, handler, ...(visible === undefined ? undefined : { visible }) } as const
   try {
-    return ToolEntry.make(
-      runtime,
-      ApiEndpoint.toTool(one, name, ResponseTooLarge),
-      { handler: (values: Arguments.Values) => Effect.flatMap(headers, (made) => call(values, made)) },
-      prepared.success
-    )
+    return {
+      handled,
+      entry: ToolEntry.make(
+        runtime,
+        ApiEndpoint.toTool(one, name, ResponseTooLarge),
+        handled,
+        prepared.success
+      )
+    }
   } catch (error) {
     if (!(error instanceof RegistrationError)) throw error
     throw new RegistrationError({ group: error.group, problem: `the endpoint "${one.name}": ${error.problem}` })
@@ -306,17 +321,20 @@ export const layer = <
   Id extends string,
   Groups extends HttpApiGroup.Constraint,
   const Only extends EndpointName<Groups> = EndpointName<Groups>,
-  R = never
+  R = never,
+  RV = never
 >(
   api: HttpApi.HttpApi<Id, Groups>,
-  options: Options<Only, R> = {}
-): Layer.Layer<never, never, McpServer | ApiServices<Id, Groups, Only> | Exclude<R, RequestServices>> =>
+  options: Options<Only, R, RV> = {}
+): Layer.Layer<never, never, McpServer | ApiServices<Id, Groups, Only> | Exclude<R | RV, RequestServices>> =>
   Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer
-    const context = yield* Effect.context<ApiServices<Id, Groups, Only> | Exclude<R, RequestServices>>()
+    const context = yield* Effect.context<ApiServices<Id, Groups, Only> | Exclude<R | RV, RequestServices>>()
     // The bridge reads the api without its types.
     const erased = trust<HttpApi.Top>(api)
     const runtime = new GroupRuntime(api.identifier, [], trust<Context.Context<never>>(context))
-    const entries = chosen(erased, options).map((endpoint) => entry(erased, endpoint, runtime, options))
-    yield* server.register({ group: api.identifier, entries, visible: undefined })
+    const tools = chosen(erased, options).map((endpoint) => prepare(erased, endpoint, runtime, options))
+    const entries = tools.map(({ entry }) => entry)
+    const visible = GroupRegistration.visibility(runtime, entries, tools.map(({ handled }) => handled))
+    yield* server.register({ group: api.identifier, entries, visible })
   }))

@@ -115,6 +115,24 @@ describe("the definition of the tool of an endpoint", () => {
     }))
 })
 
+it.effect("a tool is visible to the clients for which visible decides so", () =>
+  Effect.gen(function*() {
+    const layer = McpHttpApi.layer(Api, {
+      only: ["word", "notes.list"],
+      visible: ({ group }) =>
+        group === "odd"
+          ? Effect.map(RequestContext.RequestContext, ({ principal }) => principal?.id === "ada")
+          : undefined
+    }).pipe(Layer.provide(ApiLive))
+    const ada = yield* connect(layer, { principal: { id: "ada" } })
+    const bob = yield* connect(layer, { principal: { id: "bob" } })
+    const names = (session: ClientSession.ClientSessionShape) =>
+      Effect.map(session.listTools(), ({ tools }) => tools.map(({ name }) => name))
+    assert.deepStrictEqual([yield* names(ada), yield* names(bob)], [["notes.list", "word"], ["notes.list"]])
+    assert.isUndefined((yield* ada.callTool("word")).isError)
+    assert.deepInclude(codeOf(yield* Effect.flip(bob.callTool("word"))), { code: -32602 })
+  }))
+
 describe("a call", () => {
   it.effect("encodes path, query, headers and payload, and returns an object as structured content", () =>
     Effect.gen(function*() {

@@ -1,4 +1,5 @@
 import * as McpHttpApi from "@effect-mcp/server/McpHttpApi"
+import { Tracing } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -284,6 +285,20 @@ describe("the middleware of an api", () => {
       assert.strictEqual(yield* Ref.get(count), 3)
     }))
 })
+
+it.effect("the span of an endpoint is inside of that of the call", () =>
+  Effect.gen(function*() {
+    const api = HttpApi.make("traced").add(
+      HttpApiGroup.make("g").add(HttpApiEndpoint.get("span", "/span", { success: Schema.String }))
+    )
+    const live = HttpApiBuilder.group(api, "g", (handlers) =>
+      handlers.handle("span", () =>
+        Effect.map(Effect.orDie(Effect.currentSpan), ({ name }) => name)))
+    const session = yield* connect(McpHttpApi.layer(api).pipe(Layer.provide(live)), {
+      server: { middleware: Tracing.make() }
+    })
+    assert.deepStrictEqual((yield* session.callTool("g.span")).content, [{ type: "text", text: "tools/call" }])
+  }))
 
 it.effect("the scope of a request closes when its call has ended", () =>
   Effect.gen(function*() {

@@ -59,10 +59,10 @@ const implementationsOf = (
   middlewares.map(({ key }) => trust<McpMiddleware.McpMiddleware<unknown, unknown>>(context.mapUnsafe.get(key)))
 
 /** Returns the function that filters the members of a list, or `undefined` if all of them are always visible. */
-const visibility = (
+export const visibility = (
   runtime: GroupRuntime,
   entries: ReadonlyArray<Entry>,
-  handlers: ReadonlyArray<Handled>
+  handlers: ReadonlyArray<Pick<Handled, "kind" | "name" | "visible">>
 ): Registration["visible"] => {
   const conditions = new Map(entries.map((one) => [
     one,
