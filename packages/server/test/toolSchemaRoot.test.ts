@@ -284,10 +284,11 @@ describe("keywords", () => {
     const schema = Schema.Struct({
       a: Schema.Date,
       b: Schema.DateTimeUtcFromString,
-      c: Schema.optionalKey(Schema.Date)
+      c: Schema.optionalKey(Schema.Date),
+      d: Schema.DateTimeUtc
     })
     const date = { type: "string", format: "date-time" }
-    assert.containSubset(inputSchema(schema), { properties: { a: date, b: date, c: date } })
+    assert.containSubset(inputSchema(schema), { properties: { a: date, b: date, c: date, d: date } })
     // The year 10000 is no date-time.
     assert.notInclude(JSON.stringify(output(schema).jsonSchema), "date-time")
   })

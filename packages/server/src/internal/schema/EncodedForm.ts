@@ -23,6 +23,16 @@ const dateStrings: ReadonlySet<unknown> = new Set(
     .filter((annotations) => annotations !== undefined)
 )
 
+/** The transformation by which `Schema.DateTimeUtc` decodes a string. The string itself has no annotations. */
+const dateTransformation = EncodingChain.steps(Schema.toCodecJson(Schema.DateTimeUtc).ast).at(-1)?.link?.transformation
+
+/** Returns whether the last string of a chain is decoded as a date. */
+const isDateChain = (chain: ReadonlyArray<EncodingChain.Step>): boolean => {
+  const last = chain.at(-1)
+  return chain.length > 1 && last !== undefined &&
+    (dateStrings.has(last.ast.annotations) || last.link?.transformation === dateTransformation)
+}
+
 /** A node that was made, and what it was made of. Two copies of one schema share `parts` and `more`. */
 interface Made {
   readonly more: unknown
@@ -116,7 +126,7 @@ export const make = (root: SchemaAST.AST, { forInput }: Options): SchemaAST.AST 
   const form = (ast: SchemaAST.AST): SchemaAST.AST => {
     const chain = EncodingChain.steps(ast)
     const last = EncodingChain.end(ast)
-    const isDate = forInput && chain.length > 1 && dateStrings.has(last.annotations)
+    const isDate = forInput && isDateChain(chain)
     const found = Documentation.ofSchema(chain)
     const expected = last.annotations?.["expected"]
     const documentation = forInput && !isDate && chain.length > 1 && last._tag !== "Declaration" &&
