@@ -21,6 +21,7 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
 import { createServer } from "node:http"
 import { connect, info } from "./support/connect.ts"
 import { Api, ApiLive, type Me, User } from "./support/notesApi.ts"
@@ -363,6 +364,18 @@ describe("the identity of the client", () => {
         code: -32603,
         message: "Internal error"
       })
+    }))
+
+  it.effect("whose effect does not end fails the call after 30 seconds", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(
+        McpHttpApi.layer(Api, { only: ["word"], headers: Effect.never }).pipe(Layer.provide(ApiLive))
+      )
+      const fiber = yield* Effect.forkChild(Effect.flip(session.callTool("word")), { startImmediately: true })
+      yield* TestClock.adjust("29 seconds")
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust("2 seconds")
+      assert.deepInclude(codeOf(yield* Fiber.join(fiber)), { code: -32603, message: "Internal error" })
     }))
 
   const authentication = Authentication.layerBearer({

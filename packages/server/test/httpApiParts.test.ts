@@ -78,6 +78,7 @@ const Parts = HttpApiGroup.make("parts", { topLevel: true }).add(
     success: Got
   }),
   HttpApiEndpoint.get("any", "/any", { headers: Schema.Record(Schema.String, Schema.String), success: Got }),
+  HttpApiEndpoint.get("needs", "/needs", { headers: { authorization: Schema.String }, success: Got }),
   HttpApiEndpoint.post("kinds", "/kinds", {
     query: { one: Kind, two: Kind },
     payload: Schema.Struct({ three: OtherKind, four: OtherKind }),
@@ -123,6 +124,7 @@ const PartsLive = HttpApiBuilder.group(Api, "parts", (handlers) =>
       Effect.flatMap(Effect.orDie(request.json), (body) => got([id, body])))
     .handle("any", ({ headers }) =>
       got({ ...headers }))
+    .handle("needs", ({ headers }) => got(headers.authorization))
     .handle("kinds", ({ payload, query }) => got([query.one, query.two, payload.three, payload.four])))
 
 const call = (name: string, input: { readonly [argument: string]: unknown } = {}) =>
@@ -179,6 +181,18 @@ describe("the arguments of an endpoint", () => {
         yield* gotFrom("any", { headers: { Authorization: "Bearer backend-eve", Cookie: "sid=1", "x-a": "1" } }),
         { "x-a": "1" }
       )
+    }))
+
+  it.effect("cannot be a header of an identity, so that the call is -32603 if the program does not make it", () =>
+    Effect.gen(function*() {
+      const { reason } = yield* Effect.flip(call("needs", { authorization: "Bearer backend-eve" }))
+      assert.deepInclude(reason._tag === "ErrorResponse" ? reason.error : {}, {
+        code: -32603,
+        message: "Internal error"
+      })
+      const layer = McpHttpApi.layer(Api, { only: ["needs"], headers: Effect.succeed({ authorization: "Bearer a" }) })
+      const session = yield* connect(Layer.provide(layer, PartsLive))
+      assert.deepStrictEqual((yield* session.callTool("needs")).structuredContent, { got: "Bearer a" })
     }))
 
   it.effect("reach a raw handler as the body of its request", () =>
