@@ -1,7 +1,7 @@
 /**
  * Another server as a group of this one: its tools, resources, templates, prompts and completions.
  */
-import { McpError, type MethodTable } from "@effect-mcp/protocol"
+import { type Capabilities, McpError, type MethodTable } from "@effect-mcp/protocol"
 import * as CallbackContext from "@effect-mcp/session/CallbackContext"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -57,8 +57,8 @@ export interface Options extends Session.Options, ListOptions {
   /** The greatest number of sessions for clients. One more client gets the error −32010. Default 256. */
   readonly maxSessions?: number
   /**
-   * The requests of the server that are forwarded to a client. The proxy declares these capabilities to the server.
-   * Default: all three.
+   * The requests of the server that are forwarded to a client. For a session of a client, the proxy declares those of
+   * them that the client has declared; for a shared session, all of them, with elicitation by forms. Default: all.
    */
   readonly answers?: ReadonlyArray<"elicitation" | "sampling" | "roots">
 }
@@ -78,8 +78,29 @@ const groupOptions = (options: ListOptions): ProxiedGroup.Options => ({
   readsUnlisted: options.unlisted !== false
 })
 
+/** The capabilities of a proxy whose clients share a session, so that it does not know theirs. */
+const everything: Capabilities.ClientCapabilities = { elicitation: {}, sampling: {}, roots: {} }
+
+/** Returns the capabilities that the proxy declares to the server: those of the client that are forwarded. */
+const declared = (
+  { elicitation, roots, sampling }: Capabilities.ClientCapabilities,
+  { answers }: Options
+): Capabilities.ClientCapabilities => {
+  const has = (answer: "elicitation" | "sampling" | "roots") => answers?.includes(answer) ?? true
+  return {
+    ...(elicitation === undefined || !has("elicitation") ? undefined : { elicitation }),
+    ...(sampling === undefined || !has("sampling") ? undefined : { sampling }),
+    ...(roots === undefined || !has("roots") ? undefined : { roots })
+  }
+}
+
 /** Returns the handlers of the server's requests: each is forwarded to its client, or else rejected. */
-const handlersFor = (id: string, asker: Askers.Asker, { answers, timeout = defaults.timeout }: Options) => {
+const handlersFor = (
+  id: string,
+  asker: Askers.Asker,
+  capabilities: Capabilities.ClientCapabilities,
+  { timeout = defaults.timeout }: Options
+) => {
   const forward = <Name extends Askers.AskedMethod>(name: Name, params: MethodTable.ParamsOf<Name>) =>
     Effect.flatMap(Effect.all([asker.decide, CallbackContext.CallbackContext]), ([ask, request]) => {
       if (ask === undefined) {
@@ -93,16 +114,20 @@ const handlersFor = (id: string, asker: Askers.Asker, { answers, timeout = defau
       }
       return Effect.mapError(ask(name, params, options), RemoteErrors.toMcpError(`client of ${id}`))
     })
-  const has = (answer: "elicitation" | "sampling" | "roots") => answers?.includes(answer) ?? true
-  const { log } = asker
+  const { complete, log } = asker
   const handlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
-    ...(has("elicitation")
-      ? { "elicitation/create": (params) => forward("elicitation/create", params) }
-      : undefined),
-    ...(has("sampling")
-      ? { "sampling/createMessage": (params) => forward("sampling/createMessage", params) }
-      : undefined),
-    ...(has("roots") ? { "roots/list": (params) => forward("roots/list", params) } : undefined),
+    ...(capabilities.elicitation === undefined
+      ? undefined
+      : { "elicitation/create": (params) => forward("elicitation/create", params) }),
+    ...(capabilities.sampling === undefined
+      ? undefined
+      : { "sampling/createMessage": (params) => forward("sampling/createMessage", params) }),
+    ...(capabilities.roots === undefined
+      ? undefined
+      : { "roots/list": (params) => forward("roots/list", params) }),
+    ...(complete === undefined
+      ? undefined
+      : { "notifications/elicitation/complete": ({ elicitationId }) => complete(elicitationId) }),
     ...(log === undefined ? undefined : { "notifications/message": (message) => log(message) })
   }
   return handlers
@@ -164,22 +189,24 @@ export const layer = <E, R>(
     const scope = yield* Effect.scope
     const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
     const { maxSessions, sessions } = options
-    const connect = (asker: Askers.Asker) =>
+    const connect = (asker: Askers.Asker, client: Capabilities.ClientCapabilities) =>
       Effect.gen(function*() {
+        const capabilities = declared(client, options)
         const inner = yield* Effect.scope
         // Each session has a transport of its own, although all of them come from one Layer.
         const built = yield* Layer.buildWithMemoMap(transport, Layer.makeMemoMapUnsafe(), inner)
         return yield* Effect.provideService(
-          ClientSession.make({ ...options, handlers: handlersFor(id, asker, options) }),
+          ClientSession.make({ ...options, capabilities, handlers: handlersFor(id, asker, capabilities, options) }),
           Transport,
           Context.get(built, Transport)
         )
       })
     const asker = sessions === "shared" ? Askers.shared() : Askers.none
-    const main = { session: yield* connect(asker), asker }
+    const own = sessions === "shared" ? everything : {}
+    const main = { session: yield* connect(asker, own), asker }
     // The session of a client has the services of this Layer, and none of the request that needed it first.
-    const connectAgain: Connect = (own) =>
-      Effect.updateContext(connect(own), (request: Context.Context<Scope.Scope>) =>
+    const connectAgain: Connect = (another, client) =>
+      Effect.updateContext(connect(another, client), (request: Context.Context<Scope.Scope>) =>
         // The union of both has all services; `Exclude` hides this from the compiler.
         trust<Context.Context<R | Scope.Scope>>(
           Context.add(context, Scope.Scope, Context.get(request, Scope.Scope))
@@ -191,7 +218,7 @@ export const layer = <E, R>(
       maxSessions ?? 256,
       sessions === "shared" ? undefined : connectAgain
     )
-    yield* register({ id, connections, reconnect: connectAgain(asker) }, options)
+    yield* register({ id, connections, reconnect: connectAgain(asker, own) }, options)
   }))
 
 /**

@@ -303,7 +303,49 @@ describe("the server's requests", () => {
   it.live("fail with the error of a client that does not have the capability", () =>
     Effect.gen(function*() {
       const client = yield* connect(McpProxy.layer("asking", asking(), { info }))
-      assert.include(String(yield* answersOf(client)), "does not have elicitation/create")
+      assert.include(String(yield* answersOf(client)), "has not declared the capability \"elicitation")
+    }).pipe(Effect.scoped))
+
+  it.live("depend on the client's capabilities, which the server sees; pages to visit and changed roots included", () =>
+    Effect.gen(function*() {
+      const changed = yield* Deferred.make<void>()
+      const completed = yield* Deferred.make<string>()
+      const server = ServerSession.layerInProcess({
+        "tools/list": () => Effect.succeed({ tools: [tool("capabilities"), tool("page")] }),
+        "tools/call": ({ name }) =>
+          Effect.gen(function*() {
+            const { elicit, profile, session } = yield* RequestContext.RequestContext
+            if (name === "capabilities") return { content: [], structuredContent: profile.capabilities }
+            const { action } = yield* elicit({
+              mode: "url",
+              message: "Sign in",
+              url: "https://example.com/",
+              elicitationId: "7"
+            })
+            yield* session?.elicitationComplete("7") ?? Effect.void
+            return { content: [Content.text(action)] }
+          }).pipe(Effect.orDie),
+        "notifications/roots/list_changed": () => Deferred.succeed(changed, undefined)
+      }, { info })
+      const capabilities = { elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
+      const open = yield* clients(McpProxy.layer("remote", server, { info }))
+      const ada = yield* open("ada", {
+        capabilities,
+        handlers: {
+          "elicitation/create": () => Effect.succeed({ action: "accept" }),
+          "roots/list": () => Effect.succeed({ roots: [] }),
+          "notifications/elicitation/complete": ({ elicitationId }) => Deferred.succeed(completed, elicitationId)
+        }
+      })
+      const bob = yield* open("bob")
+      const seen = (client: Client) =>
+        Effect.map(client.callTool("capabilities"), ({ structuredContent }) => structuredContent)
+      assert.deepStrictEqual(yield* seen(ada), capabilities)
+      assert.deepStrictEqual(yield* seen(bob), {})
+      assert.deepStrictEqual((yield* ada.callTool("page")).content, [Content.text("accept")])
+      assert.strictEqual(yield* Deferred.await(completed), "7")
+      yield* ada.rootsListChanged
+      yield* Deferred.await(changed)
     }).pipe(Effect.scoped))
 
   it.live("are rejected by the session of the program, and never reach a client", () =>
@@ -567,7 +609,7 @@ it.live("a client of the oldest revision, and one without a session, can use a p
         (reply) => JSON.stringify(reply)
       )
     assert.include(yield* call({ name: "add", arguments: { a: 1, b: 2 } }), "\"structuredContent\":{\"sum\":3}")
-    assert.include(yield* call({ name: "ask" }), "does not know which of its clients this request belongs to")
+    assert.include(yield* call({ name: "ask" }), "has not declared the capability")
   }).pipe(Effect.scoped))
 
 describe("log messages of the server", () => {

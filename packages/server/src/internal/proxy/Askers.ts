@@ -26,12 +26,19 @@ export interface Asker {
   readonly decide: Effect.Effect<Ask | undefined>
   /** Sends a log message of the server to the client, if all of them belong to one. */
   readonly log: ((message: Logging.LogMessageParams) => Effect.Effect<void>) | undefined
+  /** Notifies the client that the user is done with a page, if all pages belong to one. */
+  readonly complete: ((elicitationId: string) => Effect.Effect<void>) | undefined
 }
 
 const askRequest = (request: ServedRequest): Ask => (name, params, options) => request.request(name, params, options)
 
 /** The session with the server belongs to no client. */
-export const none: Asker = { during: (_, effect) => effect, decide: Effect.undefined, log: undefined }
+export const none: Asker = {
+  during: (_, effect) => effect,
+  decide: Effect.undefined,
+  log: undefined,
+  complete: undefined
+}
 
 /** The session with the server belongs to one session of a client: all requests of the server are for this client. */
 export const one = (session: ServerSession.ServerSessionShape): Asker => {
@@ -50,7 +57,8 @@ export const one = (session: ServerSession.ServerSessionShape): Asker => {
         : askRequest(newest)
     }),
     log: ({ data, level, logger }) =>
-      Effect.ignoreCause(session.log({ data, level, ...(logger === undefined ? undefined : { logger }) }))
+      Effect.ignoreCause(session.log({ data, level, ...(logger === undefined ? undefined : { logger }) })),
+    complete: (elicitationId) => Effect.ignoreCause(session.elicitationComplete(elicitationId))
   }
 }
 
@@ -92,6 +100,7 @@ export const shared = (): Asker => {
       return owners.size !== 1 || newest === undefined ? undefined : askRequest(newest)
     }),
     // The order of a log message and of the reply to its request is lost, so its client is never certain.
-    log: undefined
+    log: undefined,
+    complete: undefined
   }
 }

@@ -1,12 +1,13 @@
 /** The sessions with a proxied server: one for the lists, and one for each session of a client, or one for all. */
 
-import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import { type Capabilities, ErrorCode, McpError } from "@effect-mcp/protocol"
 import type { ClientSession, ServerSession } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Askers from "./Askers.ts"
 import * as RemoteErrors from "./RemoteErrors.ts"
 
@@ -16,9 +17,10 @@ export interface Connection {
   readonly asker: Askers.Asker
 }
 
-/** Opens a session with the server. */
+/** Opens a session with the server, in which the proxy has the capabilities of a client. */
 export type Connect = (
-  asker: Askers.Asker
+  asker: Askers.Asker,
+  capabilities: Capabilities.ClientCapabilities
 ) => Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>
 
 /** The time that a session has to open, its transport included. */
@@ -28,6 +30,16 @@ interface Opening {
   readonly result: Deferred.Deferred<Connection, McpError.McpError>
   readonly scope: Scope.Closeable
 }
+
+/** Notifies the server when the roots of a client have changed. */
+const forwardRoots = (
+  client: ServerSession.ServerSessionShape,
+  session: ClientSession.ClientSessionShape
+): Effect.Effect<void> =>
+  Stream.runForEach(
+    client.notifications("notifications/roots/list_changed"),
+    () => Effect.ignore(session.rootsListChanged)
+  )
 
 /** The sessions of one proxy. */
 export class Connections {
@@ -75,27 +87,36 @@ export class Connections {
       this.#bySession.set(session, opening)
       // A fiber of its own: the client that cancels this request may have others that wait for the session.
       return Effect.andThen(
-        Effect.forkIn(this.#open(session, opening, connect), opening.scope),
+        Effect.forkIn(this.#open(session, request.profile.capabilities, opening, connect), opening.scope),
         Deferred.await(opening.result)
       )
     })
   }
 
   /** Opens the session of a client, which ends when the client's own session or the server ends it. */
-  #open(client: ServerSession.ServerSessionShape, opening: Opening, connect: Connect): Effect.Effect<void> {
+  #open(
+    client: ServerSession.ServerSessionShape,
+    capabilities: Capabilities.ClientCapabilities,
+    opening: Opening,
+    connect: Connect
+  ): Effect.Effect<void> {
     const asker = Askers.one(client)
     return Effect.asVoid(
-      Effect.matchCauseEffect(Effect.timeout(Scope.provide(connect(asker), opening.scope), openTime), {
+      Effect.matchCauseEffect(Effect.timeout(Scope.provide(connect(asker, capabilities), opening.scope), openTime), {
         onFailure: (cause) =>
           Effect.andThen(
             Deferred.fail(opening.result, RemoteErrors.unavailable(this.#server, String(Cause.squash(cause)))),
             this.#forget(client, opening)
           ),
         onSuccess: (session) =>
-          Effect.andThen(
-            Deferred.succeed(opening.result, { session, asker }),
-            Effect.andThen(Effect.raceFirst(client.closed, session.closed), this.#forget(client, opening))
-          )
+          Effect.gen({ self: this }, function*() {
+            if (capabilities.roots?.listChanged === true) {
+              yield* Effect.forkIn(forwardRoots(client, session), opening.scope, { startImmediately: true })
+            }
+            yield* Deferred.succeed(opening.result, { session, asker })
+            yield* Effect.raceFirst(client.closed, session.closed)
+            yield* this.#forget(client, opening)
+          })
       })
     )
   }
