@@ -55,7 +55,7 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
       const rejected = yield* get("/mcp", { accept: "text/event-stream" })
       assert.deepStrictEqual([rejected.status, rejected.headers.get("www-authenticate")], [
         401,
-        "Bearer realm=\"calculator\""
+        "Bearer realm=\"backend\""
       ])
       const error = yield* Effect.flip(Effect.scoped(connect("mallory")))
       assert.include(error.message, "error=\"invalid_token\"")
@@ -82,6 +82,41 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
           while: () => Effect.map(host.sessions, (sessions) => sessions.length > 0)
         })
       }
+    }))
+
+  it.effect("the routes and the handlers have the user of the same middleware", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* get("/me")).status, 401)
+      for (const name of ["ada", "bob"]) {
+        const response = yield* get("/me", { authorization: `Bearer ${name}` })
+        assert.strictEqual(yield* Effect.promise(() => response.text()), name)
+        const { contents } = yield* Effect.flatMap(connect(name), (session) => session.readResource("backend://me"))
+        assert.deepStrictEqual(contents, [{ uri: "backend://me", mimeType: "text/plain", text: name }])
+      }
+    }))
+
+  it.effect("a session of one user is unknown to another", () =>
+    Effect.gen(function*() {
+      const host = yield* SessionHost.SessionHost
+      yield* connect("ada")
+      const [hosted] = yield* host.sessions
+      assert(hosted !== undefined)
+      const url = yield* base
+      const ping = (name: string) =>
+        Effect.promise(() =>
+          fetch(`${url}/mcp`, {
+            method: "POST",
+            headers: {
+              "authorization": `Bearer ${name}`,
+              "mcp-session-id": hosted.id,
+              "mcp-protocol-version": "2025-11-25",
+              "content-type": "application/json",
+              "accept": "application/json, text/event-stream"
+            },
+            body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" })
+          }).then((response) => response.status)
+        )
+      assert.deepStrictEqual([yield* ping("ada"), yield* ping("bob")], [200, 404])
     }))
 
   it.effect("lists the sessions with their principals, and each session ends with its client", () =>
