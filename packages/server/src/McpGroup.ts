@@ -155,6 +155,25 @@ export interface CompletingOptions<Arguments, RC, RV> extends Options<RV> {
 }
 
 /**
+ * Options of a template.
+ *
+ * @category models
+ */
+export interface SubscribableOptions<Parameters extends Schema.Struct.Fields, RC, RV, RS>
+  extends CompletingOptions<Parameters, RC, RV>
+{
+  /**
+   * Decides whether the client may subscribe to a resource of the template (RES-03). It runs inside of the group's
+   * middleware. `false` and an error reject the subscription as one to an unknown resource. Default: a client that sees
+   * the template may subscribe to every URI that fits it, so resources of users need this option.
+   */
+  readonly subscribable?: (
+    parameters: Schema.Struct.Type<Parameters>,
+    uri: string
+  ) => Effect.Effect<boolean, McpError.McpError, RS>
+}
+
+/**
  * The handler of a tool.
  *
  * @category models
@@ -211,13 +230,13 @@ export interface Handlers<in out M, in out Done extends string = never, out R = 
   >
 
   /** Gives a template the function that reads its resources. It gets the decoded parameters, and the URI. */
-  template<const Name extends TemplatesOf<M>["name"], R1, RC = {}, RV = never>(
+  template<const Name extends TemplatesOf<M>["name"], R1, RC = {}, RV = never, RS = never>(
     name: Name & Unhandled<"template", Name, Done>,
     read: (
       parameters: Schema.Struct.Type<Named<TemplatesOf<M>, Name>["parameters"]>,
       uri: string
     ) => Effect.Effect<McpResource.ContentOf<Named<TemplatesOf<M>, Name>["content"]>, McpError.McpError, R1>,
-    options?: CompletingOptions<Named<TemplatesOf<M>, Name>["parameters"], RC, RV>
+    options?: SubscribableOptions<Named<TemplatesOf<M>, Name>["parameters"], RC, RV, RS>
   ): Handlers<
     M,
     Done | `template ${Name}`,
@@ -225,6 +244,7 @@ export interface Handlers<in out M, in out Done extends string = never, out R = 
     | R1
     | ValuesOf<RC>
     | RV
+    | RS
     | McpResource.ServicesOf<Named<TemplatesOf<M>, Name>["content"]>
     | Schema.Struct.DecodingServices<Named<TemplatesOf<M>, Name>["parameters"]>
   >

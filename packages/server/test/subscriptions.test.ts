@@ -1,7 +1,10 @@
-import { McpGroup, McpResource } from "@effect-mcp/server"
+import { McpError } from "@effect-mcp/protocol"
+import { McpGroup, McpMiddleware, McpResource } from "@effect-mcp/server"
 import type { RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { connect } from "./support/connect.ts"
 
@@ -54,6 +57,28 @@ describe("the subscriptions of a session", () => {
         -32002,
         "Resource not found: number://seven"
       ])
+    }).pipe(Effect.scoped))
+
+  it.effect("are for resources that `subscribable` allows, with the services of the group's middleware", () =>
+    Effect.gen(function*() {
+      class User extends Context.Service<User, string>()("User") {}
+      class Users extends McpMiddleware.Service<Users, { provides: User }>()("Users") {}
+      const files = McpGroup.make(
+        "files",
+        McpResource.template("file", { uri: "file://{owner}/{name}" })
+      ).middleware(Users).toLayer((handlers) =>
+        handlers.template("file", ({ name }) => Effect.succeed(name), {
+          subscribable: ({ name, owner }) =>
+            name === "failing"
+              ? Effect.fail(McpError.invalidRequest("no"))
+              : Effect.map(User, (user) => user === owner)
+        })
+      ).pipe(Layer.provide(McpMiddleware.layer(Users, User, Effect.succeed("ada"))))
+      const session = yield* connect(files)
+      yield* session.subscribeResource("file://ada/a")
+      for (const uri of ["file://bob/a", "file://ada/failing"]) {
+        assert.deepStrictEqual(yield* rejected(session.subscribeResource(uri)), [-32002, `Resource not found: ${uri}`])
+      }
     }).pipe(Effect.scoped))
 
   it.effect("are for URIs of at most 8,192 characters", () =>

@@ -19,6 +19,7 @@ export type AnyCompleter = (
 export interface AnyOptions {
   readonly visible?: Effect.Effect<boolean, never, unknown>
   readonly complete?: { readonly [argument: string]: AnyCompleter }
+  readonly subscribable?: (parameters: never, uri: string) => Effect.Effect<boolean, McpError.McpError, unknown>
 }
 
 /** A handler with its member and its options. */

@@ -77,6 +77,8 @@ export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, h
 
 type Read = (parameters: unknown, uri: string) => Handler<unknown>
 
+type Subscribable = (parameters: unknown, uri: string) => Handler<boolean>
+
 /** Prepares a template. Throws a `RegistrationError` if its URIs have no scheme. */
 export const makeTemplate = (
   runtime: GroupRuntime,
@@ -97,6 +99,8 @@ export const makeTemplate = (
   const toContents = contents(template, definition.mimeType)
   // The type of `Handlers.template` states that the handler is such a function.
   const read = trust<Read>(handled.handler)
+  // The type of `SubscribableOptions` states that it is such a function.
+  const subscribable = trust<Subscribable>(handled.subscribable ?? (() => Effect.succeed(true)))
   const served = (variables: unknown, uri: string): Handler<Resource.ReadResourceResult | undefined> =>
     Effect.matchEffect(codec.decode(variables), {
       onSuccess: (decoded) => Effect.flatMap(read(decoded, uri), (value) => toContents(value, uri)),
@@ -118,7 +122,10 @@ export const makeTemplate = (
     fits: (variables, uri, context) =>
       Effect.orElseSucceed(
         runtime.run(
-          Effect.match(codec.decode(variables), { onSuccess: () => true, onFailure: () => false }),
+          Effect.matchEffect(codec.decode(variables), {
+            onSuccess: (decoded) => subscribable(decoded, uri),
+            onFailure: () => Effect.succeed(false)
+          }),
           { method: "resources/subscribe", name: uri, arguments: undefined },
           context
         ),
