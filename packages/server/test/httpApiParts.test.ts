@@ -11,10 +11,12 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { connect } from "./support/connect.ts"
 
 class Address extends Schema.Class<Address>("Address")({ city: Schema.String, since: Schema.DateFromString }) {}
@@ -79,6 +81,7 @@ const Parts = HttpApiGroup.make("parts", { topLevel: true }).add(
   }),
   HttpApiEndpoint.get("any", "/any", { headers: Schema.Record(Schema.String, Schema.String), success: Got }),
   HttpApiEndpoint.get("needs", "/needs", { headers: { authorization: Schema.String }, success: Got }),
+  HttpApiEndpoint.get("streams", "/streams", { success: Got }),
   HttpApiEndpoint.post("kinds", "/kinds", {
     query: { one: Kind, two: Kind },
     payload: Schema.Struct({ three: OtherKind, four: OtherKind }),
@@ -125,6 +128,10 @@ const PartsLive = HttpApiBuilder.group(Api, "parts", (handlers) =>
     .handle("any", ({ headers }) =>
       got({ ...headers }))
     .handle("needs", ({ headers }) => got(headers.authorization))
+    .handle("streams", () =>
+      Effect.succeed(
+        HttpServerResponse.stream(Stream.encodeText(Stream.make("{\"got\":1}")), { contentType: "application/json" })
+      ))
     .handle("kinds", ({ payload, query }) => got([query.one, query.two, payload.three, payload.four])))
 
 const call = (name: string, input: { readonly [argument: string]: unknown } = {}) =>
@@ -181,6 +188,13 @@ describe("the arguments of an endpoint", () => {
         yield* gotFrom("any", { headers: { Authorization: "Bearer backend-eve", Cookie: "sid=1", "x-a": "1" } }),
         { "x-a": "1" }
       )
+    }))
+
+  it.effect("are no values of headers with line breaks", () =>
+    Effect.gen(function*() {
+      const { content: [first], isError } = yield* call("any", { headers: { "x-a": "1\r\nauthorization: Bearer eve" } })
+      assert.isTrue(isError)
+      assert.include(first?.type === "text" ? first.text : "", "x-a: Expected a header without line breaks")
     }))
 
   it.effect("cannot be a header of an identity, so that the call is -32603 if the program does not make it", () =>
@@ -240,6 +254,15 @@ describe("the result of an endpoint", () => {
         at: "1970-01-01T00:00:00.000Z",
         n: "12",
         x: "NaN"
+      })
+    }))
+
+  it.effect("is -32603 if a handler responds with a stream, which has no bound", () =>
+    Effect.gen(function*() {
+      const { reason } = yield* Effect.flip(call("streams"))
+      assert.deepInclude(reason._tag === "ErrorResponse" ? reason.error : {}, {
+        code: -32603,
+        message: "Internal error"
       })
     }))
 

@@ -121,6 +121,9 @@ const failing = (cause: Cause.Cause<unknown>): Effect.Effect<never, Misfit.Misfi
     : Effect.orDie(Effect.failCause(cause))
 }
 
+/** The characters that RFC 9110, section 5.5, forbids in the value of a header. */
+const notInHeaders = /[\0\r\n]/
+
 type Decode = (response: HttpClientResponse.HttpClientResponse) => Effect.Effect<unknown, unknown, unknown>
 
 /** Returns whether an error of decoding says that the response is none of those that the endpoint declares. */
@@ -158,6 +161,10 @@ export const make = (
         for (const name of wire.empty) empty[name] = []
       } else {
         for (const [name, value] of Object.entries(recordOf(wire.fields))) {
+          // A handler may pass the header on, where a line break would begin another header.
+          if (notInHeaders.test(value)) {
+            return yield* Effect.fail(Misfit.ofProblem(`${name}: Expected a header without line breaks`))
+          }
           if (!hidden.has(name.toLowerCase())) sent[name.toLowerCase()] = value
         }
       }
