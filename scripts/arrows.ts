@@ -41,6 +41,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/internal/*"
   ],
   "effect/ai/Toolkit": ["packages/server/src/McpGroup.ts", "packages/server/src/McpToolkit.ts"],
+  "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
   "effect/http/*": [
     "packages/transport/src/*",
     "packages/server/src/McpHttpApi.ts",

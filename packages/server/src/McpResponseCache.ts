@@ -1,0 +1,134 @@
+/**
+ * Middleware that keeps results of tools, resources and prompts for a time.
+ */
+import { RequestContext } from "@effect-mcp/session"
+import * as PreparedResult from "@effect-mcp/session/PreparedResult"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { CachedResults } from "./internal/middleware/CachedResults.ts"
+import * as Caller from "./internal/middleware/Caller.ts"
+import * as CanonicalText from "./internal/middleware/CanonicalText.ts"
+import * as Outcome from "./internal/middleware/Outcome.ts"
+import type * as McpMiddleware from "./McpMiddleware.ts"
+
+/**
+ * Options of {@link layer}.
+ *
+ * @category models
+ */
+export interface Options {
+  /**
+   * The time for which results are kept, by the name of the tool or the prompt, or by the URI of the resource. Or a
+   * function that returns it for a target. Members without a time are not cached: no hint of a tool, such as
+   * `Tool.Readonly`, states that its results stay the same.
+   */
+  readonly timeToLive:
+    | { readonly [name: string]: Duration.Input }
+    | ((target: McpMiddleware.Target) => Duration.Input | undefined)
+  /** The number of results that are kept. Default 1,000. */
+  readonly maxEntries?: number
+  /** The bytes of the results and of their keys together, as JSON in memory. Default 16 MiB. */
+  readonly maxBytes?: number
+}
+
+const caches = new WeakMap<object, CachedResults>()
+
+/** The methods with results that can be kept. */
+const cachedMethods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
+
+/** A character of a text takes up to two bytes in memory. */
+const bytesOf = (text: string): number => 2 * text.length
+
+/**
+ * Returns what a result depends on: the target, and the principal with its claims, or the session without one.
+ */
+const keyOf = (
+  { arguments: input, method, name }: McpMiddleware.Target,
+  request: RequestContext.RequestContext["Service"]
+): string | undefined =>
+  CanonicalText.of([method, name, input ?? null, Caller.keyOf(request), request.principal?.claims])
+
+/**
+ * Implements a middleware that returns a kept result instead of running the handler again. A result is kept for its
+ * principal, with the same claims, or for its session without a principal; no other client gets it. Only results
+ * without `isError` are kept. Concurrent requests with the same key each run the handler.
+ *
+ * A kept result is returned without the middleware inside of this one, and without `visible` of the handler. Add it
+ * before the middleware that authorizes: `group.middleware(Cached).middleware(Authorization)`. Do not cache a tool that
+ * reports progress, asks the client, or uses `SessionState`.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpMiddleware, McpResponseCache } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as Schema from "effect/Schema"
+ *
+ * class Cached extends McpMiddleware.Service<Cached>()("Cached") {}
+ *
+ * const Rates = McpGroup.make("rates", Tool.make("euro_rate", { success: Schema.Finite })).middleware(Cached)
+ *
+ * export const RatesLive = Rates.toLayer((handlers) => handlers.tool("euro_rate", () => Effect.succeed(1.1))).pipe(
+ *   Layer.provide(McpResponseCache.layer(Cached, { timeToLive: { euro_rate: "1 minute" } }))
+ * )
+ * ```
+ *
+ * @category layers
+ */
+export const layer = <Self extends McpMiddleware.AnyId>(
+  middleware: Context.Key<Self, McpMiddleware.McpMiddleware<never, never>>,
+  { maxBytes = 16 * 1024 * 1024, maxEntries = 1_000, timeToLive }: Options
+): Layer.Layer<Self> =>
+  Layer.sync(middleware, () => {
+    const results = new CachedResults({ maxBytes, maxEntries })
+    const times = typeof timeToLive === "function" ? undefined : new Map(Object.entries(timeToLive))
+    const timeOf = (target: McpMiddleware.Target): Duration.Input | undefined =>
+      typeof timeToLive === "function" ? timeToLive(target) : times?.get(target.name ?? "")
+    const cached: McpMiddleware.McpMiddleware<never, never> = (handler, target) => {
+      const time = cachedMethods.has(target.method) && target.name !== undefined ? timeOf(target) : undefined
+      if (time === undefined) return handler
+      return Effect.gen(function*() {
+        const key = keyOf(target, yield* RequestContext.RequestContext)
+        if (key === undefined) return yield* handler
+        const began = yield* Clock.currentTimeMillis
+        const known = results.get(key, began)
+        if (known !== undefined) return known
+        const result = yield* handler
+        if (Outcome.ofResult(result) === "success") {
+          const text = PreparedResult.textOf(PreparedResult.make(result))
+          results.set(key, {
+            result,
+            target,
+            until: began + Duration.toMillis(Duration.fromInputUnsafe(time)),
+            bytes: bytesOf(key) + bytesOf(text ?? "")
+          })
+        }
+        return result
+      })
+    }
+    caches.set(cached, results)
+    return cached
+  })
+
+/**
+ * Removes kept results: all, or those of some targets. A handler that changes data calls it.
+ *
+ * @example
+ * ```ts
+ * import { McpMiddleware, McpResponseCache } from "@effect-mcp/server"
+ *
+ * class Cached extends McpMiddleware.Service<Cached>()("Cached") {}
+ *
+ * export const changed = McpResponseCache.invalidate(Cached, ({ name }) => name === "euro_rate")
+ * ```
+ *
+ * @category caching
+ */
+export const invalidate = <Self extends McpMiddleware.AnyId>(
+  middleware: Context.Key<Self, McpMiddleware.McpMiddleware<never, never>>,
+  which: (target: McpMiddleware.Target) => boolean = () => true
+): Effect.Effect<void, never, Self> => Effect.map(middleware, (cached) => caches.get(cached)?.remove(which))

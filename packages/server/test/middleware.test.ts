@@ -1,0 +1,407 @@
+import { McpError } from "@effect-mcp/protocol"
+import {
+  McpAuditLog,
+  McpConcurrencyLimit,
+  McpGroup,
+  McpMiddleware,
+  McpPrompt,
+  McpResource,
+  McpResponseCache,
+  McpTiming
+} from "@effect-mcp/server"
+import * as McpRateLimit from "@effect-mcp/server/McpRateLimit"
+import type { ClientSession, RequestError } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
+import * as RateLimiter from "effect/persistence/RateLimiter"
+import * as Ref from "effect/Ref"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import { serve } from "./support/hosted.ts"
+
+class Around extends McpMiddleware.Service<Around>()("Around") {}
+
+/** Members of every kind. The tool `work` runs the effect, the tool `other` returns at once. */
+const groups = (work: Effect.Effect<string, string | McpError.McpError>, around: Layer.Layer<Around>) =>
+  McpGroup.make(
+    "work",
+    Tool.make("work", {
+      parameters: Schema.Struct({ a: Schema.optionalKey(Schema.Int), b: Schema.optionalKey(Schema.Int) }),
+      success: Schema.String,
+      failure: Schema.String
+    }),
+    Tool.make("other"),
+    Tool.make("hidden"),
+    McpPrompt.make("prompt", { arguments: { style: Schema.Literals(["haiku"]) } }),
+    McpResource.make("one", { uri: "app://one" })
+  ).middleware(Around).toLayer((handlers) =>
+    handlers
+      .tool("work", () => work)
+      .tool("other", () => Effect.void)
+      .tool("hidden", () => Effect.void, { visible: Effect.succeed(false) })
+      .prompt("prompt", () => Effect.succeed("text"))
+      .resource("one", Effect.succeed("one"))
+  ).pipe(Layer.provide(around))
+
+type Session = ClientSession.ClientSessionShape
+
+const work = (session: Session, input: { readonly [name: string]: number } = {}) =>
+  Effect.map(session.callTool("work", input), ({ content: [block] }) => block?.type === "text" ? block.text : undefined)
+
+const errorOf = <A>(request: Effect.Effect<A, RequestError.RequestError>) =>
+  Effect.map(Effect.flip(request), ({ reason }) => {
+    assert(reason._tag === "ErrorResponse")
+    return reason.error
+  })
+
+const silent = Effect.provide(Logger.layer([]))
+
+/** Returns an effect that counts its runs, and returns their number as text. */
+const counting = Effect.map(Ref.make(0), (runs) => ({
+  runs,
+  work: Effect.map(Ref.updateAndGet(runs, (count) => count + 1), String)
+}))
+
+describe("the rate limit", () => {
+  const limited = (options: McpRateLimit.Options) =>
+    serve(groups(Effect.succeed("done"), McpRateLimit.layer(Around, options)))
+
+  it.effect("counts the sessions of one principal together, and other principals apart", () =>
+    Effect.gen(function*() {
+      const as = yield* limited({ limit: 3, window: "30 seconds" })
+      const [ada, again, bob] = [yield* as("ada"), yield* as("ada"), yield* as("bob")]
+      for (const session of [ada, again, ada]) assert.strictEqual(yield* work(session), "done")
+      const error = yield* errorOf(work(again))
+      assert.deepStrictEqual(
+        [error.code, error.message, error.data],
+        [-32010, "more than 3 uses in 30000 ms; try again in 10000 ms", { retryAfterMillis: 10_000 }]
+      )
+      assert.strictEqual(yield* work(bob), "done")
+      yield* TestClock.adjust("9999 millis")
+      yield* errorOf(work(ada))
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* work(ada), "done")
+      yield* errorOf(work(ada))
+    }).pipe(Effect.scoped))
+
+  it.effect("counts sessions without a principal apart, and completions apart from calls", () =>
+    Effect.gen(function*() {
+      const as = yield* limited({ limit: 1, window: "30 seconds" })
+      const [one, two] = [yield* as(), yield* as()]
+      const complete = (session: Session) =>
+        session.complete({ ref: { type: "ref/prompt", name: "prompt" }, argument: { name: "style", value: "" } })
+      yield* work(one)
+      yield* errorOf(work(one))
+      yield* complete(one)
+      assert.strictEqual((yield* errorOf(complete(one))).code, -32010)
+      yield* work(two)
+      yield* complete(two)
+      // Lists cost nothing.
+      for (let list = 0; list < 3; list++) yield* one.listTools()
+    }).pipe(Effect.scoped))
+
+  it.effect("keeps the allowances of the last callers only", () =>
+    Effect.gen(function*() {
+      const as = yield* limited({ limit: 1, window: "1 hour", maxCallers: 2 })
+      const [a, b, c] = [yield* as("a"), yield* as("b"), yield* as("c")]
+      for (const session of [a, b, c]) yield* work(session)
+      yield* errorOf(work(c))
+      yield* errorOf(work(b))
+      // The caller that was served first has been forgotten.
+      yield* work(a)
+    }).pipe(Effect.scoped))
+
+  it.effect("is shared by servers with the same limiter", () =>
+    Effect.gen(function*() {
+      const servers = yield* Effect.all([
+        limited({ limit: 1, window: "1 hour" }),
+        limited({ limit: 1, window: "1 hour" })
+      ])
+      const [one, two] = [yield* servers[0]("ada"), yield* servers[1]("ada")]
+      yield* work(one)
+      const { data } = yield* errorOf(work(two))
+      assert.deepStrictEqual(data, { retryAfterMillis: 3_600_000 })
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(Layer.provide(RateLimiter.layer, RateLimiter.layerStoreMemory))
+    ))
+
+  for (const [name, consume] of [["hangs", Effect.never], ["dies", Effect.die("down")]] as const) {
+    const store = Layer.succeed(RateLimiter.RateLimiter, {
+      [RateLimiter.TypeId]: RateLimiter.TypeId,
+      consume: () => consume,
+      adaptiveConsume: () => Effect.never,
+      adaptiveFeedback: () => Effect.never
+    })
+
+    it.effect(`rejects requests while its store ${name}, and serves them by an option`, () =>
+      Effect.gen(function*() {
+        const strict = yield* (yield* limited({ limit: 1, window: "1 hour" }))("ada")
+        const call = yield* Effect.forkChild(errorOf(work(strict)))
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* Fiber.join(call)).message, "the rate limit cannot be checked now; try again later")
+        const lenient = yield* (yield* limited({ limit: 1, window: "1 hour", onStoreFailure: "serve" }))("ada")
+        const served = yield* Effect.forkChild(work(lenient))
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* Fiber.join(served), "done")
+      }).pipe(Effect.scoped, Effect.provide(store), silent))
+  }
+})
+
+describe("the response cache", () => {
+  const cached = Effect.fnUntraced(function*(options: McpResponseCache.Options) {
+    const counter = yield* counting
+    const as = yield* serve(groups(counter.work, McpResponseCache.layer(Around, options)))
+    return { as, runs: Ref.get(counter.runs) }
+  })
+
+  it.effect("keeps a result for its time, for each principal, its claims and the arguments", () =>
+    Effect.gen(function*() {
+      const { as } = yield* cached({ timeToLive: { work: "10 seconds" } })
+      const [ada, again, admin, bob] = [
+        yield* as("ada"),
+        yield* as("ada"),
+        yield* as("ada", { admin: true }),
+        yield* as("bob")
+      ]
+      assert.deepStrictEqual(
+        [yield* work(ada, { a: 1, b: 2 }), yield* work(again, { b: 2, a: 1 }), yield* work(ada, { a: 2 })],
+        ["1", "1", "2"]
+      )
+      assert.deepStrictEqual([yield* work(bob, { a: 1, b: 2 }), yield* work(admin, { a: 1, b: 2 })], ["3", "4"])
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(yield* work(ada, { a: 1, b: 2 }), "5")
+    }).pipe(Effect.scoped))
+
+  it.effect("keeps the results of each anonymous session apart", () =>
+    Effect.gen(function*() {
+      const { as } = yield* cached({ timeToLive: { work: "10 seconds" } })
+      const [one, two] = [yield* as(), yield* as()]
+      assert.deepStrictEqual([yield* work(one), yield* work(two), yield* work(one)], ["1", "2", "1"])
+    }).pipe(Effect.scoped))
+
+  it.effect("keeps nothing without a time, and no failures", () =>
+    Effect.gen(function*() {
+      const failing = yield* counting
+      const as = yield* serve(groups(
+        Effect.flatMap(failing.work, (run) => Effect.fail(run)),
+        McpResponseCache.layer(Around, { timeToLive: ({ name }) => name === "work" ? "1 minute" : undefined })
+      ))
+      const ada = yield* as("ada")
+      assert.deepStrictEqual([yield* work(ada), yield* work(ada)], ["1", "2"])
+      const { as: others } = yield* cached({ timeToLive: { other: "1 minute" } })
+      const bob = yield* others("bob")
+      assert.deepStrictEqual([yield* work(bob), yield* work(bob)], ["1", "2"])
+    }).pipe(Effect.scoped))
+
+  it.effect("is bounded in results and in bytes, and drops the least recently used", () =>
+    Effect.gen(function*() {
+      const { as } = yield* cached({ timeToLive: { work: "1 hour" }, maxEntries: 2 })
+      const ada = yield* as("ada")
+      for (const a of [1, 2, 1, 3]) yield* work(ada, { a })
+      assert.deepStrictEqual([yield* work(ada, { a: 1 }), yield* work(ada, { a: 2 })], ["1", "4"])
+      const { as: tiny } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 64 })
+      const bob = yield* tiny("bob")
+      assert.deepStrictEqual([yield* work(bob), yield* work(bob)], ["1", "2"])
+    }).pipe(Effect.scoped))
+
+  it.effect("drops results that the program invalidates", () =>
+    Effect.gen(function*() {
+      const counter = yield* counting
+      let invalidate: Effect.Effect<void> = Effect.void
+      const around = Layer.tap(
+        McpResponseCache.layer(Around, { timeToLive: { work: "1 hour" } }),
+        (context) =>
+          Effect.sync(() => {
+            invalidate = Effect.provideContext(
+              McpResponseCache.invalidate(Around, ({ name }) => name === "work"),
+              context
+            )
+          })
+      )
+      const ada = yield* (yield* serve(groups(counter.work, around)))("ada")
+      assert.deepStrictEqual([yield* work(ada), yield* work(ada)], ["1", "1"])
+      yield* invalidate
+      assert.strictEqual(yield* work(ada), "2")
+    }).pipe(Effect.scoped))
+})
+
+describe("the concurrency limit", () => {
+  const limited = Effect.fnUntraced(function*(options: McpConcurrencyLimit.Options) {
+    const running = yield* Ref.make({ now: 0, most: 0 })
+    const step = (by: number) =>
+      Ref.update(running, ({ most, now }) => ({ now: now + by, most: Math.max(most, now + by) }))
+    const working = Effect.acquireUseRelease(step(1), () => Effect.as(Effect.sleep("1 second"), "done"), () => step(-1))
+    const as = yield* serve(groups(working, McpConcurrencyLimit.layer(Around, options)))
+    return { session: yield* as("ada"), running: Ref.get(running) }
+  })
+
+  it.effect("lets calls wait for their turn, and other tools run", () =>
+    Effect.gen(function*() {
+      const { running, session } = yield* limited({ max: 2 })
+      const calls = yield* Effect.forkChild(
+        Effect.forEach([1, 2, 3, 4, 5], () => work(session), { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust("500 millis")
+      yield* session.callTool("other")
+      yield* TestClock.adjust("1499 millis")
+      assert.deepStrictEqual(yield* running, { now: 2, most: 2 })
+      assert.isUndefined(calls.pollUnsafe())
+      yield* TestClock.adjust("1001 millis")
+      assert.deepStrictEqual(yield* Fiber.join(calls), ["done", "done", "done", "done", "done"])
+      assert.deepStrictEqual(yield* running, { now: 0, most: 2 })
+    }).pipe(Effect.scoped))
+
+  it.effect("rejects a call for which there is no room, or whose time has passed", () =>
+    Effect.gen(function*() {
+      const { running, session } = yield* limited({ max: 1, maxWaiting: 1, waitFor: "300 millis" })
+      const first = yield* Effect.forkChild(work(session))
+      yield* TestClock.adjust(1)
+      const second = yield* Effect.forkChild(errorOf(work(session)))
+      yield* TestClock.adjust(1)
+      const third = yield* errorOf(work(session))
+      assert.deepStrictEqual(
+        [third.code, third.message],
+        [-32010, "the tool \"work\" is busy: 1 calls run, and 1 wait; try again later"]
+      )
+      yield* TestClock.adjust("300 millis")
+      assert.strictEqual(
+        (yield* Fiber.join(second)).message,
+        "the tool \"work\" is busy: the call waited for 300 ms; try again later"
+      )
+      yield* TestClock.adjust("700 millis")
+      assert.strictEqual(yield* Fiber.join(first), "done")
+      const next = yield* Effect.forkChild(work(session))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Fiber.join(next), "done")
+      assert.deepStrictEqual(yield* running, { now: 0, most: 1 })
+    }).pipe(Effect.scoped))
+
+  it.effect("gives the turn of a cancelled call to the next one, whether it waited or ran", () =>
+    Effect.gen(function*() {
+      const { running, session } = yield* limited({ max: 1 })
+      const calls: Array<Fiber.Fiber<string | undefined, RequestError.RequestError>> = []
+      for (let call = 0; call < 3; call++) {
+        calls.push(yield* Effect.forkChild(work(session)))
+        yield* TestClock.adjust(1)
+      }
+      const [ran, waited, last] = calls
+      assert(ran !== undefined && waited !== undefined && last !== undefined)
+      yield* Fiber.interrupt(waited)
+      yield* TestClock.adjust(1)
+      yield* Fiber.interrupt(ran)
+      yield* TestClock.adjust("1001 millis")
+      assert.strictEqual(yield* Fiber.join(last), "done")
+      assert.deepStrictEqual(yield* running, { now: 0, most: 1 })
+    }).pipe(Effect.scoped))
+})
+
+describe("the timing", () => {
+  it.effect("measures each use with its outcome, and logs slow ones", () =>
+    Effect.gen(function*() {
+      const slow: Array<unknown> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void slow.push(message))])
+      const as = yield* Effect.provide(
+        serve(groups(
+          Effect.andThen(Effect.sleep("3 seconds"), Effect.fail("no")),
+          McpTiming.layer(Around, { slowerThan: "1 second" })
+        )),
+        logger
+      )
+      const session = yield* as("ada")
+      const call = yield* Effect.forkChild(work(session))
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(call)
+      yield* session.callTool("other")
+      yield* session.readResource("app://one")
+      yield* session.listTools()
+      const states = yield* Effect.forEach(
+        [
+          { "mcp.method.name": "tools/call", "mcp.member.name": "work", "mcp.outcome": "failure" },
+          { "mcp.method.name": "tools/call", "mcp.member.name": "other", "mcp.outcome": "success" },
+          { "mcp.method.name": "resources/read", "mcp.outcome": "success" }
+        ],
+        (attributes) => Metric.value(Metric.withAttributes(McpTiming.duration, { "mcp.group": "work", ...attributes }))
+      )
+      assert.deepStrictEqual(states.map(({ count, sum }) => [count, sum]), [[1, 3], [1, 0], [1, 0]])
+      assert.deepStrictEqual(slow.length, 1)
+      assert.include(String(slow[0]), "tools/call took 3000 ms")
+    }).pipe(Effect.scoped))
+})
+
+describe("the audit log", () => {
+  const audited = Effect.fnUntraced(function*(
+    options: Partial<McpAuditLog.Options<never>> = {},
+    effect: Effect.Effect<string, string | McpError.McpError> = Effect.succeed("done")
+  ) {
+    const entries: Array<McpAuditLog.Entry> = []
+    const as = yield* serve(groups(
+      effect,
+      McpAuditLog.layer(Around, { record: (entry) => Effect.sync(() => void entries.push(entry)), ...options })
+    ))
+    return { entries, session: yield* as("ada") }
+  })
+
+  it.effect("records who used what with which outcome, and no arguments", () =>
+    Effect.gen(function*() {
+      const { entries, session } = yield* audited({}, Effect.as(Effect.sleep("2 seconds"), "done"))
+      const call = yield* Effect.forkChild(work(session, { a: 1 }))
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(call)
+      yield* session.readResource("app://one")
+      yield* errorOf(session.callTool("hidden"))
+      yield* session.listTools()
+      const common = { principal: "ada", client: "test", group: "work" }
+      assert.deepStrictEqual(entries, [
+        { ...common, time: 0, durationMillis: 2_000, method: "tools/call", name: "work", outcome: "success" },
+        { ...common, time: 2_000, durationMillis: 0, method: "resources/read", name: "app://one", outcome: "success" },
+        { ...common, time: 2_000, durationMillis: 0, method: "tools/call", name: "hidden", outcome: "hidden" }
+      ])
+    }).pipe(Effect.scoped))
+
+  it.effect("records failures, errors, defects and cancellations", () =>
+    Effect.gen(function*() {
+      const outcomes: Array<unknown> = []
+      const record = ({ message, outcome }: McpAuditLog.Entry) =>
+        Effect.sync(() => void outcomes.push(message === undefined ? outcome : [outcome, message]))
+      for (
+        const effect of [Effect.fail("no"), Effect.fail(McpError.invalidRequest("not now")), Effect.die("broken")]
+      ) {
+        const { session } = yield* audited({ record }, effect)
+        yield* Effect.exit(work(session))
+      }
+      const { session } = yield* audited({ record }, Effect.never)
+      const call = yield* Effect.forkChild(work(session))
+      yield* TestClock.adjust(1)
+      yield* Fiber.interrupt(call)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(outcomes, ["failure", ["error", "not now"], "defect", "interrupted"])
+    }).pipe(Effect.scoped, silent))
+
+  it.effect("records the part of the arguments that the program chooses", () =>
+    Effect.gen(function*() {
+      const { entries, session } = yield* audited({ arguments: ({ arguments: input }) => ({ input }) })
+      yield* work(session, { a: 1 })
+      assert.deepStrictEqual(entries[0]?.arguments, { input: { a: 1 } })
+    }).pipe(Effect.scoped))
+
+  for (const [name, recording] of [["hangs", Effect.never], ["dies", Effect.die("down")]] as const) {
+    it.effect(`does not disturb the client while its record ${name}, unless it is required`, () =>
+      Effect.gen(function*() {
+        const { session } = yield* audited({ record: () => recording })
+        const call = yield* Effect.forkChild(work(session))
+        yield* TestClock.adjust("5 seconds")
+        assert.strictEqual(yield* Fiber.join(call), "done")
+        const { session: strict } = yield* audited({ record: () => recording, required: true })
+        const rejected = yield* Effect.forkChild(errorOf(work(strict)))
+        yield* TestClock.adjust("5 seconds")
+        const { code, message } = yield* Fiber.join(rejected)
+        assert.deepStrictEqual([code, message], [-32603, "Internal error"])
+      }).pipe(Effect.scoped, silent))
+  }
+})
