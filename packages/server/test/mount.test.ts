@@ -147,6 +147,20 @@ describe("one Layer under two prefixes", () => {
       assert.include(error.message, "-32002")
     }).pipe(Effect.scoped))
 
+  it.effect("decides about subscriptions by the inner URI", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const notes = McpGroup.make("notes", McpResource.template("note", { uri: "notes://{id}" })).toLayer((handlers) =>
+        handlers.template("note", ({ id }) => Effect.succeed(id), {
+          subscribable: ({ id }, uri) => Effect.sync(() => asked.push(uri) > 0 && id === "mine")
+        })
+      )
+      const session = yield* connect(McpMount.prefixed("work", notes))
+      yield* session.subscribeResource("notes://work/mine")
+      assert.include((yield* Effect.flip(session.subscribeResource("notes://work/yours"))).message, "-32002")
+      assert.deepStrictEqual(asked, ["notes://mine", "notes://yours"])
+    }).pipe(Effect.scoped))
+
   it.effect("keeps the visibility of its members", () =>
     Effect.gen(function*() {
       const ada = yield* connect(both, { principal: { id: "ada" } })

@@ -561,6 +561,30 @@ it.live("a client has one session with the server, which ends with its own, and 
     assert.deepStrictEqual(yield* Queue.clear(events), ["close", "close", "close"])
   }).pipe(Effect.scoped))
 
+it.live("a server that accepts every subscription opens none to resources of other groups", () =>
+  Effect.gen(function*() {
+    const server = ServerSession.layerInProcess({
+      "resources/list": () => Effect.succeed({ resources: [] }),
+      "resources/read": () => Effect.succeed({ contents: [] }),
+      "resources/subscribe": () => Effect.succeed({}),
+      "resources/unsubscribe": () => Effect.succeed({})
+    }, { info })
+    const notes = McpGroup.make(
+      "notes",
+      McpResource.template("note", { uri: "notes://{id}" }),
+      McpResource.make("secret", { uri: "secret://one" })
+    ).toLayer((handlers) =>
+      handlers
+        .template("note", ({ id }) => Effect.succeed(id), { subscribable: () => Effect.succeed(false) })
+        .resource("secret", Effect.succeed("secret"), { visible: Effect.succeed(false) })
+    )
+    const client = yield* connect(Layer.merge(McpProxy.layer("remote", server, { info }), notes))
+    for (const uri of ["notes://7", "secret://one"]) {
+      assert.include((yield* Effect.flip(client.subscribeResource(uri))).message, "-32002")
+    }
+    yield* client.subscribeResource("other://one")
+  }).pipe(Effect.scoped))
+
 it.live("a resource that is in no list is read and observed by the proxied server that has it", () =>
   Effect.gen(function*() {
     const server = (name: string) => {

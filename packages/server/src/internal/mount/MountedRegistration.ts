@@ -134,7 +134,7 @@ export class MountedGroup {
   }
 
   #template(template: TemplateEntry): TemplateEntry {
-    const { definition } = template
+    const { definition, fits } = template
     const uriTemplate = this.#outer(definition.uriTemplate)
     return {
       ...template,
@@ -142,6 +142,12 @@ export class MountedGroup {
       name: this.#name(template.name),
       definition: { ...definition, name: this.#name(definition.name), uriTemplate },
       template: template.template === undefined ? undefined : this.#compiled(template.template, uriTemplate),
+      ...(fits === undefined ? undefined : {
+        fits: (variables, uri, server) => {
+          const inner = this.#mount.uris.inner(uri)
+          return inner === undefined ? Effect.succeed(false) : fits(variables, inner, server)
+        }
+      }),
       read: (variables, uri, server) => {
         const inner = this.#mount.uris.inner(uri)
         return inner === undefined

@@ -136,8 +136,9 @@ const observersOf = Effect.fnUntraced(function*(
   uri: string
 ): Effect.fn.Return<ReadonlyArray<Registration["observe"]>, never, RequestServices> {
   const resource = registry.resources.get(uri)
+  const matching = registry.matching(uri)
   const templates = yield* Effect.filter(
-    registry.matching(uri),
+    matching,
     ({ entry, variables }) => entry.fits?.(variables, uri, context) ?? Effect.succeed(true)
   )
   const visible = yield* registry.visible(
@@ -146,9 +147,10 @@ const observersOf = Effect.fnUntraced(function*(
     context
   )
   const [first] = visible
-  return first === undefined
-    ? [...registry.unlisted].flatMap(({ observe }) => observe === undefined ? [] : [observe])
-    : [registry.observerOf(first)]
+  if (first !== undefined) return [registry.observerOf(first)]
+  // The updates of a URI go to all its subscribers, so a member that rejects the client may not be circumvented.
+  if (resource !== undefined || matching.length > 0) return []
+  return [...registry.unlisted].flatMap(({ observe }) => observe === undefined ? [] : [observe])
 })
 
 /** Prepares a subscription by the first group that has the resource. */
