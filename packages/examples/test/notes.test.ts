@@ -86,6 +86,7 @@ describe("notes.ts", () => {
       // Another user may use the same title.
       assert.notStrictEqual((yield* bob.callTool("create_note", { title: "garden plan", text: "Rest." })).isError, true)
       assert.deepStrictEqual((yield* ada.readResource(uri)).contents, contents)
+      assert.deepStrictEqual(yield* rejected(bob.readResource(uri)), [-32002, `Resource not found: ${uri}`])
     }).pipe(Effect.scoped))
 
   it.live("failures have a message for the model, and a form for typed clients", () =>

@@ -3,7 +3,7 @@
  * JSON Schema. The annotations `Tool.Title`, `Readonly`, `Destructive`, `Idempotent`, `OpenWorld`, `Meta` and `Strict`
  * apply here, too.
  */
-import { Content as ProtocolContent, type Implementation } from "@effect-mcp/protocol"
+import { Content as ProtocolContent, type Implementation, Meta } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 
@@ -42,3 +42,32 @@ export const Icons: Context.Reference<ReadonlyArray<Implementation.Icon>> = Cont
 export const Content: Schema.Codec<ReadonlyArray<ProtocolContent.ContentBlock>> = Schema.Array(
   ProtocolContent.ContentBlock
 )
+
+/**
+ * The result of a tool with content and metadata.
+ *
+ * @category models
+ */
+export interface ContentWithMeta {
+  readonly content: ReadonlyArray<ProtocolContent.ContentBlock>
+  /** Metadata of the result, for the client. */
+  readonly _meta?: Meta.Meta
+}
+
+/**
+ * The success of a tool that returns content, as {@link Content}, with metadata.
+ *
+ * @example
+ * ```ts
+ * import { McpTool } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ *
+ * export const Screenshot = Tool.make("screenshot", { success: McpTool.ContentWithMeta })
+ * ```
+ *
+ * @category schemas
+ */
+export const ContentWithMeta: Schema.Codec<ContentWithMeta> = Schema.Struct({
+  content: Content,
+  _meta: Schema.optionalKey(Meta.Meta)
+})

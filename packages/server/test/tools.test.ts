@@ -177,6 +177,14 @@ describe("a tool", () => {
       assert.deepStrictEqual(yield* session.callTool("run"), { content })
     }).pipe(Effect.scoped))
 
+  it.effect("may return content with metadata", () =>
+    Effect.gen(function*() {
+      const result = { content: [Content.text("a pixel")], _meta: { "example.com/width": 1 } }
+      const session = yield* connect(tool(McpTool.ContentWithMeta, Effect.succeed(result)))
+      assert.isUndefined((yield* session.listTools()).tools[0]?.outputSchema)
+      assert.deepStrictEqual(yield* session.callTool("run"), result)
+    }).pipe(Effect.scoped))
+
   it.effect("may have content for the model beside its structured content", () =>
     Effect.gen(function*() {
       const Draw = Tool.make("draw", {

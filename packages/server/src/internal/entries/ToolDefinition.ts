@@ -101,7 +101,8 @@ export const make = (
   const success = accepted(ToolCodec.output(tool.successSchema, { subject: `the success of the tool "${tool.name}"` }))
   const failure = accepted(ToolCodec.output(tool.failureSchema, { subject: `the failure of the tool "${tool.name}"` }))
   // A tool that returns content has no structured content.
-  const outputSchema = tool.successSchema === McpTool.Content ? undefined : success.jsonSchema
+  const isContent = tool.successSchema === McpTool.Content || tool.successSchema === McpTool.ContentWithMeta
+  const outputSchema = isContent ? undefined : success.jsonSchema
   const { annotations, description } = tool
   const title = Context.getOption(annotations, Tool.Title)
   const meta = Context.getOption(annotations, Tool.Meta)

@@ -73,7 +73,8 @@ class ToolServer {
     this.#handler = handler
     this.#definition = definition
     this.#isStructured = definition.tool.outputSchema !== undefined
-    this.#hasMedia = tool.successSchema === McpTool.Content || tool.toModelOutput !== undefined
+    this.#hasMedia = tool.successSchema === McpTool.Content || tool.successSchema === McpTool.ContentWithMeta ||
+      tool.toModelOutput !== undefined
   }
 
   call(input: unknown): Handler<Protocol.CallToolResult> {
@@ -129,6 +130,10 @@ class ToolServer {
     if (this.#tool.successSchema === McpTool.Content) {
       // The encoded form of this schema is content.
       return { content: trust<ReadonlyArray<Content.ContentBlock>>(encoded) }
+    }
+    if (this.#tool.successSchema === McpTool.ContentWithMeta) {
+      // The encoded form of this schema is content with metadata.
+      return trust<McpTool.ContentWithMeta>(encoded)
     }
     const content = this.#contentOf(value, encoded)
     // The encoded form of a schema that is described as an object is one.
