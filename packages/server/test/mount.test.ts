@@ -180,6 +180,28 @@ describe("a mount", () => {
       ])
     }).pipe(Effect.scoped))
 
+  it.effect("inserts its prefix after the scheme, with slashes and without, and removes it for handlers", () =>
+    Effect.gen(function*() {
+      const uris = ["urn:a:b", "file:///a", "x://", "app://a/b?c#d"]
+      const live = Layer.mergeAll(
+        Layer.empty,
+        ...uris.map((uri) =>
+          McpGroup.make(uri, McpResource.make(uri, { uri })).toLayer((handlers) =>
+            handlers.resource(uri, Effect.succeed(uri))
+          )
+        )
+      )
+      const session = yield* connect(McpMount.prefixed("m", live))
+      const read = yield* Effect.forEach(
+        ["urn:m/a:b", "file://m//a", "x://m/", "app://m/a/b?c#d"],
+        (uri) => Effect.map(session.readResource(uri), ({ contents }) => contents)
+      )
+      assert.deepStrictEqual(
+        read.flatMap((contents) => contents.map((content) => "text" in content && content.text)),
+        uris
+      )
+    }).pipe(Effect.scoped))
+
   it.effect("keeps the URIs if it should", () =>
     Effect.gen(function*() {
       const session = yield* connect(McpMount.prefixed("work", TasksLive, { uris: "unchanged" }))
