@@ -1,11 +1,12 @@
 import { McpError } from "@effect-mcp/protocol"
 import { McpGroup, McpMiddleware, McpResource } from "@effect-mcp/server"
-import type { RequestError } from "@effect-mcp/session"
+import type { RequestError, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { Subscriptions } from "../src/internal/registry/Subscriptions.ts"
 import { connect } from "./support/connect.ts"
 
 const pages = McpGroup.make("pages", McpResource.template("page", { uri: "page://{name}" })).toLayer((handlers) =>
@@ -90,4 +91,14 @@ describe("the subscriptions of a session", () => {
       )
       assert.strictEqual(code, -32002)
     }).pipe(Effect.scoped))
+
+  it("of a session that has ended are not kept", () => {
+    const subscriptions = new Subscriptions(10)
+    const session: ServerSession.ServerSessionShape = Object.create(null)
+    Effect.runSync(subscriptions.add(session, "page://a", Effect.void))
+    assert.deepStrictEqual(subscriptions.of("page://a"), [session])
+    subscriptions.end(session)
+    Effect.runSync(subscriptions.add(session, "page://a", Effect.void))
+    assert.deepStrictEqual(subscriptions.of("page://a"), [])
+  })
 })

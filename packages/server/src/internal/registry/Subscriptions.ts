@@ -20,6 +20,8 @@ interface Subscribed {
 export class Subscriptions {
   readonly #byUri = new Map<string, Set<Session>>()
   readonly #bySession = new Map<Session, Subscribed>()
+  /** The sessions that have ended. A request that they have sent may still be served. */
+  readonly #ended = new WeakSet<Session>()
   /** The number of resources that one session can subscribe to. */
   readonly limit: number
 
@@ -37,6 +39,7 @@ export class Subscriptions {
     prepare: Effect.Effect<void, E, Scope.Scope>
   ): Effect.Effect<string | undefined, E> {
     return Effect.suspend(() => {
+      if (this.#ended.has(session)) return Effect.succeed(undefined)
       const subscribed = this.#bySession.get(session) ?? { scopes: new Map<string, Scope.Closeable>(), characters: 0 }
       const { scopes } = subscribed
       if (scopes.has(uri)) return Effect.succeed(undefined)
@@ -72,6 +75,7 @@ export class Subscriptions {
 
   /** Removes all subscriptions of a session that has ended. */
   end(session: Session): void {
+    this.#ended.add(session)
     const subscribed = this.#bySession.get(session)
     this.#bySession.delete(session)
     for (const [uri, scope] of subscribed?.scopes ?? []) {
