@@ -2,13 +2,12 @@
  * The notebook as an MCP server, with every feature of a server and every request to a client.
  */
 import type { CloseReason } from "@effect-mcp/protocol/CloseReason"
-import type { RequestContext } from "@effect-mcp/session/RequestContext"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import type { Transport } from "@effect-mcp/session/Transport"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Tool from "../tool.ts"
 import * as Account from "./account.ts"
 import * as Changes from "./changes.ts"
 import * as Completions from "./completions.ts"
@@ -25,22 +24,29 @@ import * as LongRunningTools from "./tools/longRunning.ts"
 import * as NoteTools from "./tools/notes.ts"
 import * as SamplingTools from "./tools/sampling.ts"
 
-const tools: ReadonlyArray<Tool.Tool<RequestContext | Account.Account | Notes.Notes | Roots.Roots>> = [
-  ...NoteTools.tools,
-  ...ClientRequestTools.tools,
-  ...SamplingTools.tools,
-  ...LongRunningTools.tools,
-  ...AccountTools.tools
-]
+const tools = Layer.mergeAll(
+  NoteTools.layer,
+  ClientRequestTools.layer,
+  SamplingTools.layer,
+  LongRunningTools.layer,
+  AccountTools.layer
+)
 
-/** The handlers of the notebook. */
-export const handlers = ServerSession.handlers({
-  ...Tool.handlers(tools),
-  ...Resources.handlers,
-  ...Prompts.handlers,
-  ...Completions.handlers,
-  "notifications/roots/list_changed": () => Changes.add({ _tag: "RootsChanged" })
-})
+/**
+ * The handlers of the notebook: groups of tools, and handlers of the other methods. The scope is that of the groups.
+ * The notifier sends the notifications of the tools, so the groups know no sessions.
+ */
+export const handlers = Effect.map(
+  McpServer.sessionlessHandlers(tools),
+  (tools) =>
+    ServerSession.handlers({
+      ...tools,
+      ...Resources.handlers,
+      ...Prompts.handlers,
+      ...Completions.handlers,
+      "notifications/roots/list_changed": () => Changes.add({ _tag: "RootsChanged" })
+    })
+)
 
 /** The description of the notebook. */
 export const options: ServerSession.Options = {
@@ -71,7 +77,7 @@ export const serve = (
   overrides?: Partial<ServerSession.Options>
 ): Effect.Effect<CloseReason, TransportError | Account.SignInServerFailed, Transport> =>
   Effect.gen(function*() {
-    const session = yield* ServerSession.make(handlers, { ...options, ...overrides })
+    const session = yield* ServerSession.make(yield* handlers, { ...options, ...overrides })
     yield* Effect.forkScoped(Notifier.run(session))
     return yield* session.closed
   }).pipe(Effect.scoped, Effect.provide(services))

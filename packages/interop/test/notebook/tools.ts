@@ -13,22 +13,22 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       assert.deepStrictEqual(
         tools.map(({ name }) => name),
         [
-          "write",
-          "show",
-          "search",
-          "erase",
           "classify",
+          "erase",
+          "index",
+          "publish",
+          "remind",
+          "research",
           "roots",
+          "search",
+          "show",
+          "sign-in",
           "status",
           "summarize",
-          "research",
-          "index",
-          "remind",
-          "sign-in",
-          "publish"
+          "write"
         ]
       )
-      const [write, , search] = tools
+      const [search, write] = ["search", "write"].map((one) => tools.find(({ name }) => name === one))
       assert.deepStrictEqual(
         Object.keys(members(write)).toSorted(),
         ["annotations", "description", "icons", "inputSchema", "name", "title"]
@@ -124,7 +124,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
         data: undefined
       })
       assert.deepStrictEqual(yield* call("burn", {}), invalid("Unknown tool: burn"))
-      const problem = "Invalid arguments for tool search: Expected string at [\"word\"]"
+      const problem = "Invalid arguments for the tool \"search\": word: Expected string, got 1"
       assert.deepStrictEqual(
         yield* call("search", { word: 1 }),
         revision === "2025-11-25" ? { text: problem, isError: true } : invalid(problem)

@@ -2,13 +2,16 @@
  * Tools that send requests to the client while they run: elicitations, `roots/list` and `ping`.
  */
 import type * as ElicitationSchema from "@effect-mcp/protocol/ElicitationSchema"
+import * as McpGroup from "@effect-mcp/server/McpGroup"
+import * as McpRequest from "@effect-mcp/server/McpRequest"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Tool from "../../tool.ts"
 import { Notes } from "../notes.ts"
 import * as Roots from "../roots.ts"
-import { find, Name } from "./notes.ts"
+import * as Hints from "./hints.ts"
+import { find, Name, NoSuchNote } from "./notes.ts"
 
 const reasons = [
   { const: "done", title: "It is no longer needed" },
@@ -25,91 +28,96 @@ const eraseForm = (name: string): ElicitationSchema.ElicitationSchema => ({
   required: ["sure"]
 })
 
-const erase = Tool.make("erase", {
-  title: "Erase",
-  description: "Erases a note if the user agrees.",
-  annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: false },
-  input: Schema.Struct({ name: Name }),
-  run: Effect.fnUntraced(function*({ name }) {
-    const { erase } = yield* Notes
-    yield* find(name)
-    const { action, content } = yield* RequestContext.elicit({
-      message: `Erase the note “${name}”?`,
-      requestedSchema: eraseForm(name)
+/** The form of the subjects of a note. */
+const Subjects = Schema.Struct({
+  subjects: Schema.Array(Schema.Literals(["home", "letters", "sea", "work"])).check(Schema.isMinLength(1))
+    .annotate({ title: "Subjects" })
+})
+
+const ClientRequestTools = McpGroup.make(
+  "client-requests",
+  Tool.make("erase", {
+    description: "Erases a note if the user agrees.",
+    parameters: Schema.Struct({ name: Name }),
+    success: Schema.String,
+    failure: NoSuchNote
+  }).annotateMerge(Hints.changing).annotate(Tool.Destructive, true).annotate(Tool.Title, "Erase"),
+  Tool.make("classify", {
+    description: "Asks the user for the subjects of a note, and adds them to the note.",
+    parameters: Schema.Struct({ name: Name }),
+    success: Schema.String,
+    failure: NoSuchNote
+  }).annotateMerge(Hints.changing).annotate(Tool.Destructive, false).annotate(Tool.Title, "Classify"),
+  Tool.make("roots", {
+    description: "Returns the roots of the client.",
+    success: Schema.Struct({
+      roots: Schema.Array(Schema.Struct({ uri: Schema.String, name: Schema.optionalKey(Schema.String) }))
     })
-    // The user can also decline the request, or cancel it (ELI-09).
-    if (action !== "accept" || content?.["sure"] !== true) return `The note “${name}” was not erased: ${action}.`
-    const existed = yield* erase(name)
-    return existed ? `The note “${name}” is erased: ${content["reason"]}.` : `The note “${name}” was already erased.`
-  })
-})
-
-const classify = Tool.make("classify", {
-  title: "Classify",
-  description: "Asks the user for the subjects of a note, and adds them to the note.",
-  annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
-  input: Schema.Struct({ name: Name }),
-  run: Effect.fnUntraced(function*({ name }) {
-    const { write } = yield* Notes
-    const note = yield* find(name)
-    const { action, content } = yield* RequestContext.elicit({
-      message: `What is “${name}” about?`,
-      requestedSchema: {
-        type: "object",
-        properties: {
-          subjects: {
-            type: "array",
-            title: "Subjects",
-            items: { type: "string", enum: ["home", "letters", "sea", "work"] },
-            minItems: 1
-          }
-        },
-        required: ["subjects"]
-      }
+  }).annotateMerge(Hints.reading).annotate(Tool.Title, "Roots"),
+  Tool.make("status", {
+    description: "Describes the client, and sends it a ping.",
+    success: Schema.Struct({
+      client: Schema.String,
+      revision: Schema.String,
+      capabilities: Schema.Array(Schema.String),
+      isAlive: Schema.Boolean
     })
-    const subjects = content?.["subjects"]
-    if (action !== "accept" || !Array.isArray(subjects)) return `The note “${name}” was not changed: ${action}.`
-    yield* write(name, `${note.text}\n\n${subjects.map((subject) => `#${subject}`).join(" ")}`)
-    return `The note “${name}” is about: ${subjects.join(", ")}.`
-  })
-})
+  }).annotateMerge(Hints.reading).annotate(Tool.Title, "Status")
+)
 
-const roots = Tool.make("roots", {
-  title: "Roots",
-  description: "Returns the roots of the client.",
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  input: Schema.Struct({}),
-  output: Schema.Struct({
-    roots: Schema.Array(Schema.Struct({ uri: Schema.String, name: Schema.optionalKey(Schema.String) }))
-  }),
-  run: Effect.fnUntraced(function*() {
-    const { profile } = yield* RequestContext.RequestContext
-    const cached = yield* Roots.cached(profile)
-    return Tool.structured({ roots: cached ?? (yield* Roots.request(profile, RequestContext.listRoots())) })
-  })
-})
-
-const status = Tool.make("status", {
-  title: "Status",
-  description: "Describes the client, and sends it a ping.",
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  input: Schema.Struct({}),
-  output: Schema.Struct({
-    client: Schema.String,
-    revision: Schema.String,
-    capabilities: Schema.Array(Schema.String),
-    isAlive: Schema.Boolean
-  }),
-  run: Effect.fnUntraced(function*() {
-    const { profile, request } = yield* RequestContext.RequestContext
-    yield* request("ping", {})
-    return Tool.structured({
-      client: `${profile.info?.name} ${profile.info?.version}`,
-      revision: profile.revision,
-      capabilities: Object.keys(profile.capabilities).toSorted(),
-      isAlive: true
-    })
-  })
-})
-
-export const tools = [erase, classify, roots, status]
+export const layer = ClientRequestTools.toLayer((handlers) =>
+  handlers
+    .tool(
+      "erase",
+      Effect.fnUntraced(function*({ name }) {
+        const { erase } = yield* Notes
+        yield* find(name)
+        // The title and the default of a choice need a form that is written by hand.
+        const { action, content } = yield* RequestContext.elicit({
+          message: `Erase the note “${name}”?`,
+          requestedSchema: eraseForm(name)
+        })
+        // The user can also decline the request, or cancel it (ELI-09).
+        if (action !== "accept" || content?.["sure"] !== true) return `The note “${name}” was not erased: ${action}.`
+        const existed = yield* erase(name)
+        return existed
+          ? `The note “${name}” is erased: ${content["reason"]}.`
+          : `The note “${name}” was already erased.`
+      })
+    )
+    .tool(
+      "classify",
+      Effect.fnUntraced(function*({ name }) {
+        const { write } = yield* Notes
+        const note = yield* find(name)
+        const { subjects } = yield* McpRequest.elicit(`What is “${name}” about?`, Subjects)
+        yield* write(name, `${note.text}\n\n${subjects.map((subject) => `#${subject}`).join(" ")}`)
+        return `The note “${name}” is about: ${subjects.join(", ")}.`
+      }, (classified, { name }) =>
+        Effect.catchTags(classified, {
+          ElicitationDeclined: () => Effect.succeed(`The note “${name}” was not changed: decline.`),
+          ElicitationCancelled: () => Effect.succeed(`The note “${name}” was not changed: cancel.`)
+        }))
+    )
+    .tool(
+      "roots",
+      Effect.fnUntraced(function*() {
+        const { profile } = yield* RequestContext.RequestContext
+        const cached = yield* Roots.cached(profile)
+        return { roots: cached ?? (yield* Roots.request(profile, RequestContext.listRoots())) }
+      })
+    )
+    .tool(
+      "status",
+      Effect.fnUntraced(function*() {
+        const { profile, request } = yield* RequestContext.RequestContext
+        yield* request("ping", {})
+        return {
+          client: `${profile.info?.name} ${profile.info?.version}`,
+          revision: profile.revision,
+          capabilities: Object.keys(profile.capabilities).toSorted(),
+          isAlive: true
+        }
+      })
+    )
+)

@@ -2,14 +2,17 @@
  * Tools that write, show and search notes.
  */
 import * as Content from "@effect-mcp/protocol/Content"
-import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as McpGroup from "@effect-mcp/server/McpGroup"
+import * as McpRequest from "@effect-mcp/server/McpRequest"
+import * as McpTool from "@effect-mcp/server/McpTool"
+import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Tool from "../../tool.ts"
 import * as Media from "../media.ts"
 import { Notes } from "../notes.ts"
 import * as Resources from "../resources.ts"
+import * as Hints from "./hints.ts"
 
 /** The name of a note. It becomes a part of a URI, so it must be well-formed Unicode. */
 export const Name = Schema.String.check(
@@ -17,52 +20,18 @@ export const Name = Schema.String.check(
   Schema.isMaxLength(100)
 ).annotate({ description: "The note's name" })
 
+/** The failure of a tool whose note does not exist. */
+export class NoSuchNote extends Schema.TaggedError<NoSuchNote>()("NoSuchNote", { name: Schema.String }) {
+  override get message() {
+    return `There is no note “${this.name}”`
+  }
+}
+
 /** Returns the note of this name. Fails with a message for the model if it does not exist. */
 export const find = Effect.fnUntraced(function*(name: string) {
   const { find } = yield* Notes
   const note = yield* find(name)
-  return Option.isSome(note) ? note.value : yield* new Tool.ToolFailure({ message: `There is no note “${name}”` })
-})
-
-const write = Tool.make("write", {
-  title: "Write",
-  description: "Writes a note. Replaces a note of the same name.",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  icons: [Media.icon("goldenrod")],
-  input: Schema.Struct({ name: Name, text: Schema.String.annotate({ description: "The text, as Markdown" }) }),
-  run: Effect.fnUntraced(function*({ name, text }) {
-    const { write } = yield* Notes
-    const note = yield* write(name, text)
-    yield* RequestContext.log({ level: "info", logger: "notes", data: { written: name, letters: text.length } })
-    return { content: [Content.text(`The note “${name}” is written.`), Resources.link(note)] }
-  })
-})
-
-const show = Tool.make("show", {
-  title: "Show",
-  description: "Returns a note as every kind of content: text, image, audio, link and embedded resource.",
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  input: Schema.Struct({ name: Name }),
-  run: Effect.fnUntraced(function*({ name }) {
-    const note = yield* find(name)
-    return {
-      content: [
-        { ...Content.text(note.text), annotations: { audience: ["user" as const], priority: 1 } },
-        { ...Media.image, annotations: { lastModified: note.lastModified, priority: 0 } },
-        Media.audio,
-        Resources.link(note),
-        { type: "resource" as const, resource: Resources.contents(note), _meta: { "example.com/whole": true } }
-      ],
-      _meta: { "example.com/shown": name }
-    }
-  })
-})
-
-const Matches = Schema.Struct({
-  matches: Schema.Array(Schema.Struct({
-    name: Schema.String.annotate({ description: "The note's name" }),
-    count: Schema.Int.annotate({ description: "The number of occurrences" })
-  }))
+  return Option.isSome(note) ? note.value : yield* new NoSuchNote({ name })
 })
 
 /** Returns the notes that contain a word, with the number of its occurrences. */
@@ -73,16 +42,61 @@ export const matchesOf = Effect.fnUntraced(function*(word: string) {
     .filter(({ count }) => count > 0)
 })
 
-/** The arguments of a search, which a client or the model sends. */
-export const Search = Schema.Struct({ word: Schema.NonEmptyString.annotate({ description: "The word to look for" }) })
-
-export const search = Tool.make("search", {
-  title: "Search",
+/** The search, which a client or its model calls. */
+export const Search = Tool.make("search", {
   description: "Finds the notes that contain a word.",
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  input: Search,
-  output: Matches,
-  run: ({ word }) => Effect.map(matchesOf(word), (matches) => Tool.structured({ matches }))
-})
+  parameters: Schema.Struct({ word: Schema.NonEmptyString.annotate({ description: "The word to look for" }) }),
+  success: Schema.Struct({
+    matches: Schema.Array(Schema.Struct({
+      name: Schema.String.annotate({ description: "The note's name" }),
+      count: Schema.Int.annotate({ description: "The number of occurrences" })
+    }))
+  })
+}).annotateMerge(Hints.reading).annotate(Tool.Title, "Search")
 
-export const tools = [write, show, search]
+const NoteTools = McpGroup.make(
+  "notes",
+  Tool.make("write", {
+    description: "Writes a note. Replaces a note of the same name.",
+    parameters: Schema.Struct({ name: Name, text: Schema.String.annotate({ description: "The text, as Markdown" }) }),
+    success: McpTool.Content
+  }).annotateMerge(Hints.changing).annotate(Tool.Destructive, true).annotate(Tool.Idempotent, true)
+    .annotate(McpTool.Icons, [Media.icon("goldenrod")]).annotate(Tool.Title, "Write"),
+  Tool.make("show", {
+    description: "Returns a note as every kind of content: text, image, audio, link and embedded resource.",
+    parameters: Schema.Struct({ name: Name }),
+    success: McpTool.ContentWithMeta,
+    failure: NoSuchNote
+  }).annotateMerge(Hints.reading).annotate(Tool.Title, "Show"),
+  Search
+)
+
+export const layer = NoteTools.toLayer((handlers) =>
+  handlers
+    .tool(
+      "write",
+      Effect.fnUntraced(function*({ name, text }) {
+        const { write } = yield* Notes
+        const note = yield* write(name, text)
+        yield* McpRequest.log({ level: "info", logger: "notes", data: { written: name, letters: text.length } })
+        return [Content.text(`The note “${name}” is written.`), Resources.link(note)]
+      })
+    )
+    .tool(
+      "show",
+      Effect.fnUntraced(function*({ name }) {
+        const note = yield* find(name)
+        return {
+          content: [
+            { ...Content.text(note.text), annotations: { audience: ["user" as const], priority: 1 } },
+            { ...Media.image, annotations: { lastModified: note.lastModified, priority: 0 } },
+            Media.audio,
+            Resources.link(note),
+            { ...Content.resource(Resources.contents(note)), _meta: { "example.com/whole": true } }
+          ],
+          _meta: { "example.com/shown": name }
+        }
+      })
+    )
+    .tool("search", ({ word }) => Effect.map(matchesOf(word), (matches) => ({ matches })))
+)
