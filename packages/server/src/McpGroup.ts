@@ -184,7 +184,8 @@ export type ToolHandler<T, R> = (
 ) => Effect.Effect<Tool.Success<T>, Tool.Failure<T> | ToolFailure | McpError.McpError, R>
 
 /**
- * The messages of a prompt. A text is one message of the user.
+ * The messages of a prompt. A text is one message of the user. A whole result (`{ messages, description, _meta }`) has
+ * metadata of its own, and replaces the description of the definition.
  *
  * @category models
  */

@@ -69,6 +69,16 @@ describe("a prompt", () => {
       })
     }).pipe(Effect.scoped))
 
+  it.effect("may return a result with a description and metadata of its own", () =>
+    Effect.gen(function*() {
+      const result = { messages: [Prompt.user("Go")], description: "To Oslo", _meta: { "example.com/days": 3 } }
+      const Travel = McpGroup.make("travel", McpPrompt.make("travel", { description: "Plans a journey" }))
+      const session = yield* connect(
+        Travel.toLayer((handlers) => handlers.prompt("travel", () => Effect.succeed(result)))
+      )
+      assert.deepStrictEqual(yield* session.getPrompt("travel"), result)
+    }).pipe(Effect.scoped))
+
   it.effect("rejects an unknown name, missing and invalid arguments with -32602 [PRM-03] [PRM-04]", () =>
     Effect.gen(function*() {
       const session = yield* connect(live)

@@ -20,5 +20,5 @@ export interface ToolContext<Success> {
   readonly preliminary: (result: Success) => Effect.Effect<void>
 }
 
-/** The messages of a prompt. A text is one message of the user. */
-export type PromptMessages = string | ReadonlyArray<Prompt.PromptMessage>
+/** The messages of a prompt. A text is one message of the user; a result has a description and metadata of its own. */
+export type PromptMessages = string | ReadonlyArray<Prompt.PromptMessage> | Prompt.GetPromptResult

@@ -36,6 +36,12 @@ const definition = ({ arguments: fields, description, name }: McpPrompt.AnyPromp
   }
 }
 
+/** Returns the result that a handler's messages stand for. */
+const resultOf = (messages: PromptMessages): Prompt.GetPromptResult => {
+  if (typeof messages === "string") return { messages: [Prompt.user(messages)] }
+  return "messages" in messages ? messages : { messages }
+}
+
 type Get = (input: unknown) => Handler<PromptMessages>
 
 /** Prepares a prompt. */
@@ -53,11 +59,9 @@ export const make = (runtime: GroupRuntime, prompt: McpPrompt.AnyPrompt, handled
         McpError.invalidParams(`Invalid arguments for the prompt "${name}": ${problem}`)
       ),
       Effect.flatMap(get),
-      Effect.flatMap((messages) => typeof messages === "string"
-        ? Effect.succeed([Prompt.user(messages)])
-        : ContentCheck.messages(messages, `the prompt "${name}"`)
-      ),
-      Effect.map((messages) => ({ ...(description === undefined ? undefined : { description }), messages }))
+      Effect.map(resultOf),
+      Effect.tap(({ messages }) => ContentCheck.messages(messages, `the prompt "${name}"`)),
+      Effect.map((result) => ({ ...(description === undefined ? undefined : { description }), ...result }))
     )
 
   return {
