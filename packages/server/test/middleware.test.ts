@@ -109,11 +109,13 @@ describe("the rate limit", () => {
     Effect.gen(function*() {
       const as = yield* limited({ limit: 1, window: "1 hour", maxCallers: 2 })
       const [a, b, c] = [yield* as("a"), yield* as("b"), yield* as("c")]
-      for (const session of [a, b, c]) yield* work(session)
+      for (const session of [a, b]) yield* work(session)
+      yield* errorOf(work(a))
+      yield* work(c)
+      // The caller that used it least recently has been forgotten.
+      yield* errorOf(work(a))
       yield* errorOf(work(c))
-      yield* errorOf(work(b))
-      // The caller that was served first has been forgotten.
-      yield* work(a)
+      yield* work(b)
     }).pipe(Effect.scoped))
 
   it.effect("is shared by servers with the same limiter", () =>
@@ -205,9 +207,11 @@ describe("the response cache", () => {
       const ada = yield* as("ada")
       for (const a of [1, 2, 1, 3]) yield* work(ada, { a })
       assert.deepStrictEqual([yield* work(ada, { a: 1 }), yield* work(ada, { a: 2 })], ["1", "4"])
-      const { as: tiny } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 64 })
-      const bob = yield* tiny("bob")
-      assert.deepStrictEqual([yield* work(bob), yield* work(bob)], ["1", "2"])
+      const { as: tiny } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 400 })
+      const [bob, long] = [yield* tiny("bob"), yield* tiny("b".repeat(200))]
+      assert.deepStrictEqual([yield* work(bob), yield* work(long), yield* work(long)], ["1", "2", "3"])
+      // What is too large leaves the others.
+      assert.strictEqual(yield* work(bob), "1")
     }).pipe(Effect.scoped))
 
   it.effect("drops results that the program invalidates", () =>
@@ -324,11 +328,12 @@ describe("the timing", () => {
         [
           { "mcp.method.name": "tools/call", "mcp.member.name": "work", "mcp.outcome": "failure" },
           { "mcp.method.name": "tools/call", "mcp.member.name": "other", "mcp.outcome": "success" },
-          { "mcp.method.name": "resources/read", "mcp.outcome": "success" }
+          { "mcp.method.name": "resources/read", "mcp.outcome": "success" },
+          { "mcp.method.name": "tools/list", "mcp.outcome": "success" }
         ],
         (attributes) => Metric.value(Metric.withAttributes(McpTiming.duration, { "mcp.group": "work", ...attributes }))
       )
-      assert.deepStrictEqual(states.map(({ count, sum }) => [count, sum]), [[1, 3], [1, 0], [1, 0]])
+      assert.deepStrictEqual(states.map(({ count, sum }) => [count, sum]), [[1, 3], [1, 0], [1, 0], [0, 0]])
       assert.deepStrictEqual(slow.length, 1)
       assert.include(String(slow[0]), "tools/call took 3000 ms")
     }).pipe(Effect.scoped))
