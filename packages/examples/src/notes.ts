@@ -3,8 +3,10 @@
  *
  * ```sh
  * node packages/examples/src/notes.ts 3000 notes.sqlite
- * curl -H 'Authorization: Bearer adas-secret' http://127.0.0.1:3000/mcp
  * ```
+ *
+ * A client connects to `http://127.0.0.1:3000/mcp` with the header `Authorization: Bearer adas-secret`, or with the
+ * token `bobs-secret`.
  *
  * The tools create, edit, delete and search notes. A note is also a resource, whose URI is completed and whose changes
  * clients can subscribe to. A prompt asks the model to review a note.
