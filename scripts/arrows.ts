@@ -48,6 +48,9 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/internal/httpApi/*"
   ],
   "effect/http-api/*": ["packages/server/src/McpHttpApi.ts", "packages/server/src/internal/httpApi/*"],
+  "effect/FileSystem": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
+  "effect/Path": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
+  "effect/PlatformError": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/ByteSize": "packages/transport/src/internal/http/server/IncomingBodies.ts",
   "effect/net/*": "packages/transport/src/internal/*",
   "effect/socket/*": "packages/transport/src/*",
