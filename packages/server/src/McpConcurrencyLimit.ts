@@ -52,10 +52,11 @@ class Turns {
 
   /** Runs a call when it is its turn. */
   run<A, R>(call: Effect.Effect<A, McpError.McpError, R>): Effect.Effect<A, McpError.McpError, R> {
-    return Effect.suspend(() => {
+    // Without the mask, a call that is cancelled between two steps would keep its turn.
+    return Effect.uninterruptibleMask((restore) => {
       if (this.#running < this.#max) {
         this.#running++
-        return Effect.ensuring(call, this.#leave)
+        return Effect.ensuring(restore(call), this.#leave)
       }
       if (this.#waiting.size >= this.#maxWaiting) {
         return Effect.fail(overloaded(this.#tool, `${this.#max} calls run, and ${this.#maxWaiting} wait`))
@@ -63,13 +64,13 @@ class Turns {
       const turn = Deferred.makeUnsafe<void>()
       this.#waiting.add(turn)
       return Effect.ensuring(
-        Effect.andThen(
+        restore(Effect.andThen(
           Effect.timeoutOrElse(Deferred.await(turn), {
             duration: this.#waitMillis,
             orElse: () => Effect.fail(overloaded(this.#tool, `the call waited for ${this.#waitMillis} ms`))
           }),
           call
-        ),
+        )),
         // A call that is cancelled or times out leaves the queue. It may have got its turn at the same time.
         Effect.suspend(() => this.#waiting.delete(turn) ? Effect.void : this.#leave)
       )
@@ -117,11 +118,13 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   Layer.sync(middleware, () => {
     const byTool = new Map<string, Turns>()
     const limits = { max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitFor)) }
-    return (handler, { method, name }) => {
+    return (handler, { group, method, name }) => {
       if (method !== "tools/call" || name === undefined) return handler
       // Only tools of a group have calls, so the table has at most as many entries as there were tools.
-      const turns = byTool.get(name) ?? new Turns(name, limits)
-      byTool.set(name, turns)
+      // Groups under two prefixes can have tools of the same name.
+      const key = JSON.stringify([group, name])
+      const turns = byTool.get(key) ?? new Turns(name, limits)
+      byTool.set(key, turns)
       return turns.run(handler)
     }
   })

@@ -43,13 +43,22 @@ const cachedMethods: ReadonlySet<string> = new Set(["tools/call", "prompts/get",
 const bytesOf = (text: string): number => 2 * text.length
 
 /**
- * Returns what a result depends on: the target, and the principal with its claims, or the session without one.
+ * Returns what a result depends on: the target, the revision, and the principal with its claims or the session.
  */
 const keyOf = (
-  { arguments: input, method, name }: McpMiddleware.Target,
+  { arguments: input, group, method, name }: McpMiddleware.Target,
   request: RequestContext.RequestContext["Service"]
 ): string | undefined =>
-  CanonicalText.of([method, name, input ?? null, Caller.keyOf(request), request.principal?.claims])
+  CanonicalText.of([
+    // Groups under two prefixes can have members of the same name.
+    group,
+    method,
+    name,
+    input ?? null,
+    request.profile.revision,
+    Caller.keyOf(request),
+    request.principal?.claims
+  ])
 
 /**
  * Implements a middleware that returns a kept result instead of running the handler again. A result is kept for its
@@ -97,8 +106,10 @@ export const layer = <Self extends McpMiddleware.AnyId>(
         const began = yield* Clock.currentTimeMillis
         const known = results.get(key, began)
         if (known !== undefined) return known
+        const { removals } = results
         const result = yield* handler
-        if (Outcome.ofResult(result) === "success") {
+        // Without the second condition, a result that was read before an invalidation would be kept after it.
+        if (Outcome.ofResult(result) === "success" && results.removals === removals) {
           const text = PreparedResult.textOf(PreparedResult.make(result))
           results.set(key, {
             result,
@@ -115,7 +126,8 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   })
 
 /**
- * Removes kept results: all, or those of some targets. A handler that changes data calls it.
+ * Removes kept results: all, or those of some targets. A handler that changes data calls it after the change. Results
+ * of requests that run at this time are not kept.
  *
  * @example
  * ```ts

@@ -4,6 +4,7 @@ import {
   McpConcurrencyLimit,
   McpGroup,
   McpMiddleware,
+  McpMount,
   McpPrompt,
   McpResource,
   McpResponseCache,
@@ -71,7 +72,7 @@ describe("the rate limit", () => {
   const limited = (options: McpRateLimit.Options) =>
     serve(groups(Effect.succeed("done"), McpRateLimit.layer(Around, options)))
 
-  it.effect("counts the sessions of one principal together, and other principals apart", () =>
+  it.effect("[TOOL-13] counts the sessions of one principal together, and other principals apart", () =>
     Effect.gen(function*() {
       const as = yield* limited({ limit: 3, window: "30 seconds" })
       const [ada, again, bob] = [yield* as("ada"), yield* as("ada"), yield* as("bob")]
@@ -89,7 +90,7 @@ describe("the rate limit", () => {
       yield* errorOf(work(ada))
     }).pipe(Effect.scoped))
 
-  it.effect("counts sessions without a principal apart, and completions apart from calls", () =>
+  it.effect("[CMP-04] counts sessions without a principal apart, and completions apart from calls", () =>
     Effect.gen(function*() {
       const as = yield* limited({ limit: 1, window: "30 seconds" })
       const [one, two] = [yield* as(), yield* as()]
@@ -232,6 +233,41 @@ describe("the response cache", () => {
       assert.deepStrictEqual([yield* work(ada), yield* work(ada)], ["1", "1"])
       yield* invalidate
       assert.strictEqual(yield* work(ada), "2")
+    }).pipe(Effect.scoped))
+
+  it.effect("does not keep the result of a request that ran while it was invalidated", () =>
+    Effect.gen(function*() {
+      const counter = yield* counting
+      const around = McpResponseCache.layer(Around, { timeToLive: { work: "1 hour" } })
+      const context = yield* Layer.build(around)
+      const slow = Effect.tap(counter.work, () => Effect.sleep("1 second"))
+      const ada = yield* (yield* serve(groups(slow, Layer.succeedContext(context))))("ada")
+      const call = () => Effect.forkChild(work(ada))
+      const stale = yield* call()
+      yield* TestClock.adjust("500 millis")
+      yield* Effect.provideContext(McpResponseCache.invalidate(Around), context)
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(yield* Fiber.join(stale), "1")
+      const fresh = yield* call()
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([yield* Fiber.join(fresh), yield* work(ada)], ["2", "2"])
+    }).pipe(Effect.scoped))
+
+  it.effect("keeps the results of two groups apart whose members have the same name", () =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(McpResponseCache.layer(Around, { timeToLive: { name: "1 hour" } }))
+      const mounted = (id: string) =>
+        McpMount.prefixed(
+          id,
+          McpGroup.make(id, Tool.make("name", { success: Schema.String })).middleware(Around)
+            .toLayer((handlers) => handlers.tool("name", () => Effect.succeed(id)))
+            .pipe(Layer.provide(Layer.succeedContext(context)))
+        )
+      const ada = yield* (yield* serve(Layer.mergeAll(mounted("home"), mounted("office"))))("ada")
+      for (const id of ["home", "office"]) {
+        const { content: [block] } = yield* ada.callTool(`${id}_name`)
+        assert.strictEqual(block?.type === "text" ? block.text : undefined, id)
+      }
     }).pipe(Effect.scoped))
 })
 

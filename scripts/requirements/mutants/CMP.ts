@@ -40,5 +40,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "values.slice(0, Completion.maximumValues - 1)",
     test: "packages/server/test/prompts.test.ts",
     name: "has at most 100 values, and the number of all of them"
+  },
+  {
+    id: "CMP-04",
+    file: "packages/server/src/McpRateLimit.ts",
+    original: "name === undefined ? 0 : 1",
+    broken: "name === undefined || name === \"prompt\" ? 0 : 1",
+    test: "packages/server/test/middleware.test.ts",
+    name: "[CMP-04] counts sessions without a principal apart, and completions apart from calls"
   }
 ]

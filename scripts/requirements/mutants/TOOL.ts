@@ -106,5 +106,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "",
     test: "packages/server/test/lists.test.ts",
     name: "is sorted by name, whatever the order of the groups"
+  },
+  {
+    id: "TOOL-13",
+    file: "packages/server/src/internal/middleware/Caller.ts",
+    original: "if (principal !== undefined)",
+    broken: "if (principal === undefined)",
+    test: "packages/server/test/middleware.test.ts",
+    name: "[TOOL-13] counts the sessions of one principal together, and other principals apart"
   }
 ]

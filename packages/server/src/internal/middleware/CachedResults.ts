@@ -16,10 +16,16 @@ export class CachedResults {
   readonly #maxEntries: number
   readonly #maxBytes: number
   #bytes = 0
+  #removals = 0
 
   constructor(bounds: { readonly maxEntries: number; readonly maxBytes: number }) {
     this.#maxEntries = bounds.maxEntries
     this.#maxBytes = bounds.maxBytes
+  }
+
+  /** The number of calls of `remove` so far. */
+  get removals(): number {
+    return this.#removals
   }
 
   get(key: string, time: number): HandlerResult | undefined {
@@ -48,6 +54,7 @@ export class CachedResults {
 
   /** Removes the results of some targets. */
   remove(which: (target: Target) => boolean): void {
+    this.#removals++
     for (const [key, { target }] of this.#results) if (which(target)) this.#delete(key)
   }
 
