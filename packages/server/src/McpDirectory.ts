@@ -2,6 +2,7 @@
  * Directories as resources: their regular files, and nothing outside of them.
  */
 import { Excerpt, McpError, Resource } from "@effect-mcp/protocol"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -51,6 +52,16 @@ export interface Options {
    * it to which they subscribed. By default, the files are listed once, when the server starts.
    */
   readonly refresh?: Duration.Input
+}
+
+const rules = {
+  maxBytes: NumericOption.count,
+  maxFiles: NumericOption.countFromZero,
+  maxVisited: NumericOption.count,
+  maxDepth: NumericOption.count,
+  concurrency: NumericOption.count,
+  timeout: NumericOption.interval,
+  refresh: NumericOption.interval
 }
 
 /** A root with its name and its files. */
@@ -236,7 +247,8 @@ class ListedEntries {
  * URI that is not served is the same, whether a file is there or not. A file that is valid UTF-8 is text, and any other
  * is a blob. Every client of the server can read the files, so use one server for each group of users.
  *
- * The Layer fails with a `PlatformError` if a root is no directory, or if a name is not valid.
+ * The Layer fails with a `PlatformError` if a root is no directory, or if a name is not valid. An invalid
+ * number or duration is a defect.
  *
  * @example
  * ```ts
@@ -268,6 +280,7 @@ export const layer = (
   options: Options
 ): Layer.Layer<never, PlatformError.PlatformError, McpServer | FileSystem.FileSystem | Path.Path> =>
   Layer.effectDiscard(Effect.gen(function*() {
+    NumericOption.check(options, rules)
     const files = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const server = yield* McpServer

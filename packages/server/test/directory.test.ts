@@ -404,7 +404,7 @@ describe("McpDirectory", () => {
       assert.deepInclude(yield* failure(session, "files://docs/a.md"), { code: -32603, message: "Internal error" })
     }).pipe(Effect.scoped))
 
-  it.live("does not start with a root that is no directory, or with an invalid name", () =>
+  it.live("does not start with a root that is no directory, or with an invalid name or number", () =>
     Effect.gen(function*() {
       const at = yield* folder
       const roots: ReadonlyArray<McpDirectory.Options["roots"]> = [
@@ -415,6 +415,13 @@ describe("McpDirectory", () => {
         { "..": at }
       ]
       for (const root of roots) assert.isTrue(Exit.isFailure(yield* Effect.exit(connect(serve(at, { roots: root })))))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(connect(serve(at, { scheme: "1x" })))))
+      const invalid: ReadonlyArray<Partial<McpDirectory.Options>> = [
+        { scheme: "1x" },
+        { concurrency: 0 },
+        { maxBytes: Number.NaN },
+        { timeout: "0 millis" },
+        { refresh: "0 millis" }
+      ]
+      for (const options of invalid) assert.isTrue(Exit.isFailure(yield* Effect.exit(connect(serve(at, options)))))
     }).pipe(Effect.scoped))
 })
