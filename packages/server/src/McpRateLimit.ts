@@ -35,7 +35,10 @@ export interface Options {
 }
 
 /** Returns the milliseconds until the caller has enough uses again; 0 if it has them now. */
-type Consume = (caller: string, cost: number) => Effect.Effect<number, RateLimiter.RateLimiterError>
+type Consume = (
+  caller: string,
+  cost: number
+) => Effect.Effect<number, RateLimiter.RateLimiterError | ForeignCall.TimedOut>
 
 interface Bucket {
   uses: number
@@ -138,28 +141,29 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   return Layer.effect(
     middleware,
     Effect.map(Effect.serviceOption(RateLimiter.RateLimiter), (limiter): McpMiddleware.McpMiddleware<never, never> => {
-      const consume = Option.isSome(limiter)
-        ? shared(limiter.value, limit, windowMillis, middleware.key)
+      const inStore = Option.map(limiter, (value) => shared(value, limit, windowMillis, middleware.key))
+      // Only a store needs a deadline, which costs each request a fiber.
+      const consume: Consume = Option.isSome(inStore)
+        ? (caller, uses) => ForeignCall.within("RateLimiter.consume", storeMillis, () => inStore.value(caller, uses))
         : inMemory(limit, windowMillis, maxCallers)
       return (handler, target) => {
         const uses = cost(target)
         if (uses <= 0) return handler
-        return Effect.flatMap(RequestContext.RequestContext, (request) =>
-          ForeignCall.within(
-            "RateLimiter.consume",
-            storeMillis,
-            () => consume(`${target.method} ${Caller.keyOf(request)}`, uses)
-          ).pipe(
-            Effect.catchCause((cause) =>
-              Effect.andThen(
-                Effect.logError("the rate limit cannot be checked", cause),
-                onStoreFailure === "serve" ? Effect.succeed(0) : Effect.fail(unavailable)
+        return Effect.flatMap(
+          RequestContext.RequestContext,
+          (request) =>
+            consume(`${target.method} ${Caller.keyOf(request)}`, uses).pipe(
+              Effect.catchCause((cause) =>
+                Effect.andThen(
+                  Effect.logError("the rate limit cannot be checked", cause),
+                  onStoreFailure === "serve" ? Effect.succeed(0) : Effect.fail(unavailable)
+                )
+              ),
+              Effect.flatMap((retryAfterMillis) =>
+                retryAfterMillis === 0 ? handler : Effect.fail(exceeded(limit, windowMillis, retryAfterMillis))
               )
-            ),
-            Effect.flatMap((retryAfterMillis) =>
-              retryAfterMillis === 0 ? handler : Effect.fail(exceeded(limit, windowMillis, retryAfterMillis))
             )
-          ))
+        )
       }
     })
   )
