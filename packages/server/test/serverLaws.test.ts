@@ -5,9 +5,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import { connect } from "./support/connect.ts"
 import { validator } from "./toolSchemas.ts"
 
@@ -143,6 +145,48 @@ describe("a server declares what is there, and has handlers for what it declares
           Object.keys(handlers).toSorted(),
           needed(present).flatMap((capability) => methods[capability] ?? []).toSorted()
         )
+      }).pipe(Effect.scoped))
+  }
+})
+
+describe("lists have the members that are registered, after every addition and removal", () => {
+  for (const seed of [1, 2, 3]) {
+    it.effect(`with the steps of seed ${seed}`, () =>
+      Effect.gen(function*() {
+        const servers: Array<McpServer.McpServerShape> = []
+        const steps = yield* Arbitrary.sampleEffect(Arbitrary.schema(Schema.Literals(names)), { count: 40, seed })
+        const session = yield* connect(
+          Layer.effectDiscard(Effect.map(McpServer.McpServer, (server) => servers.push(server))),
+          { server: { declare: ["tools", "prompts", "resources", "completions"] } }
+        )
+        const [server = assert.fail("no server")] = servers
+        const open = new Map<Kind, Scope.Closeable>()
+        for (const kind of steps) {
+          const scope = open.get(kind)
+          if (scope === undefined) {
+            const opened = yield* Scope.make()
+            const group: Layer.Layer<never, never, McpServer.McpServer> = kinds[kind]
+            yield* Layer.buildWithScope(Layer.provide(group, Layer.succeed(McpServer.McpServer, server)), opened)
+            open.set(kind, opened)
+          } else {
+            yield* Scope.close(scope, Exit.void)
+            open.delete(kind)
+          }
+          const expected = (kind: Kind, name: string) => open.has(kind) ? [name] : []
+          const { tools } = yield* session.listTools()
+          const { prompts } = yield* session.listPrompts()
+          const { resources } = yield* session.listResources()
+          const { resourceTemplates } = yield* session.listResourceTemplates()
+          assert.deepStrictEqual(
+            [tools, prompts, resources, resourceTemplates].map((list) => list.map(({ name }) => name)),
+            [
+              expected("tools", "a"),
+              [...expected("prompts", "a"), ...expected("completions", "c")],
+              expected("resources", "a"),
+              expected("templates", "b")
+            ]
+          )
+        }
       }).pipe(Effect.scoped))
   }
 })
