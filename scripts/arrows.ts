@@ -37,16 +37,21 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/process/*": ["packages/transport/src/StdioClient.ts", "packages/transport/src/internal/stdio/*"],
   "effect/ai/Tool": [
     "packages/server/src/McpGroup.ts",
+    "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/McpTool.ts",
+    "packages/server/src/McpToolkit.ts",
     "packages/server/src/internal/*"
   ],
+  "effect/ai/AiError": "packages/server/src/McpToolkit.ts",
   "effect/ai/Toolkit": ["packages/server/src/McpGroup.ts", "packages/server/src/McpToolkit.ts"],
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
   "effect/http/*": [
     "packages/transport/src/*",
     "packages/server/src/McpHttpApi.ts",
+    "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/internal/httpApi/*"
   ],
+  "effect/rpc/*": "packages/server/src/McpRpcGroup.ts",
   "effect/http-api/*": ["packages/server/src/McpHttpApi.ts", "packages/server/src/internal/httpApi/*"],
   "effect/FileSystem": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],
   "effect/Path": ["packages/server/src/McpDirectory.ts", "packages/server/src/internal/directory/*"],

@@ -187,7 +187,7 @@ export const layer = <Self extends AnyId, S, R>(
           Effect.updateContext(
             make,
             (request: Context.Context<RequestServices | Requires<Self>>) =>
-              trust<Context.Context<R>>(LayerServices.ofMiddleware(context, request))
+              trust<Context.Context<R>>(LayerServices.insideGroup(context, request))
           ),
           (value) => Effect.provideService(handler, service, value)
         )

@@ -11,9 +11,11 @@ const OfGroup: Context.Reference<Services> = Context.Reference("@effect-mcp/serv
   defaultValue: () => none
 })
 
+/** Returns the services of a request, with those of a Layer in place of those that are in `base` as well. */
 const over = (layer: Services, base: Services, request: Context.Context<never>): Map<string, unknown> => {
-  const services = new Map(layer)
-  for (const [key, service] of request.mapUnsafe) if (base.get(key) !== service) services.set(key, service)
+  const given = request.mapUnsafe
+  const services = new Map(given)
+  for (const [key, service] of layer) if (given.get(key) === base.get(key)) services.set(key, service)
   return services
 }
 
@@ -29,10 +31,11 @@ export const ofGroup = (
 ): Context.Context<never> => Context.makeUnsafe(over(layer, server.mapUnsafe, request).set(OfGroup.key, layer))
 
 /**
- * Returns the services of a middleware's Layer with those that the request has of its own, or that an outer middleware
- * provides. A plain merge would replace a service of this Layer by the one of the group that the middleware is for.
+ * Returns the services of a Layer inside of a group, such as that of a middleware, with those that the request has of
+ * its own, or that an outer middleware provides. A plain merge would replace a service of this Layer by the one of the
+ * group.
  */
-export const ofMiddleware = (
+export const insideGroup = (
   layer: Context.Context<never>,
   request: Context.Context<never>
 ): Context.Context<never> => Context.makeUnsafe(over(layer.mapUnsafe, Context.get(request, OfGroup), request))

@@ -91,6 +91,12 @@ export const make = (
         "use 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
     })
   }
+  if (Tool.isProviderDefined(tool)) {
+    throw new RegistrationError({
+      group,
+      problem: `the tool "${tool.name}" is defined by a provider of models, and runs there; leave it out`
+    })
+  }
   const accepted = <A>(result: Result.Result<A, SchemaRejected>): A => {
     if (Result.isSuccess(result)) return result.success
     throw new RegistrationError({ group, problem: result.failure.message })

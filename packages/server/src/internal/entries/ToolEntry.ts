@@ -18,6 +18,7 @@ import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
 import type { Handled } from "./HandlerRecord.ts"
 import * as ModelOutput from "./ModelOutput.ts"
 import * as ToolDefinition from "./ToolDefinition.ts"
+import { ToolMessage } from "./ToolMessage.ts"
 
 /** The member of `_meta` with the encoded failure of a tool, for clients that know its definition. */
 export const failureKey = "effect-mcp/failure"
@@ -153,7 +154,8 @@ class ToolServer {
     // A bridge can find out late that arguments do not fit.
     if (error instanceof Misfit) return this.#misfit(error.problem)
     if (
-      error instanceof RequestError || error instanceof ElicitationDeclined || error instanceof ElicitationCancelled
+      error instanceof RequestError || error instanceof ElicitationDeclined ||
+      error instanceof ElicitationCancelled || error instanceof ToolMessage
     ) {
       return Effect.succeed(failed(error.message))
     }
