@@ -13,7 +13,7 @@ import * as LayerServices from "./internal/entries/LayerServices.ts"
 import { ToolMessage } from "./internal/entries/ToolMessage.ts"
 import { RegistrationError } from "./internal/registry/RegistrationError.ts"
 import { trust } from "./internal/trust.ts"
-import * as McpGroup from "./McpGroup.ts"
+import type * as McpGroup from "./McpGroup.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 import { McpServer } from "./McpServer.ts"
 
