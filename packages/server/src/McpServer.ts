@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Declarable, Registered, Registration } from "./internal/registry/Entry.ts"
+import { RegistrationError } from "./internal/registry/RegistrationError.ts"
 import { ServerRegistry } from "./internal/registry/ServerRegistry.ts"
 import type { RequestServices } from "./McpMiddleware.ts"
 
@@ -75,6 +76,19 @@ export interface RegistryOptions {
 }
 
 /**
+ * Handlers beside the groups.
+ *
+ * @category models
+ */
+export interface OtherHandlers<R> {
+  /**
+   * Handlers of methods and notifications that the groups do not serve, such as `notifications/roots/list_changed`. A
+   * method that the groups serve is a defect of the Layer.
+   */
+  readonly handlers?: Handlers.Handlers<"client", R | RequestServices>
+}
+
+/**
  * Options of a server with one client: its name and version, those of a `ServerSession`, and those of the registry.
  *
  * @category models
@@ -83,7 +97,8 @@ export interface Options<R = never>
   extends
     Omit<ServerSession.Options<R>, "info" | "capabilities" | "sessionless">,
     Implementation.Implementation,
-    RegistryOptions
+    RegistryOptions,
+    OtherHandlers<R>
 {}
 
 /**
@@ -92,15 +107,19 @@ export interface Options<R = never>
  * @category models
  */
 export interface HostOptions<R = never>
-  extends Omit<SessionHost.Options<R>, "info" | "capabilities">, Implementation.Implementation, RegistryOptions
+  extends
+    Omit<SessionHost.Options<R>, "info" | "capabilities">,
+    Implementation.Implementation,
+    RegistryOptions,
+    OtherHandlers<R>
 {}
 
 /** Returns the options of a session. */
-const sessionOptions = <O extends Implementation.Implementation & RegistryOptions>(
+const sessionOptions = <O extends Implementation.Implementation & RegistryOptions & OtherHandlers<unknown>>(
   options: O,
   capabilities: Handlers.ServerDeclarations
 ) => {
-  const { description, icons, logging, name, title, version, websiteUrl, ...rest } = options
+  const { description, handlers: _, icons, logging, name, title, version, websiteUrl, ...rest } = options
   const info: Implementation.Implementation = {
     name,
     version,
@@ -110,6 +129,19 @@ const sessionOptions = <O extends Implementation.Implementation & RegistryOption
     ...(icons === undefined ? undefined : { icons })
   }
   return { ...rest, info, capabilities: logging === false ? { ...capabilities, logging } : capabilities }
+}
+
+/** Joins the handlers of the groups and those of the options. */
+const joined = <R>(
+  groups: Handlers.Handlers<"client", RequestServices>,
+  others: Handlers.Handlers<"client", R | RequestServices> = {}
+): Handlers.Handlers<"client", R | RequestServices> => {
+  const twice = Object.keys(others).find((method) => method in groups)
+  if (twice !== undefined) {
+    const problem = `it has a handler of ${twice}, and so have the groups; remove it from the option handlers`
+    throw new RegistrationError({ group: "options", problem })
+  }
+  return { ...groups, ...others }
 }
 
 /** Builds the groups of a server. Their Layers are built for this server alone, because they register with it. */
@@ -162,7 +194,8 @@ export const host = <A, E, R, RO = never>(
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
   Layer.effectContext(Effect.gen(function*() {
     const { context, registry } = yield* build(groups, options)
-    const { capabilities, handlers } = yield* registry.serving(true)
+    const { capabilities, handlers: ofGroups } = yield* registry.serving(true)
+    const handlers = joined<RO>(ofGroups, options.handlers)
     const { onClosed, onOpened, ...rest } = options
     const sessions = yield* SessionHost.make<typeof handlers, RO>(handlers, {
       ...sessionOptions(rest, capabilities),
@@ -211,7 +244,8 @@ export const serve = <A, E, R, RO = never>(
 /** Opens the session of a server with one client. */
 const open = Effect.fnUntraced(function*<A, E, R, RO>(groups: Layer.Layer<A, E, R>, options: Options<RO>) {
   const { registry } = yield* build(groups, options)
-  const { capabilities, handlers } = yield* registry.serving(true)
+  const { capabilities, handlers: ofGroups } = yield* registry.serving(true)
+  const handlers = joined<RO>(ofGroups, options.handlers)
   const session = yield* ServerSession.make<typeof handlers, RO>(handlers, sessionOptions(options, capabilities))
   registry.connected(session)
   return session

@@ -3,8 +3,10 @@ import { McpGroup, McpLogger, McpRequest, McpServer, SessionState } from "@effec
 import { ClientSession, MemoryTransport, SessionlessServer, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
@@ -197,6 +199,37 @@ describe("the logger of a client that does not read", () => {
       assert.isAtLeast(waited, 100)
       yield* session.callTool("run")
       assert.isAbove(yield* Ref.get(received), waited)
+    }).pipe(Effect.scoped))
+})
+
+describe("handlers beside the groups", () => {
+  const roots = one(Effect.succeed("done"))
+
+  it.effect("serve notifications and methods that the groups do not have, and declare them", () =>
+    Effect.gen(function*() {
+      const changed = yield* Deferred.make<void>()
+      const session = yield* connect(roots, {
+        client: { capabilities: { roots: { listChanged: true } } },
+        server: {
+          handlers: {
+            "notifications/roots/list_changed": () => Deferred.succeed(changed, undefined),
+            "prompts/list": () => Effect.succeed({ prompts: [{ name: "by hand" }] })
+          }
+        }
+      })
+      assert.property(session.profile.capabilities, "prompts")
+      assert.deepStrictEqual((yield* session.listPrompts()).prompts, [{ name: "by hand" }])
+      assert.strictEqual((yield* session.listTools()).tools.length, 1)
+      yield* session.rootsListChanged
+      yield* Deferred.await(changed)
+    }).pipe(Effect.scoped))
+
+  it.effect("of a method that the groups serve are a defect that names it", () =>
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(
+        connect(roots, { server: { handlers: { "tools/list": () => Effect.succeed({ tools: [] }) } } })
+      )
+      assert.isTrue(Exit.isFailure(exit) && String(Cause.squash(exit.cause)).includes("it has a handler of tools/list"))
     }).pipe(Effect.scoped))
 })
 
