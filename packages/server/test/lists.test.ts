@@ -248,6 +248,24 @@ describe("visible", () => {
       assert.deepStrictEqual(listed, [["open"], [], [], []])
     }).pipe(Effect.scoped))
 
+  it.effect("lists the members of other groups although the middleware of one dies or throws", () =>
+    Effect.gen(function*() {
+      class Broken extends McpMiddleware.Service<Broken>()("Broken") {}
+      const Hiding = McpGroup.make("hiding", Tool.make("open"), Tool.make("secret")).middleware(Broken)
+      const HidingLive = Hiding.toLayer((handlers) =>
+        handlers.tool("open", () => Effect.void).tool("secret", () => Effect.void, { visible: Effect.succeed(true) })
+      )
+      const dies: McpMiddleware.McpMiddleware<never, never> = () => Effect.die(new Error("broken"))
+      const throws: McpMiddleware.McpMiddleware<never, never> = () => {
+        throw new Error("broken")
+      }
+      for (const broken of [dies, throws]) {
+        const hiding = Layer.provide(HidingLive, Layer.succeed(Broken, broken))
+        const session = yield* connect(Layer.merge(hiding, tools("other", "a")))
+        assert.deepStrictEqual(namesOf((yield* session.listTools()).tools), ["a", "open"])
+      }
+    }).pipe(Effect.scoped))
+
   it.effect("hides a member if it dies or does not end in time", () =>
     Effect.gen(function*() {
       const live = McpGroup.make("x", Tool.make("a"), Tool.make("b"), Tool.make("c")).toLayer((handlers) =>

@@ -1,6 +1,7 @@
 /** The registration of a group: each member with its handler. */
 
 import * as Tool from "effect/ai/Tool"
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
@@ -75,17 +76,26 @@ export const visibility = (
   }
   return (listed, method, context) => {
     if (listed.every((one) => conditions.get(one) === undefined)) return Effect.succeed(listed)
-    return Effect.matchEffect(
+    return Effect.matchCauseEffect(
       // One run of the middleware decides about all members, so that a list costs one lookup of the user.
-      runtime.run(
-        Effect.filter(listed, isVisible, { concurrency: "unbounded" }),
-        { method, name: undefined, arguments: undefined },
-        context
+      Effect.suspend(() =>
+        runtime.run(
+          Effect.filter(listed, isVisible, { concurrency: "unbounded" }),
+          { method, name: undefined, arguments: undefined },
+          context
+        )
       ),
       {
         onSuccess: (visible) => Effect.succeed(visible),
-        // The middleware rejects the client, so it may see nothing that depends on the client.
-        onFailure: () => Effect.succeed(listed.filter((one) => conditions.get(one) === undefined))
+        // The middleware rejects the client, so it may see nothing that depends on the client. A middleware that dies
+        // hides the same members: without this, the lists of all other groups would fail with it.
+        onFailure: (cause) =>
+          Effect.as(
+            Cause.hasDies(cause)
+              ? Effect.logError(`members of the group "${runtime.id}" are hidden, because its middleware died`, cause)
+              : Effect.void,
+            listed.filter((one) => conditions.get(one) === undefined)
+          )
       }
     )
   }
