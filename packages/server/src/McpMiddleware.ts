@@ -181,15 +181,18 @@ export const layer = <Self extends AnyId, S, R>(
     middleware,
     Effect.map(
       Effect.context<Exclude<R, RequestServices | Requires<Self>>>(),
-      (context): McpMiddleware<Provides<Self>, Requires<Self>> => (handler) =>
-        Effect.flatMap(
-          // Both contexts together have all of `R`; `Exclude` hides this from the compiler.
-          Effect.updateContext(
-            make,
-            (request: Context.Context<RequestServices | Requires<Self>>) =>
-              trust<Context.Context<R>>(LayerServices.insideGroup(context, request))
-          ),
-          (value) => Effect.provideService(handler, service, value)
-        )
+      (context): McpMiddleware<Provides<Self>, Requires<Self>> => {
+        const services = LayerServices.insideGroup(context)
+        return (handler) =>
+          Effect.flatMap(
+            // Both contexts together have all of `R`; `Exclude` hides this from the compiler.
+            Effect.updateContext(
+              make,
+              (request: Context.Context<RequestServices | Requires<Self>>) =>
+                trust<Context.Context<R>>(services(request))
+            ),
+            (value) => Effect.provideService(handler, service, value)
+          )
+      }
     )
   )

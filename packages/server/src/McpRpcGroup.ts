@@ -89,6 +89,7 @@ const handlerOf = (
   }
   // The type of the Layer states that its context has the handlers of `RpcGroup.toLayer`.
   const { context: own, handler } = trust<RpcHandler>(provided)
+  const services = LayerServices.insideGroup(own)
   const client = new Rpc.ServerClient(0)
   return (payload: unknown): Effect.Effect<unknown, unknown, unknown> =>
     Effect.gen(function*() {
@@ -102,7 +103,7 @@ const handlerOf = (
       }
       let effect: Effect.Effect<unknown, unknown, unknown> = Effect.updateContext(
         Effect.suspend(() => effectOf(handler(payload, options))),
-        (request: Context.Context<never>) => trust(LayerServices.insideGroup(own, request))
+        (request: Context.Context<never>) => trust(services(request))
       )
       for (const key of rpc.middlewares) {
         // The type of the Layer states that its context has the middleware.

@@ -63,10 +63,11 @@ const handlerOf = (group: string, tool: Tool.Any, context: Context.Context<never
     readonly context: Context.Context<never>
     readonly handler: ToolkitHandler
   }>(provided)
+  const services = LayerServices.insideGroup(own)
   return (params, call) =>
     Effect.updateContext(
       Effect.mapError(handler(params, call), toMessage),
-      (request: Context.Context<never>) => trust<Context.Context<unknown>>(LayerServices.insideGroup(own, request))
+      (request: Context.Context<never>) => trust<Context.Context<unknown>>(services(request))
     )
 }
 

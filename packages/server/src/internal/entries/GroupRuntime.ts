@@ -2,7 +2,7 @@
 
 import type { McpError } from "@effect-mcp/protocol"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
 import { hidden, type Served, type ServerContext } from "../registry/Entry.ts"
@@ -23,8 +23,10 @@ export class GroupRuntime {
   readonly #middlewares: ReadonlyArray<Middleware>
   /** The services of the Layer of the group. */
   readonly layer: Context.Context<never>
-  /** The services of the Layer over those of the server that was served last; a group mostly has one server. */
-  #combined: { readonly server: ServerContext; readonly services: ReadonlyMap<string, unknown> } | undefined
+  /** The services of a request of the server that was served last; a group mostly has one server. */
+  #last:
+    | { readonly server: ServerContext; readonly services: ReturnType<typeof LayerServices.ofGroup> }
+    | undefined
 
   constructor(id: string, middlewares: ReadonlyArray<Middleware>, layer: Context.Context<never>) {
     this.id = id
@@ -82,9 +84,7 @@ export class GroupRuntime {
 
   /** Returns the services of the Layer with those of the request. */
   #services(server: ServerContext, request: Context.Context<never>): Context.Context<never> {
-    if (this.#combined?.server !== server) {
-      this.#combined = { server, services: Context.merge(server, this.layer).mapUnsafe }
-    }
-    return LayerServices.ofGroup(this.#combined.services, server, request)
+    if (this.#last?.server !== server) this.#last = { server, services: LayerServices.ofGroup(this.layer, server) }
+    return this.#last.services(request)
   }
 }
