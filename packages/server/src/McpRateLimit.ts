@@ -137,6 +137,9 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   const { cost = ({ name }) => name === undefined ? 0 : 1, limit, maxCallers = 10_000 } = options
   const { onStoreFailure = "reject", storeTimeout = "1 second" } = options
   const windowMillis = Duration.toMillis(Duration.fromInputUnsafe(options.window))
+  if (!(limit > 0 && windowMillis > 0 && Number.isFinite(limit / windowMillis))) {
+    throw new RangeError(`McpRateLimit: expected a positive limit and window, got ${limit} in ${windowMillis} ms`)
+  }
   const storeMillis = Duration.toMillis(Duration.fromInputUnsafe(storeTimeout))
   return Layer.effect(
     middleware,
@@ -149,6 +152,9 @@ export const layer = <Self extends McpMiddleware.AnyId>(
       return (handler, target) => {
         const uses = cost(target)
         if (uses <= 0) return handler
+        if (!(uses <= limit)) {
+          return Effect.die(new RangeError(`McpRateLimit: a cost of ${uses} is above the limit of ${limit} uses`))
+        }
         return Effect.flatMap(
           RequestContext.RequestContext,
           (request) =>

@@ -127,6 +127,19 @@ describe("a server", () => {
       )
     }).pipe(Effect.scoped))
 
+  it.effect("dies if a group has two members of one kind and name, or a middleware without a Layer", () =>
+    Effect.gen(function*() {
+      class Missing extends McpMiddleware.Service<Missing>()("Missing") {}
+      const twice = yield* Effect.exit(connect(tools("one", "a", "a")))
+      assert.isTrue(Exit.isFailure(twice) && String(Cause.squash(twice.cause)).includes("two members are a tool \"a\""))
+      const live = McpGroup.make("one", Tool.make("a")).middleware(Missing).toLayer((handlers) =>
+        handlers.tool("a", () => Effect.void)
+      )
+      // A program in JavaScript can forget the Layer.
+      const exit = yield* Effect.exit(Effect.provideContext(connect(live), Context.empty() as never))
+      assert.isTrue(Exit.isFailure(exit) && String(Cause.squash(exit.cause)).includes("\"Missing\" has no Layer"))
+    }).pipe(Effect.scoped))
+
   it.effect("dies if two groups have a member of one kind and name, and names both", () =>
     Effect.gen(function*() {
       const exit = yield* Effect.exit(connect(Layer.merge(tools("one", "a"), tools("two", "a"))))

@@ -15,6 +15,7 @@ import type { ClientSession, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -118,6 +119,17 @@ describe("the rate limit", () => {
       yield* errorOf(work(c))
       yield* work(b)
     }).pipe(Effect.scoped))
+
+  it.effect("rejects a limit that allows nothing, and a cost that no window allows", () =>
+    Effect.gen(function*() {
+      for (const limit of [0, Number.NaN, -1]) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.suspend(() => limited({ limit, window: "1 second" })))))
+      }
+      for (const cost of [3, Number.NaN]) {
+        const ada = yield* (yield* limited({ limit: 2, window: "1 second", cost: () => cost }))("ada")
+        assert.strictEqual((yield* errorOf(work(ada))).code, -32603)
+      }
+    }).pipe(Effect.scoped, silent))
 
   it.effect("is shared by servers with the same limiter", () =>
     Effect.gen(function*() {

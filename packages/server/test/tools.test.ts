@@ -227,7 +227,7 @@ describe("a tool", () => {
       assert.deepStrictEqual(listed, {
         name: "annotated",
         title: "Annotated",
-        inputSchema: { type: "object", additionalProperties: false },
+        inputSchema: { type: "object" },
         annotations: { readOnlyHint: true, openWorldHint: false },
         icons: [{ src: "https://example.com/icon.svg" }],
         _meta: { "example.com/cost": 3 }
@@ -341,5 +341,22 @@ describe("a tool with approval", () => {
       const { content, isError } = yield* silent.callTool("delete", { id: 2 })
       assert.isTrue(isError)
       assert.include(JSON.stringify(content), "who could not be asked")
+    }).pipe(Effect.scoped))
+
+  it.effect("without parameters ignores arguments, unless it is strict", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(
+        McpGroup.make("empty", Tool.make("lax"), Tool.make("strict").annotate(Tool.Strict, true)).toLayer((handlers) =>
+          handlers.tool("lax", (params) => Effect.sync(() => assert.deepStrictEqual(params, {}))).tool(
+            "strict",
+            () => Effect.void
+          )
+        )
+      )
+      const [lax, strict] = (yield* session.listTools()).tools
+      assert.deepStrictEqual(lax?.inputSchema, { type: "object" })
+      assert.deepStrictEqual(strict?.inputSchema, { type: "object", additionalProperties: false })
+      assert.isUndefined((yield* session.callTool("lax", { random_string: "dummy" })).isError)
+      assert.isTrue((yield* session.callTool("strict", { random_string: "dummy" })).isError)
     }).pipe(Effect.scoped))
 })

@@ -53,11 +53,19 @@ const handlerOf = (group: string, member: Member, handlers: ReadonlyArray<Handle
 
 /** Returns the middleware of a group from the services of its Layer. */
 const implementationsOf = (
+  group: string,
   middlewares: ReadonlyArray<McpMiddleware.AnyService>,
   context: Context.Context<never>
 ): ReadonlyArray<McpMiddleware.McpMiddleware<unknown, unknown>> =>
-  // The type of the group's Layer states that its context has them.
-  middlewares.map(({ key }) => trust<McpMiddleware.McpMiddleware<unknown, unknown>>(context.mapUnsafe.get(key)))
+  middlewares.map(({ key }) => {
+    const middleware = context.mapUnsafe.get(key)
+    // A program that is not type-checked would find out at the first request.
+    if (middleware === undefined) {
+      throw new RegistrationError({ group, problem: `its middleware "${key}" has no Layer; provide one` })
+    }
+    // The type of the group's Layer states what its context has under this key.
+    return trust<McpMiddleware.McpMiddleware<unknown, unknown>>(middleware)
+  })
 
 /** Returns the function that filters the members of a list, or `undefined` if all of them are always visible. */
 export const visibility = (
@@ -103,7 +111,7 @@ export const visibility = (
 
 /** Prepares a group. Throws a `RegistrationError` if a member cannot be served. */
 export const make = ({ context, handlers, id, members, middlewares }: Implementation): Registration => {
-  const runtime = new GroupRuntime(id, implementationsOf(middlewares, context), context)
+  const runtime = new GroupRuntime(id, implementationsOf(id, middlewares, context), context)
   const entries = members.map((member) => entry(runtime, member, handlerOf(id, member, handlers)))
   return { group: id, entries, visible: visibility(runtime, entries, handlers) }
 }

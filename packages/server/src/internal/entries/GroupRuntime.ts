@@ -36,18 +36,26 @@ export class GroupRuntime {
 
   /** Runs a handler for a request. The last middleware of the group is the outermost. */
   run<A>(handler: Handler<A>, target: Omit<McpMiddleware.Target, "group">, server: ServerContext): Served<A> {
-    let effect: Effect.Effect<unknown, McpError.McpError, unknown> = handler
-    for (const middleware of this.#middlewares) {
-      // A middleware passes the result of the handler on, whatever its type is.
-      effect = middleware(
-        trust<Effect.Effect<McpMiddleware.HandlerResult, McpError.McpError, unknown>>(effect),
-        { group: this.id, ...target }
-      )
-    }
+    const effect = this.#middlewares.length === 0
+      ? handler
+      // A middleware that throws is a defect of the request.
+      : Effect.suspend(() => this.#around(handler, { group: this.id, ...target }))
     // The type of the group's Layer states that these services are all that the handlers need.
     return trust<Served<A>>(
       Effect.updateContext(effect, (request: Context.Context<never>) => trust(this.#services(server, request)))
     )
+  }
+
+  #around(handler: Handler<unknown>, target: McpMiddleware.Target): Handler<unknown> {
+    let effect = handler
+    for (const middleware of this.#middlewares) {
+      // A middleware passes the result of the handler on, whatever its type is.
+      effect = middleware(
+        trust<Effect.Effect<McpMiddleware.HandlerResult, McpError.McpError, unknown>>(effect),
+        target
+      )
+    }
+    return effect
   }
 
   /**

@@ -52,8 +52,8 @@ export const ofGroup = (
 
 /**
  * Returns a function that takes the services of a request inside of a group, and returns those of a Layer, such as that
- * of a middleware, with those that the request has of its own, or that an outer middleware provides. A plain merge would
- * replace a service of this Layer by the one of the group.
+ * of a middleware, with those that the request has of its own, or that an outer middleware provides. A plain merge
+ * would replace a service of this Layer by the one of the group.
  */
 export const insideGroup = (
   layer: Context.Context<never>

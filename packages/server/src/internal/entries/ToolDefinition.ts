@@ -5,6 +5,7 @@ import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as McpTool from "../../McpTool.ts"
@@ -47,17 +48,22 @@ const rawInput = (
     return { jsonSchema: schema, decode }
   })
 
+/**
+ * The arguments of a tool without parameters. Its schema rejects every argument, whereas all others ignore those that
+ * they do not have; some hosts send such an argument, because a model has to send something.
+ */
+const nothing: Input = { jsonSchema: { type: "object" }, decode: () => Exit.succeed({}) }
+
 const input = (
   tool: Tool.Any,
   subject: string,
   context: Context.Context<never>
-): Result.Result<Input, SchemaRejected> =>
-  Tool.isDynamic(tool) && tool.jsonSchema !== undefined
-    ? rawInput(tool.jsonSchema, subject, context)
-    : ToolCodec.input(tool.parametersSchema, {
-      subject,
-      onExcessProperty: Tool.getStrictMode(tool) === true ? "error" : "ignore"
-    })
+): Result.Result<Input, SchemaRejected> => {
+  if (Tool.isDynamic(tool) && tool.jsonSchema !== undefined) return rawInput(tool.jsonSchema, subject, context)
+  const isStrict = Tool.getStrictMode(tool) === true
+  if (tool.parametersSchema === Tool.EmptyParams && !isStrict) return Result.succeed(nothing)
+  return ToolCodec.input(tool.parametersSchema, { subject, onExcessProperty: isStrict ? "error" : "ignore" })
+}
 
 /** Returns the hints of a tool that its definition sets. The others have the defaults of the specification. */
 const hints = (annotations: Context.Context<never>): Protocol.ToolAnnotations | undefined => {

@@ -91,8 +91,13 @@ export class Registry {
             if (!isRegistered) return Effect.void
             const before = added
             this.#remove(before)
-            added = []
-            added = this.#add(registration, entries)
+            try {
+              added = this.#add(registration, entries)
+            } catch (error) {
+              // A member that cannot be added does not cost the group those that it had.
+              added = this.#add(registration, before)
+              throw error
+            }
             return changed(kindsOf(difference(before, added)))
           })
       }
@@ -202,7 +207,11 @@ export class Registry {
     }
     const same = this.#named(entry.kind).named(entry.name)
     if (same !== undefined) {
-      return problem(`it has a ${entry.kind} "${entry.name}", and so has the group "${same.group}"; rename one of them`)
+      return problem(
+        same.group === entry.group
+          ? `two members are a ${entry.kind} "${entry.name}", in it or in a group of the same id; rename one of them`
+          : `it has a ${entry.kind} "${entry.name}", and so has the group "${same.group}"; rename one of them`
+      )
     }
     if (entry.kind === "resource") {
       const other = this.resources.get(entry.definition.uri)
