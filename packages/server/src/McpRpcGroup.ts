@@ -4,8 +4,10 @@
  */
 import type { McpError } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
+import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import * as Tool from "effect/ai/Tool"
 import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
 import * as Layer from "effect/Layer"
@@ -39,7 +41,8 @@ export interface Options<R extends Rpc.Any, Tag extends Unary<R>["_tag"], RH> {
   readonly rename?: (tag: Tag) => string
   /**
    * Makes the headers of each call, for example from the principal, for middleware of the procedures that identifies
-   * the caller by them. Default: none. The headers of the MCP client are never passed on.
+   * the caller by them. Default: none. The headers of the MCP client are never passed on. An effect that takes more
+   * than 30 seconds, or dies, fails the call with −32603.
    */
   readonly headers?: Effect.Effect<Headers.Input, McpError.McpError, RH>
   /** The id of the group in errors. Default: `rpc`. */
@@ -53,12 +56,14 @@ const toolOf = (group: string, rpc: Rpc.AnyWithProps, name: string, description:
     throw new RegistrationError({ group, problem })
   }
   const hasPayload = rpc.payloadSchema.ast._tag !== "Void"
-  return trust(Tool.make(name, {
-    ...(description === undefined ? undefined : { description }),
-    ...(hasPayload ? { parameters: rpc.payloadSchema } : undefined),
-    success: rpc.successSchema,
-    failure: Schema.Union([rpc.errorSchema, ...[...rpc.middlewares].map(({ error }) => error)])
-  }))
+  return trust(
+    Tool.make(name, {
+      ...(description === undefined ? undefined : { description }),
+      ...(hasPayload ? { parameters: rpc.payloadSchema } : undefined),
+      success: rpc.successSchema,
+      failure: Schema.Union([rpc.errorSchema, ...[...rpc.middlewares].map(({ error }) => error)])
+    }).annotateMerge(rpc.annotations)
+  )
 }
 
 /** The handler of a procedure, with the services of its Layer. */
@@ -67,20 +72,39 @@ interface RpcHandler {
   readonly handler: (payload: unknown, options: unknown) => unknown
 }
 
-/** Returns the effect that a handler of a procedure has returned, which may say how a server should run it. */
+/**
+ * Returns the result of what a handler of a procedure has returned. As in `RpcServer`, a handler may say that it cannot
+ * be interrupted, and may succeed with a `Deferred` of its result.
+ */
 const effectOf = (returned: unknown): Effect.Effect<unknown, unknown, unknown> => {
-  const effect = typeof returned === "object" && returned !== null && Rpc.isWrapper(returned)
-    ? returned.value
-    : returned
-  return trust(effect)
+  const wrapper = typeof returned === "object" && returned !== null && Rpc.isWrapper(returned) ? returned : undefined
+  const effect = trust<Effect.Effect<unknown, unknown, unknown>>(wrapper === undefined ? returned : wrapper.value)
+  return wrapper?.uninterruptible === true ? Effect.uninterruptible(effect) : effect
 }
+
+/** Returns the function that finds the client of a request: one for each session, because a client has annotations. */
+const clients = (): (session: object | undefined) => Rpc.ServerClient => {
+  const bySession = new WeakMap<object, Rpc.ServerClient>()
+  let lastId = 0
+  return (session) => {
+    const known = session === undefined ? undefined : bySession.get(session)
+    if (known !== undefined) return known
+    const client = new Rpc.ServerClient(++lastId)
+    if (session !== undefined) bySession.set(session, client)
+    return client
+  }
+}
+
+/** The time that the option `headers` has, in milliseconds. */
+const headersMillis = 30_000
 
 /** Returns the handler of a tool: that of the procedure, inside of the middleware of the procedure. */
 const handlerOf = (
   group: string,
   rpc: Rpc.AnyWithProps,
   context: Context.Context<never>,
-  headers: Effect.Effect<Headers.Input, McpError.McpError, unknown>
+  headers: Effect.Effect<Headers.Input, McpError.McpError, unknown>,
+  clientOf: (session: object | undefined) => Rpc.ServerClient
 ) => {
   const provided = context.mapUnsafe.get(rpc.key)
   if (provided === undefined) {
@@ -90,14 +114,19 @@ const handlerOf = (
   // The type of the Layer states that its context has the handlers of `RpcGroup.toLayer`.
   const { context: own, handler } = trust<RpcHandler>(provided)
   const services = LayerServices.insideGroup(own)
-  const client = new Rpc.ServerClient(0)
   return (payload: unknown): Effect.Effect<unknown, unknown, unknown> =>
     Effect.gen(function*() {
-      const { id } = yield* RequestContext.RequestContext
+      const { id, session } = yield* RequestContext.RequestContext
+      const made = yield* ForeignCall.within(
+        "headers",
+        headersMillis,
+        // The services of the effect are in the context in which it runs.
+        () => trust<Effect.Effect<Headers.Input, McpError.McpError>>(headers)
+      ).pipe(Effect.catchTag("TimedOut", Effect.die))
       const options = {
-        client,
+        client: clientOf(session),
         requestId: RequestId(String(id)),
-        headers: Headers.fromInput(yield* headers),
+        headers: Headers.fromInput(made),
         rpc,
         payload
       }
@@ -110,7 +139,8 @@ const handlerOf = (
         const middleware = trust<(effect: unknown, options: unknown) => unknown>(context.mapUnsafe.get(key.key))
         effect = trust(middleware(effect, options))
       }
-      return yield* effect
+      const result = yield* effect
+      return Deferred.isDeferred(result) ? yield* Deferred.await(result) : result
     })
 }
 
@@ -121,8 +151,10 @@ const toolName = (tag: string): string => tag.replaceAll(/[^A-Za-z0-9_.-]/g, "_"
  * these procedures, and the services of their schemas. The payload is the arguments of the tool, so it has to be a
  * struct or a class. Errors are declared failures: results with `isError`. A procedure that streams does not compile.
  *
- * The middleware of the procedures runs for each call, with the headers that the option `headers` makes. The client of
- * all calls has the id 0.
+ * Annotations of a procedure, such as `Tool.Title` and `Tool.Readonly`, are those of its tool.
+ *
+ * The middleware of the procedures runs for each call, with the headers that the option `headers` makes. Each
+ * session is a client of its own; without sessions, each call is.
  *
  * @example
  * ```ts
@@ -163,11 +195,12 @@ export const layer = <R extends Rpc.Any, const Tag extends Unary<R>["_tag"], RH 
   return trust(Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer
     const context = yield* Effect.context<never>()
+    const clientOf = clients()
     const served = only.map((tag) => {
       const rpc = group.requests.get(tag)
       if (rpc === undefined) throw new RegistrationError({ group: id, problem: `there is no procedure "${tag}"` })
       const tool = toolOf(id, trust<Rpc.AnyWithProps>(rpc), rename(tag), describe?.[tag])
-      return { tool, handler: handlerOf(id, trust<Rpc.AnyWithProps>(rpc), context, headers) }
+      return { tool, handler: handlerOf(id, trust<Rpc.AnyWithProps>(rpc), context, headers, clientOf) }
     })
     yield* server.register(GroupRegistration.make({
       id,

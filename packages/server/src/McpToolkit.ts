@@ -45,9 +45,14 @@ type ToolkitHandler = (
   context: unknown
 ) => Effect.Effect<unknown, unknown, unknown>
 
-/** Returns the text of an error of `effect/ai` as a failure for the model. */
-const toMessage = (error: unknown): unknown =>
-  AiError.isAiError(error) || AiError.isAiErrorReason(error) ? new ToolMessage({ message: error.message }) : error
+/**
+ * Returns the text of an error of `effect/ai` as a failure for the model, if its tool returns failures. Otherwise such an
+ * error is undeclared: its text may be that of a provider, so the client does not get it.
+ */
+const toMessage = ({ failureMode }: Tool.Any) => (error: unknown): unknown =>
+  failureMode === "return" && (AiError.isAiError(error) || AiError.isAiErrorReason(error))
+    ? new ToolMessage({ message: error.message })
+    : error
 
 /** Returns the handler of a tool, which the toolkit's Layer has put into the context. */
 const handlerOf = (group: string, tool: Tool.Any, context: Context.Context<never>): ToolkitHandler => {
@@ -66,7 +71,7 @@ const handlerOf = (group: string, tool: Tool.Any, context: Context.Context<never
   const services = LayerServices.insideGroup(own)
   return (params, call) =>
     Effect.updateContext(
-      Effect.mapError(handler(params, call), toMessage),
+      Effect.mapError(handler(params, call), toMessage(tool)),
       (request: Context.Context<never>) => trust<Context.Context<unknown>>(services(request))
     )
 }
@@ -80,7 +85,7 @@ const handlerOf = (group: string, tool: Tool.Any, context: Context.Context<never
  * - `needsApproval` is evaluated for each call, and asks the user by an elicitation.
  * - `toModelOutput` is the content of the result.
  * - Declared failures are results with `isError`, with either `failureMode`. An error of `effect/ai` is one with its
- *   message.
+ *   message if the `failureMode` is `"return"`, and −32603 otherwise.
  *
  * The handlers of toolkits are found by the names of the tools. Provide the handlers of two toolkits with a tool of the
  * same name each to their own Layer, as the example does.

@@ -3,6 +3,7 @@ import type { McpServer } from "@effect-mcp/server"
 import * as McpRpcGroup from "@effect-mcp/server/McpRpcGroup"
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -11,11 +12,13 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
 import * as Rpc from "effect/rpc/Rpc"
 import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as RpcMiddleware from "effect/rpc/RpcMiddleware"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import { connect } from "./support/connect.ts"
 import { serve } from "./support/hosted.ts"
 
@@ -46,7 +49,7 @@ const Tasks = RpcGroup.make(
     error: NoSuchTask
   }),
   Rpc.make("whoami", { success: Schema.String }).middleware(Authorization),
-  Rpc.make("ping now"),
+  Rpc.make("ping now").annotate(Tool.Title, "Ping").annotate(Tool.Readonly, true),
   Rpc.make("never"),
   Rpc.make("crash"),
   Rpc.make("text", { payload: Schema.String }),
@@ -116,6 +119,8 @@ describe("procedures of an RpcGroup", () => {
       assert.strictEqual(tools[0]?.description, "Marks a task as done")
       assert.deepStrictEqual(tools[0]?.inputSchema["required"], ["id"])
       assert.isDefined(tools[0]?.outputSchema)
+      const [ping] = tools.filter(({ name }) => name === "ping_now")
+      assert.deepStrictEqual([ping?.title, ping?.annotations], ["Ping", { readOnlyHint: true }])
       assert.deepStrictEqual(tools[1]?.inputSchema["properties"] ?? {}, {})
     }).pipe(Effect.scoped))
 
@@ -155,6 +160,88 @@ describe("procedures of an RpcGroup", () => {
       const { reason } = yield* Effect.flip(session.callTool("crash"))
       assert(reason._tag === "ErrorResponse")
       assert.deepStrictEqual([reason.error.code, reason.error.message], [-32603, "Internal error"])
+    }).pipe(Effect.scoped, Effect.provide(Logger.layer([]))))
+
+  it.effect("have one client for each session, whose annotations no other session gets", () =>
+    Effect.gen(function*() {
+      const One = RpcGroup.make(Rpc.make("who", { success: Schema.String }))
+      const who = One.toLayer({
+        who: (_payload, { client, headers }) =>
+          Effect.sync(() => {
+            const known = Context.getOption(client.annotations, User)
+            if (Option.isSome(known)) return known.value
+            const user = headers["x-user"] ?? "nobody"
+            client.annotate(User, user)
+            return `new ${user}`
+          })
+      })
+      const served = McpRpcGroup.layer(One, {
+        only: ["who"],
+        headers: Effect.map(RequestContext.RequestContext, ({ principal }) => ({ "x-user": principal?.id ?? "" }))
+      })
+      const hosted = yield* serve(Layer.provide(served, who))
+      const [ada, other, bob] = yield* Effect.all([hosted("ada"), hosted("ada"), hosted("bob")])
+      const answers = yield* Effect.forEach([ada, other, bob, ada, bob], (session) =>
+        Effect.map(session.callTool("who"), text))
+      assert.deepStrictEqual(answers, ["new ada", "new ada", "new bob", "ada", "bob"])
+    }).pipe(Effect.scoped))
+
+  it.effect("may succeed with a Deferred of their result", () =>
+    Effect.gen(function*() {
+      const One = RpcGroup.make(Rpc.make("later", { success: Schema.String }))
+      const result = yield* Deferred.make<string>()
+      const called = yield* Deferred.make<void>()
+      const later = One.toLayer({ later: () => Effect.as(Deferred.succeed(called, undefined), result) })
+      const session = yield* connect(Layer.provide(McpRpcGroup.layer(One, { only: ["later"] }), later))
+      const call = yield* Effect.forkChild(session.callTool("later"))
+      yield* Deferred.await(called)
+      yield* Deferred.succeed(result, "done")
+      assert.strictEqual(text(yield* Fiber.join(call)), "done")
+    }).pipe(Effect.scoped))
+
+  it.effect("that cannot be interrupted run to their end after a cancellation", () =>
+    Effect.gen(function*() {
+      const One = RpcGroup.make(Rpc.make("save"))
+      const began = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      const outcome = yield* Deferred.make<string>()
+      const save = One.toLayer({
+        save: () =>
+          Rpc.uninterruptible(
+            Deferred.succeed(began, undefined).pipe(
+              Effect.andThen(Deferred.await(go)),
+              Effect.andThen(Deferred.succeed(outcome, "saved")),
+              Effect.onInterrupt(() => Deferred.succeed(outcome, "interrupted")),
+              Effect.asVoid
+            )
+          )
+      })
+      const session = yield* connect(Layer.provide(McpRpcGroup.layer(One, { only: ["save"] }), save))
+      const call = yield* Effect.forkChild(session.callTool("save"))
+      yield* Deferred.await(began)
+      yield* Fiber.interrupt(call)
+      // The server reads messages in order, so the cancellation has arrived before this reply.
+      yield* session.ping()
+      yield* Deferred.succeed(go, undefined)
+      assert.strictEqual(yield* Deferred.await(outcome), "saved")
+    }).pipe(Effect.scoped))
+
+  it.effect("fail with -32603 if the option headers takes more than 30 seconds", () =>
+    Effect.gen(function*() {
+      const began = yield* Deferred.make<void>()
+      const session = yield* connect(Layer.provide(
+        McpRpcGroup.layer(Tasks, {
+          only: ["ping now"],
+          headers: Effect.andThen(Deferred.succeed(began, undefined), Effect.never)
+        }),
+        provided
+      ))
+      const call = yield* Effect.forkChild(Effect.flip(session.callTool("ping_now")))
+      yield* Deferred.await(began)
+      yield* TestClock.adjust("31 seconds")
+      const { reason } = yield* Fiber.join(call)
+      assert(reason._tag === "ErrorResponse")
+      assert.strictEqual(reason.error.code, -32603)
     }).pipe(Effect.scoped, Effect.provide(Logger.layer([]))))
 
   for (const tag of ["feed", "text", "unknown"]) {

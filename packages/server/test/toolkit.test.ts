@@ -49,9 +49,11 @@ const Erase = Tool.make("erase", {
   needsApproval: ({ all }) => all
 })
 
-const Broken = Tool.make("broken", { success: Schema.String })
+const Broken = Tool.make("broken", { success: Schema.String, failureMode: "return" })
 
-const Weather = Toolkit.make(Forecast, Reported, Chart, Erase, Broken)
+const Secret = Tool.make("secret", { success: Schema.String })
+
+const Weather = Toolkit.make(Forecast, Reported, Chart, Erase, Broken, Secret)
 
 const handlers = Weather.toLayer(Effect.gen(function*() {
   const archive = yield* Archive
@@ -66,7 +68,8 @@ const handlers = Weather.toLayer(Effect.gen(function*() {
     reported: () => Effect.fail(new NoSuchCity({ city: "Atlantis" })),
     chart: () => Effect.succeed({ bars: [1, 2] }),
     erase: ({ all }) => Effect.succeed(all ? "erased all" : "erased one"),
-    broken: () => Effect.fail(new AiError.InvalidUserInputError({ description: "the model is unknown" }))
+    broken: () => Effect.fail(new AiError.InvalidUserInputError({ description: "the model is unknown" })),
+    secret: () => Effect.fail(new AiError.InvalidUserInputError({ description: "the password is 1234" }))
   })
 })).pipe(Layer.provide(Layer.succeed(Archive, "of the toolkit")))
 
@@ -100,6 +103,10 @@ describe("a toolkit with its handlers", () => {
         "there is no city Atlantis",
         "Invalid user input: the model is unknown"
       ])
+      // The text of an undeclared failure stays here.
+      const { reason } = yield* Effect.flip(session.callTool("secret"))
+      assert(reason._tag === "ErrorResponse")
+      assert.deepStrictEqual([reason.error.code, reason.error.message], [-32603, "Internal error"])
       assert.deepStrictEqual(failures[0]._meta, { "effect-mcp/failure": { _tag: "NoSuchCity", city: "nowhere" } })
     }).pipe(Effect.scoped))
 
