@@ -46,8 +46,8 @@ type ToolkitHandler = (
 ) => Effect.Effect<unknown, unknown, unknown>
 
 /**
- * Returns the text of an error of `effect/ai` as a failure for the model, if its tool returns failures. Otherwise such an
- * error is undeclared: its text may be that of a provider, so the client does not get it.
+ * Returns the text of an error of `effect/ai` as a failure for the model, if its tool returns failures. Otherwise such
+ * an error is undeclared: its text may be that of a provider, so the client does not get it.
  */
 const toMessage = ({ failureMode }: Tool.Any) => (error: unknown): unknown =>
   failureMode === "return" && (AiError.isAiError(error) || AiError.isAiErrorReason(error))
