@@ -119,7 +119,7 @@ describe("procedures of an RpcGroup", () => {
       assert.strictEqual(tools[0]?.description, "Marks a task as done")
       assert.deepStrictEqual(tools[0]?.inputSchema["required"], ["id"])
       assert.isDefined(tools[0]?.outputSchema)
-      const [ping] = tools.filter(({ name }) => name === "ping_now")
+      const ping = tools.find(({ name }) => name === "ping_now")
       assert.deepStrictEqual([ping?.title, ping?.annotations], ["Ping", { readOnlyHint: true }])
       assert.deepStrictEqual(tools[1]?.inputSchema["properties"] ?? {}, {})
     }).pipe(Effect.scoped))
