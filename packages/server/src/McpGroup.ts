@@ -155,13 +155,31 @@ export interface CompletingOptions<Arguments, RC, RV> extends Options<RV> {
 }
 
 /**
+ * A resource of a template in the list of resources. Its URI follows from its parameters.
+ *
+ * @category models
+ */
+export interface ListedResource<Parameters extends Schema.Struct.Fields> extends McpResource.ResourceDescription {
+  readonly name: string
+  readonly parameters: Schema.Struct.Type<Parameters>
+  /** The size of the contents in bytes. */
+  readonly size?: number
+}
+
+/**
  * Options of a template.
  *
  * @category models
  */
-export interface SubscribableOptions<Parameters extends Schema.Struct.Fields, RC, RV, RS>
+export interface TemplateHandlerOptions<Parameters extends Schema.Struct.Fields, RC, RV, RS, RL>
   extends CompletingOptions<Parameters, RC, RV>
 {
+  /**
+   * Returns the resources of the template for the list of resources (RES-02). It runs for each list, inside of the
+   * group's middleware, so each client can have its own. If it fails or dies, they are missing from the list, and the
+   * cause is logged. Call `visibilityChanged` of the server when they change. Default: none is listed.
+   */
+  readonly list?: Effect.Effect<ReadonlyArray<ListedResource<Parameters>>, McpError.McpError, RL>
   /**
    * Decides whether the client may subscribe to a resource of the template (RES-03). It runs inside of the group's
    * middleware. `false` and an error reject the subscription as one to an unknown resource. Default: a client that sees
@@ -231,13 +249,13 @@ export interface Handlers<in out M, in out Done extends string = never, out R = 
   >
 
   /** Gives a template the function that reads its resources. It gets the decoded parameters, and the URI. */
-  template<const Name extends TemplatesOf<M>["name"], R1, RC = {}, RV = never, RS = never>(
+  template<const Name extends TemplatesOf<M>["name"], R1, RC = {}, RV = never, RS = never, RL = never>(
     name: Name & Unhandled<"template", Name, Done>,
     read: (
       parameters: Schema.Struct.Type<Named<TemplatesOf<M>, Name>["parameters"]>,
       uri: string
     ) => Effect.Effect<McpResource.ContentOf<Named<TemplatesOf<M>, Name>["content"]>, McpError.McpError, R1>,
-    options?: SubscribableOptions<Named<TemplatesOf<M>, Name>["parameters"], RC, RV, RS>
+    options?: TemplateHandlerOptions<Named<TemplatesOf<M>, Name>["parameters"], RC, RV, RS, RL>
   ): Handlers<
     M,
     Done | `template ${Name}`,
@@ -246,8 +264,10 @@ export interface Handlers<in out M, in out Done extends string = never, out R = 
     | ValuesOf<RC>
     | RV
     | RS
+    | RL
     | McpResource.ServicesOf<Named<TemplatesOf<M>, Name>["content"]>
     | Schema.Struct.DecodingServices<Named<TemplatesOf<M>, Name>["parameters"]>
+    | Schema.Struct.EncodingServices<Named<TemplatesOf<M>, Name>["parameters"]>
   >
 
   /** Gives a prompt the function that writes its messages. */

@@ -19,6 +19,7 @@ export type AnyCompleter = (
 export interface AnyOptions {
   readonly visible?: Effect.Effect<boolean, never, unknown>
   readonly complete?: { readonly [argument: string]: AnyCompleter }
+  readonly list?: Effect.Effect<ReadonlyArray<unknown>, McpError.McpError, unknown>
   readonly subscribable?: (parameters: never, uri: string) => Effect.Effect<boolean, McpError.McpError, unknown>
 }
 

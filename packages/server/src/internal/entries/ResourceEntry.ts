@@ -1,6 +1,6 @@
 /** Resources and templates: definitions with their handlers, as the methods of resources serve them. */
 
-import { Resource } from "@effect-mcp/protocol"
+import { type McpError, Resource } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as McpResource from "../../McpResource.ts"
@@ -75,6 +75,45 @@ export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, h
   }
 }
 
+/** A resource of a template, as `McpGroup.ListedResource` has it. */
+interface Listed extends McpResource.ResourceDescription {
+  readonly name: string
+  readonly parameters: unknown
+  readonly size?: number
+}
+
+/** The most resources that one template lists for a client. */
+const maxListed = 10_000
+
+/** Returns the function that lists the resources of a template. */
+const lister = (
+  runtime: GroupRuntime,
+  template: McpResource.AnyTemplate,
+  list: Effect.Effect<ReadonlyArray<unknown>, McpError.McpError, unknown>
+): NonNullable<TemplateEntry["list"]> => {
+  const { encode } = JsonCodec.make(Schema.Struct(template.parameters))
+  const { mimeType } = template.description
+  const toResource = ({ name, parameters, size, ...description }: Listed) =>
+    Effect.map(encode(parameters), (values): Resource.Resource => ({
+      name,
+      // The encoded sides of the parameters are values of variables.
+      uri: template.uriTemplate.expand(trust(values)),
+      ...listed({ ...template, description: mimeType === undefined ? description : { mimeType, ...description } }),
+      ...(size === undefined ? undefined : { size })
+    }))
+  // The type of the option states what it returns.
+  const resources = Effect.flatMap(
+    trust<Effect.Effect<ReadonlyArray<Listed>, McpError.McpError, unknown>>(list),
+    (all) => Effect.forEach(all.slice(0, maxListed), toResource)
+  )
+  return (context) =>
+    Effect.catchCause(
+      runtime.run(resources, { method: "resources/list", name: undefined, arguments: undefined }, context),
+      (cause) =>
+        Effect.as(Effect.logError(`the template "${template.name}" lists nothing, because list failed`, cause), [])
+    )
+}
+
 type Read = (parameters: unknown, uri: string) => Handler<unknown>
 
 type Subscribable = (parameters: unknown, uri: string) => Handler<boolean>
@@ -99,7 +138,7 @@ export const makeTemplate = (
   const toContents = contents(template, definition.mimeType)
   // The type of `Handlers.template` states that the handler is such a function.
   const read = trust<Read>(handled.handler)
-  // The type of `SubscribableOptions` states that it is such a function.
+  // The type of `TemplateHandlerOptions` states that it is such a function.
   const subscribable = trust<Subscribable>(handled.subscribable ?? (() => Effect.succeed(true)))
   const served = (variables: unknown, uri: string): Handler<Resource.ReadResourceResult | undefined> =>
     Effect.matchEffect(codec.decode(variables), {
@@ -131,6 +170,7 @@ export const makeTemplate = (
         ),
         () => false
       ),
+    ...(handled.list === undefined ? undefined : { list: lister(runtime, template, handled.list) }),
     ...Completers.make(runtime, name, parameters, handled)
   }
 }

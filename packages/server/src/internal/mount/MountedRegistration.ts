@@ -134,7 +134,7 @@ export class MountedGroup {
   }
 
   #template(template: TemplateEntry): TemplateEntry {
-    const { definition, fits } = template
+    const { definition, fits, list } = template
     const uriTemplate = this.#outer(definition.uriTemplate)
     return {
       ...template,
@@ -142,6 +142,13 @@ export class MountedGroup {
       name: this.#name(template.name),
       definition: { ...definition, name: this.#name(definition.name), uriTemplate },
       template: template.template === undefined ? undefined : this.#compiled(template.template, uriTemplate),
+      ...(list === undefined ? undefined : {
+        list: (server) =>
+          Effect.map(
+            list(server),
+            (all) => all.map((one) => ({ ...one, name: this.#name(one.name), uri: this.#outer(one.uri) }))
+          )
+      }),
       ...(fits === undefined ? undefined : {
         fits: (variables, uri, server) => {
           const inner = this.#mount.uris.inner(uri)

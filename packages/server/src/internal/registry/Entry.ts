@@ -76,6 +76,8 @@ export interface TemplateEntry extends Common {
     uri: string,
     server: ServerContext
   ) => Effect.Effect<boolean, never, RequestServices>
+  /** Returns the resources of the template that are listed for this client. Default: none. */
+  readonly list?: (server: ServerContext) => Effect.Effect<ReadonlyArray<Resource.Resource>, never, RequestServices>
   readonly complete: Complete
   /** Whether some argument has suggestions, so that the server declares `completions`. */
   readonly isCompletable: boolean

@@ -8,7 +8,14 @@ import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import type { ConnectedSessions } from "./ConnectedSessions.ts"
 import * as Cursor from "./Cursor.ts"
-import { type Declarable, type Entry, hidden, type Registration, type ServerContext } from "./Entry.ts"
+import {
+  type Declarable,
+  type Entry,
+  hidden,
+  type Registration,
+  type ServerContext,
+  type TemplateEntry
+} from "./Entry.ts"
 import type { Registry } from "./Registry.ts"
 
 type ServerHandlers = Handlers.Handlers<"client", RequestServices>
@@ -111,13 +118,36 @@ const read = Effect.fnUntraced(function*(
   return yield* failure
 })
 
+/** Returns the function that lists resources: the fixed ones, and those that templates list for this client. */
+const resourceLister = (server: Server) => {
+  const method = "resources/list"
+  const { context, pageSize, registry } = server
+  const fixedOnly = lister(server, method, registry.resources, (resources, next) => ({ resources, ...next }))
+  const all = Effect.fnUntraced(function*(
+    listing: ReadonlyArray<TemplateEntry>,
+    cursor: string | undefined
+  ): Effect.fn.Return<Resource.ListResourcesResult, McpError.McpError, RequestServices> {
+    const [fixed, templates] = yield* Effect.all([
+      registry.visible(registry.resources.sorted, method, context),
+      registry.visible(listing, method, context)
+    ], { concurrency: "unbounded" })
+    const listed = yield* Effect.forEach(templates, ({ list }) => list?.(context) ?? Effect.succeed([]), {
+      concurrency: "unbounded"
+    })
+    // A fixed resource is read instead of one of a template with the same URI.
+    const byUri = new Map([...listed.flat(), ...fixed.map(({ definition }) => definition)].map((one) => [one.uri, one]))
+    const sorted = [...byUri.values()].toSorted((a, b) => a.uri < b.uri ? -1 : 1)
+    const { items, nextCursor } = yield* Cursor.page(method, sorted, ({ uri }) => uri, cursor, pageSize)
+    return { resources: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }
+  })
+  return (params: { readonly cursor?: string | undefined }) => {
+    const listing = registry.templates.sorted.filter(({ list }) => list !== undefined)
+    return listing.length === 0 ? fixedOnly(params) : all(listing, params.cursor)
+  }
+}
+
 const resources = (server: Server): ServerHandlers => ({
-  "resources/list": lister(
-    server,
-    "resources/list",
-    server.registry.resources,
-    (resources, next) => ({ resources, ...next })
-  ),
+  "resources/list": resourceLister(server),
   "resources/templates/list": lister(
     server,
     "resources/templates/list",
