@@ -64,7 +64,7 @@ describe("the Layer of a group and the Layer of a middleware", () => {
     Effect.gen(function*() {
       const groups = whoamiLive.pipe(
         Layer.provide(Layer.mergeAll(tenantsLive, usersLive)),
-        Layer.provide(Layer.mergeAll(database("app"), Layer.succeed(User, "nobody"), Layer.succeed(Tenant, "none")))
+        Layer.provide(Layer.mergeAll(database("app"), Layer.succeed(User, "anonymous"), Layer.succeed(Tenant, "none")))
       )
       const session = yield* connect(groups, { principal: { id: "bob" } })
       const { contents } = yield* session.readResource("app://me")

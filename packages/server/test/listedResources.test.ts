@@ -21,7 +21,7 @@ const users = McpMiddleware.layer(
     ({ principal }) =>
       principal?.id === "eve"
         ? Effect.fail(McpError.invalidRequest("not eve"))
-        : Effect.succeed(principal?.id ?? "nobody")
+        : Effect.succeed(principal?.id ?? "anonymous")
   )
 )
 

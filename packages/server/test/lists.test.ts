@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
@@ -254,6 +255,29 @@ describe("visible", () => {
         -32602
       )
     }).pipe(Effect.scoped))
+
+  it.effect("lists the members of other groups although a middleware or a template of one hangs", () =>
+    Effect.gen(function*() {
+      class Hanging extends McpMiddleware.Service<Hanging>()("Hanging") {}
+      const hanging = McpGroup.make("hanging", Tool.make("shy")).middleware(Hanging).toLayer((handlers) =>
+        handlers.tool("shy", () => Effect.void, { visible: Effect.succeed(true) })
+      ).pipe(Layer.provide(Layer.succeed(Hanging, () => Effect.never)))
+      const listing = McpGroup.make(
+        "listing",
+        McpResource.make("a", { uri: "a:a" }),
+        McpResource.template("b", { uri: "b:{c}" })
+      ).toLayer((handlers) =>
+        handlers.resource("a", Effect.succeed("")).template("b", () => Effect.succeed(""), { list: Effect.never })
+      )
+      const session = yield* connect(Layer.mergeAll(hanging, listing, tools("one", "a")))
+      const lists = yield* Effect.forkChild(Effect.all([session.listTools(), session.listResources()]))
+      yield* TestClock.adjust("9999 millis")
+      assert.isUndefined(lists.pollUnsafe())
+      yield* TestClock.adjust("2 millis")
+      yield* TestClock.adjust("10 seconds")
+      const [listedTools, { resources }] = yield* Fiber.join(lists)
+      assert.deepStrictEqual([namesOf(listedTools.tools), namesOf(resources)], [["a"], ["a"]])
+    }).pipe(Effect.scoped, Effect.provide(Logger.layer([]))))
 
   it.effect("hides a member if the middleware rejects the client", () =>
     Effect.gen(function*() {

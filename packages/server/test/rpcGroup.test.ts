@@ -140,10 +140,10 @@ describe("procedures of an RpcGroup", () => {
   it.effect("run their middleware with the headers of the option, for each caller", () =>
     Effect.gen(function*() {
       const as = yield* serve(live)
-      const [ada, bob, nobody, eve] = [yield* as("ada"), yield* as("bob"), yield* as(), yield* as("eve")]
+      const [ada, bob, anonymous, eve] = [yield* as("ada"), yield* as("bob"), yield* as(), yield* as("eve")]
       assert.strictEqual(text(yield* ada.callTool("whoami")), "user ada")
       assert.strictEqual(text(yield* bob.callTool("whoami")), "user bob")
-      const rejected = yield* nobody.callTool("whoami")
+      const rejected = yield* anonymous.callTool("whoami")
       assert.deepStrictEqual([rejected.isError, text(rejected)], [true, "sign in first"])
       const { reason } = yield* Effect.flip(eve.callTool("whoami"))
       assert(reason._tag === "ErrorResponse")
@@ -170,7 +170,7 @@ describe("procedures of an RpcGroup", () => {
           Effect.sync(() => {
             const known = Context.getOption(client.annotations, User)
             if (Option.isSome(known)) return known.value
-            const user = headers["x-user"] ?? "nobody"
+            const user = headers["x-user"] ?? "anonymous"
             client.annotate(User, user)
             return `new ${user}`
           })

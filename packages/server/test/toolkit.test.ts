@@ -154,7 +154,7 @@ describe("the tools of a group, with the handlers of a toolkit", () => {
   const users = McpMiddleware.layer(
     Users,
     User,
-    Effect.map(RequestContext.RequestContext, ({ principal }) => principal?.id ?? "nobody")
+    Effect.map(RequestContext.RequestContext, ({ principal }) => principal?.id ?? "anonymous")
   )
 
   it("need the handlers, the middleware, and not its service", () => {

@@ -4,6 +4,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
 import * as McpPrompt from "../../McpPrompt.ts"
 import * as McpResource from "../../McpResource.ts"
@@ -86,22 +87,19 @@ export const visibility = (
     if (listed.every((one) => conditions.get(one) === undefined)) return Effect.succeed(listed)
     return Effect.matchCauseEffect(
       // One run of the middleware decides about all members, so that a list costs one lookup of the user.
-      Effect.suspend(() =>
-        runtime.run(
-          Effect.filter(listed, isVisible, { concurrency: "unbounded" }),
-          { method, name: undefined, arguments: undefined },
-          context
-        )
-      ),
+      runtime.runList(Effect.filter(listed, isVisible, { concurrency: "unbounded" }), method, context),
       {
         onSuccess: (visible) => Effect.succeed(visible),
         // The middleware rejects the client, so it may see nothing that depends on the client. A middleware that dies
-        // hides the same members: without this, the lists of all other groups would fail with it.
+        // or hangs hides the same members: without this, the lists of all other groups would fail or wait with it.
         onFailure: (cause) =>
           Effect.as(
-            Cause.hasDies(cause)
-              ? Effect.logError(`members of the group "${runtime.id}" are hidden, because its middleware died`, cause)
-              : Effect.void,
+            Option.exists(Cause.findErrorOption(cause), ({ _tag }) => _tag === "McpError")
+              ? Effect.void
+              : Effect.logError(
+                `members of the group "${runtime.id}" are hidden, because its middleware failed`,
+                cause
+              ),
             listed.filter((one) => conditions.get(one) === undefined)
           )
       }

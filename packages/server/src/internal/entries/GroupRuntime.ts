@@ -15,6 +15,12 @@ export type Handler<A, E = McpError.McpError> = Effect.Effect<A, E, unknown>
 /** The time that an effect has to decide whether a member is visible. */
 const visibleMillis = 5_000
 
+/**
+ * The time that a group has for its part of a list, its middleware included. It is longer than that of one decision, so
+ * that a decision that hangs hides its own member only.
+ */
+const listMillis = 10_000
+
 type Middleware = McpMiddleware.McpMiddleware<unknown, unknown>
 
 /** The services and the middleware that all handlers of a group share. */
@@ -43,6 +49,21 @@ export class GroupRuntime {
     // The type of the group's Layer states that these services are all that the handlers need.
     return trust<Served<A>>(
       Effect.updateContext(effect, (request: Context.Context<never>) => trust(this.#services(server, request)))
+    )
+  }
+
+  /** Runs the part of a list that is this group's. Fails if it takes too long, because the other groups wait for it. */
+  runList<A>(
+    part: Handler<A>,
+    method: string,
+    server: ServerContext
+  ): Effect.Effect<A, McpError.McpError | ForeignCall.TimedOut, McpMiddleware.RequestServices> {
+    const run = () => this.run(part, { method, name: undefined, arguments: undefined }, server)
+    return ForeignCall.within(
+      `the group "${this.id}" in ${method}`,
+      listMillis,
+      // The services of the request are in the context in which it runs.
+      () => trust<Effect.Effect<A, McpError.McpError>>(Effect.suspend(run))
     )
   }
 

@@ -108,7 +108,7 @@ const lister = (
   )
   return (context) =>
     Effect.catchCause(
-      runtime.run(resources, { method: "resources/list", name: undefined, arguments: undefined }, context),
+      runtime.runList(resources, "resources/list", context),
       (cause) =>
         Effect.as(Effect.logError(`the template "${template.name}" lists nothing, because list failed`, cause), [])
     )
