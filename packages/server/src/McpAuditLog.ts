@@ -28,6 +28,8 @@ export interface Entry {
   /** The name of the client, as it calls itself. */
   readonly client: string | undefined
   readonly group: string
+  /** The beginning that `McpMount` gives the name, such as `work_`. Absent without a mount. */
+  readonly mount?: string
   readonly method: string
   /** The name of the tool or the prompt, or the URI of the resource. */
   readonly name: string
@@ -71,7 +73,7 @@ const entryOf = (
   exit: Exit.Exit<McpMiddleware.HandlerResult, McpError.McpError>,
   recorded: unknown
 ): Entry => {
-  const { group, method, name } = target
+  const { group, method, mount, name } = target
   const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined
   return {
     time: times.began,
@@ -79,6 +81,7 @@ const entryOf = (
     principal: request.principal?.id,
     client: request.profile.info?.name,
     group,
+    ...(mount === "" ? undefined : { mount }),
     method,
     name,
     ...(recorded === undefined ? undefined : { arguments: recorded }),

@@ -89,9 +89,9 @@ class Turns {
 }
 
 /**
- * Implements a middleware that limits the concurrent calls of each tool of its groups. Further calls wait for their
- * turn, in the order of their arrival. A call that cannot wait is rejected with −32010 and the reason. Lists, prompts,
- * resources and completions are not limited.
+ * Implements a middleware that limits the concurrent calls of each tool of its groups. A tool under two prefixes
+ * (`McpMount`) counts as two tools. Further calls wait for their turn, in the order of their arrival. A call that
+ * cannot wait is rejected with −32010 and the reason. Lists, prompts, resources and completions are not limited.
  *
  * @example
  * ```ts
@@ -118,12 +118,12 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   Layer.sync(middleware, () => {
     const byTool = new Map<string, Turns>()
     const limits = { max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitFor)) }
-    return (handler, { group, method, name }) => {
+    return (handler, { group, method, mount, name }) => {
       if (method !== "tools/call" || name === undefined) return handler
       // Only tools of a group have calls, so the table has at most as many entries as there were tools.
-      // Groups under two prefixes can have tools of the same name.
-      const key = JSON.stringify([group, name])
-      const turns = byTool.get(key) ?? new Turns(name, limits)
+      // Groups under two prefixes can have tools of the same name, and so has one group under two prefixes.
+      const key = JSON.stringify([mount, group, name])
+      const turns = byTool.get(key) ?? new Turns(`${mount}${name}`, limits)
       byTool.set(key, turns)
       return turns.run(handler)
     }

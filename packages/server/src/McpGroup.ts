@@ -349,7 +349,14 @@ const group = (
       const built = build(HandlerRecord.empty)
       const handlers = HandlerRecord.handlersIn(Effect.isEffect(built) ? yield* built : built)
       yield* server.register(
-        GroupRegistration.make({ id, members: all, middlewares, handlers, context: yield* Effect.context() })
+        GroupRegistration.make({
+          id,
+          mount: server.mount,
+          members: all,
+          middlewares,
+          handlers,
+          context: yield* Effect.context()
+        })
       )
     }))
 })

@@ -332,7 +332,7 @@ export const layer = <
     const context = yield* Effect.context<ApiServices<Id, Groups, Only> | Exclude<R | RV, RequestServices>>()
     // The bridge reads the api without its types.
     const erased = trust<HttpApi.Top>(api)
-    const runtime = new GroupRuntime(api.identifier, [], trust<Context.Context<never>>(context))
+    const runtime = new GroupRuntime(api.identifier, server.mount, [], trust<Context.Context<never>>(context))
     const tools = chosen(erased, options).map((endpoint) => prepare(erased, endpoint, runtime, options))
     const entries = tools.map(({ entry }) => entry)
     const visible = GroupRegistration.visibility(runtime, entries, tools.map(({ handled }) => handled))

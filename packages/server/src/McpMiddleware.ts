@@ -38,11 +38,18 @@ export interface Target {
   /** The id of the group. */
   readonly group: string
   /**
+   * The beginning that `McpMount` gives the names of the group, such as `work_`; empty without a mount. It
+   * distinguishes a group from the same group under another prefix.
+   */
+  readonly mount: string
+  /**
    * The method of the request. For a list it is `tools/list` and the like: the middleware then runs around the effects
    * that decide which members are visible.
    */
   readonly method: string
-  /** The name of the tool or the prompt, or the URI of the resource. `undefined` for a list. */
+  /**
+   * The name of the tool or the prompt, or the URI of the resource, as the group defines it. `undefined` for a list.
+   */
   readonly name: string | undefined
   /** The arguments of the request, before they are decoded. `undefined` for a list and for a resource. */
   readonly arguments: unknown

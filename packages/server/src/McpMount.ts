@@ -91,6 +91,7 @@ export const prefixed = <A, E, R>(
         groups: new Set()
       }
       return {
+        mount: `${server.mount}${mount.namePrefix}`,
         register: Effect.fnUntraced(function*(inner) {
           const { entries, group, registration } = MountedRegistration.make(inner, mount)
           yield* Effect.acquireRelease(

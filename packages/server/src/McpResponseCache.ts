@@ -46,11 +46,12 @@ const bytesOf = (text: string): number => 2 * text.length
  * Returns what a result depends on: the target, the revision, and the principal with its claims or the session.
  */
 const keyOf = (
-  { arguments: input, group, method, name }: McpMiddleware.Target,
+  { arguments: input, group, method, mount, name }: McpMiddleware.Target,
   request: RequestContext.RequestContext["Service"]
 ): string | undefined =>
   CanonicalText.of([
-    // Groups under two prefixes can have members of the same name.
+    // Groups under two prefixes can have members of the same name, and so has one group under two prefixes.
+    mount,
     group,
     method,
     name,

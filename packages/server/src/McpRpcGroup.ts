@@ -204,6 +204,7 @@ export const layer = <R extends Rpc.Any, const Tag extends Unary<R>["_tag"], RH 
     })
     yield* server.register(GroupRegistration.make({
       id,
+      mount: server.mount,
       context,
       middlewares: [] satisfies ReadonlyArray<McpMiddleware.AnyService>,
       members: served.map(({ tool }) => tool),

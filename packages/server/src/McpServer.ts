@@ -23,6 +23,8 @@ import type { RequestServices } from "./McpMiddleware.ts"
  * @category models
  */
 export interface McpServerShape {
+  /** The beginning that `McpMount` gives the names of the groups, such as `work_`; empty without a mount. */
+  readonly mount: string
   /**
    * Registers a group until the scope closes. `McpGroup.toLayer` calls it. Dies if another group has a member of the
    * same kind and name. Returns the function that replaces its members.

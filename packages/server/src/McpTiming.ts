@@ -11,7 +11,8 @@ import * as OutcomeOf from "./internal/middleware/Outcome.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
 /**
- * The durations of handlers, in seconds. Their attributes are `mcp.group`, `mcp.method.name`, the name of the tool or
+ * The durations of handlers, in seconds. Their attributes are `mcp.group`, `mcp.mount` (the
+ * beginning that `McpMount` gives names; absent without a mount), `mcp.method.name`, the name of the tool or
  * the prompt (`mcp.member.name`), and the outcome (`mcp.outcome`): `success`, `failure` (a result with `isError`),
  * `error`, `defect`, `interrupted` or `hidden`. URIs are no attributes, because clients choose them.
  *
@@ -76,8 +77,9 @@ export const layer = <Self extends McpMiddleware.AnyId>(
   Layer.sync(middleware, () => {
     const bounded = boundedNames()
     const slowMillis = slowerThan === undefined ? Infinity : Duration.toMillis(Duration.fromInputUnsafe(slowerThan))
-    return (handler, { group, method, name }) => {
+    return (handler, { group, method, mount, name }) => {
       if (name === undefined) return handler
+      const of = { "mcp.group": group, ...(mount === "" ? undefined : { "mcp.mount": mount }) }
       // The name of a resource is its URI.
       const member = method === "tools/call" || method === "prompts/get" ? { "mcp.member.name": bounded(name) } : {}
       return Effect.flatMap(Clock.currentTimeMillis, (began) =>
@@ -85,7 +87,7 @@ export const layer = <Self extends McpMiddleware.AnyId>(
           Effect.flatMap(Clock.currentTimeMillis, (ended) => {
             const millis = ended - began
             const outcome = OutcomeOf.of(exit)
-            const attributes = { "mcp.group": group, "mcp.method.name": method, ...member, "mcp.outcome": outcome }
+            const attributes = { ...of, "mcp.method.name": method, ...member, "mcp.outcome": outcome }
             const measured = Metric.update(Metric.withAttributes(duration, attributes), millis / 1000)
             return millis <= slowMillis
               ? measured

@@ -142,6 +142,7 @@ export const layer: {
       : given
     yield* server.register(GroupRegistration.make({
       ...group,
+      mount: server.mount,
       context,
       handlers: group.members.map((tool) => {
         const visible = options.visible?.[tool.name]

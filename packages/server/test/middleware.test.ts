@@ -29,7 +29,7 @@ import { serve } from "./support/hosted.ts"
 class Around extends McpMiddleware.Service<Around>()("Around") {}
 
 /** Members of every kind. The tool `work` runs the effect, the tool `other` returns at once. */
-const groups = (work: Effect.Effect<string, string | McpError.McpError>, around: Layer.Layer<Around>) =>
+const group = (work: Effect.Effect<string, string | McpError.McpError>) =>
   McpGroup.make(
     "work",
     Tool.make("work", {
@@ -48,7 +48,10 @@ const groups = (work: Effect.Effect<string, string | McpError.McpError>, around:
       .tool("hidden", () => Effect.void, { visible: Effect.succeed(false) })
       .prompt("prompt", () => Effect.succeed("text"))
       .resource("one", Effect.succeed("one"))
-  ).pipe(Layer.provide(around))
+  )
+
+const groups = (work: Effect.Effect<string, string | McpError.McpError>, around: Layer.Layer<Around>) =>
+  Layer.provide(group(work), around)
 
 type Session = ClientSession.ClientSessionShape
 
@@ -457,4 +460,84 @@ describe("the audit log", () => {
         assert.deepStrictEqual([code, message], [-32603, "Internal error"])
       }).pipe(Effect.scoped, silent))
   }
+})
+
+describe("one middleware around a group under two prefixes", () => {
+  /** The group is mounted twice, and once more within another mount. The middleware is built once. */
+  const mounted = (work: Effect.Effect<string>, around: Layer.Layer<Around>) => {
+    const twice = Layer.merge(McpMount.prefixed("home", group(work)), McpMount.prefixed("work", group(work)))
+    return serve(Layer.provide(Layer.merge(twice, McpMount.prefixed("all", twice)), around))
+  }
+
+  const tools = ["home_work", "work_work", "all_home_work", "all_work_work"]
+
+  const text = (session: Session, tool: string) =>
+    Effect.map(session.callTool(tool), ({ content: [block] }) => block?.type === "text" ? block.text : undefined)
+
+  it.effect("keeps the results of each prefix apart", () =>
+    Effect.gen(function*() {
+      const counter = yield* counting
+      const ada = yield* (yield* mounted(
+        counter.work,
+        McpResponseCache.layer(Around, { timeToLive: { work: "1 hour", "app://one": "1 hour" } })
+      ))("ada")
+      for (let time = 0; time < 2; time++) {
+        assert.deepStrictEqual(yield* Effect.forEach(tools, (tool) => text(ada, tool)), ["1", "2", "3", "4"])
+      }
+      for (const uri of ["app://home/one", "app://work/one", "app://all/home/one"]) {
+        assert.deepStrictEqual((yield* ada.readResource(uri)).contents, [{ uri, text: "one" }])
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("gives each prefix its own turns, and names the tool as the client does", () =>
+    Effect.gen(function*() {
+      const ada = yield* (yield* mounted(
+        Effect.as(Effect.sleep("1 second"), "done"),
+        McpConcurrencyLimit.layer(Around, { max: 1, maxWaiting: 0 })
+      ))("ada")
+      const calls = yield* Effect.forkChild(
+        Effect.forEach(tools, (tool) => text(ada, tool), { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(
+        (yield* errorOf(ada.callTool("all_home_work"))).message,
+        "the tool \"all_home_work\" is busy: 1 calls run, and 0 wait; try again later"
+      )
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* Fiber.join(calls), ["done", "done", "done", "done"])
+    }).pipe(Effect.scoped))
+
+  it.effect("counts the uses under each prefix separately", () =>
+    Effect.gen(function*() {
+      const ada = yield* (yield* mounted(
+        Effect.succeed("done"),
+        McpRateLimit.layer(Around, { limit: 1, window: "1 hour" })
+      ))("ada")
+      for (const tool of tools) assert.strictEqual(yield* text(ada, tool), "done")
+      for (const tool of tools) assert.strictEqual((yield* errorOf(ada.callTool(tool))).code, -32010)
+    }).pipe(Effect.scoped))
+
+  it.effect("records the prefix in the audit log and in the timing", () =>
+    Effect.gen(function*() {
+      const mounts: Array<unknown> = []
+      const ada = yield* (yield* mounted(
+        Effect.succeed("done"),
+        McpAuditLog.layer(Around, { record: ({ mount, name }) => Effect.sync(() => void mounts.push([mount, name])) })
+      ))("ada")
+      for (const tool of tools) yield* ada.callTool(tool)
+      assert.deepStrictEqual(mounts, [["home_", "work"], ["work_", "work"], ["all_home_", "work"], [
+        "all_work_",
+        "work"
+      ]])
+      const timed = yield* (yield* mounted(Effect.succeed("done"), McpTiming.layer(Around)))("ada")
+      yield* timed.callTool("all_home_work")
+      const { count } = yield* Metric.value(Metric.withAttributes(McpTiming.duration, {
+        "mcp.group": "work",
+        "mcp.mount": "all_home_",
+        "mcp.method.name": "tools/call",
+        "mcp.member.name": "work",
+        "mcp.outcome": "success"
+      }))
+      assert.strictEqual(count, 1)
+    }).pipe(Effect.scoped))
 })

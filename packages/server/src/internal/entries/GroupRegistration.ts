@@ -21,6 +21,8 @@ import * as ToolEntry from "./ToolEntry.ts"
 /** A group, its handlers, and the services of its Layer. */
 export interface Implementation {
   readonly id: string
+  /** The beginning that `McpMount` gives the names. */
+  readonly mount: string
   readonly members: ReadonlyArray<Member>
   readonly middlewares: ReadonlyArray<McpMiddleware.AnyService>
   readonly handlers: ReadonlyArray<Handled>
@@ -108,8 +110,8 @@ export const visibility = (
 }
 
 /** Prepares a group. Throws a `RegistrationError` if a member cannot be served. */
-export const make = ({ context, handlers, id, members, middlewares }: Implementation): Registration => {
-  const runtime = new GroupRuntime(id, implementationsOf(id, middlewares, context), context)
+export const make = ({ context, handlers, id, members, middlewares, mount }: Implementation): Registration => {
+  const runtime = new GroupRuntime(id, mount, implementationsOf(id, middlewares, context), context)
   const entries = members.map((member) => entry(runtime, member, handlerOf(id, member, handlers)))
   return { group: id, entries, visible: visibility(runtime, entries, handlers) }
 }

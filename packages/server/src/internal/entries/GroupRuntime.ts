@@ -21,11 +21,16 @@ const visibleMillis = 5_000
  */
 const listMillis = 10_000
 
+/** The parts of a target that a member knows. */
+type MemberTarget = Omit<McpMiddleware.Target, "group" | "mount">
+
 type Middleware = McpMiddleware.McpMiddleware<unknown, unknown>
 
 /** The services and the middleware that all handlers of a group share. */
 export class GroupRuntime {
   readonly id: string
+  /** The beginning that `McpMount` gives the names. */
+  readonly #mount: string
   readonly #middlewares: ReadonlyArray<Middleware>
   /** The services of the Layer of the group. */
   readonly layer: Context.Context<never>
@@ -34,18 +39,19 @@ export class GroupRuntime {
     | { readonly server: ServerContext; readonly services: ReturnType<typeof LayerServices.ofGroup> }
     | undefined
 
-  constructor(id: string, middlewares: ReadonlyArray<Middleware>, layer: Context.Context<never>) {
+  constructor(id: string, mount: string, middlewares: ReadonlyArray<Middleware>, layer: Context.Context<never>) {
     this.id = id
+    this.#mount = mount
     this.#middlewares = middlewares
     this.layer = layer
   }
 
   /** Runs a handler for a request. The last middleware of the group is the outermost. */
-  run<A>(handler: Handler<A>, target: Omit<McpMiddleware.Target, "group">, server: ServerContext): Served<A> {
+  run<A>(handler: Handler<A>, target: MemberTarget, server: ServerContext): Served<A> {
     const effect = this.#middlewares.length === 0
       ? handler
       // A middleware that throws is a defect of the request.
-      : Effect.suspend(() => this.#around(handler, { group: this.id, ...target }))
+      : Effect.suspend(() => this.#around(handler, { group: this.id, mount: this.#mount, ...target }))
     // The type of the group's Layer states that these services are all that the handlers need.
     return trust<Served<A>>(
       Effect.updateContext(effect, (request: Context.Context<never>) => trust(this.#services(server, request)))

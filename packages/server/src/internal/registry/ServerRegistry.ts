@@ -27,6 +27,8 @@ const listKinds: ReadonlySet<Kind> = new Set(["tool", "resource", "template", "p
 
 /** The groups of a server, and the sessions that use them. */
 export class ServerRegistry {
+  /** The groups have the names that they define. */
+  readonly mount = ""
   readonly #registry = new Registry()
   readonly #sessions: ConnectedSessions
   readonly #options: Options
