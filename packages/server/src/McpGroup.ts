@@ -177,7 +177,7 @@ export interface TemplateHandlerOptions<Parameters extends Schema.Struct.Fields,
   /**
    * Returns the resources of the template for the list of resources (RES-02). It runs for each list, inside of the
    * group's middleware, so each client can have its own. If it fails or dies, they are missing from the list, and the
-   * cause is logged. Call `visibilityChanged` of the server when they change. Default: none is listed.
+   * cause is logged. Call `listChanged` of the server when they change. Default: none is listed.
    */
   readonly list?: Effect.Effect<ReadonlyArray<ListedResource<Parameters>>, McpError.McpError, RL>
   /**

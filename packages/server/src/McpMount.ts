@@ -102,6 +102,7 @@ export const prefixed = <A, E, R>(
           return { replace: (replacing) => Effect.suspend(() => replace(entries(replacing))) }
         }),
         resourceUpdated: (uri) => server.resourceUpdated(mapping.outer(uri) ?? uri),
+        listChanged: server.listChanged,
         visibilityChanged: server.visibilityChanged
       }
     })

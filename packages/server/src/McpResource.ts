@@ -34,11 +34,16 @@ export interface ResourceDescription {
 }
 
 /**
- * The contents that a handler without a schema returns: text, bytes, or contents with their own URIs and media types.
+ * The contents that a handler without a schema returns: text, bytes, or contents with their own URIs and media types. A
+ * whole result (`{ contents, _meta }`) has metadata of its own.
  *
  * @category models
  */
-export type Contents = string | Uint8Array | ReadonlyArray<Resource.ResourceContents>
+export type Contents =
+  | string
+  | Uint8Array
+  | ReadonlyArray<Resource.ResourceContents>
+  | Resource.ReadResourceResult
 
 /**
  * The value that a handler returns: one of the schema, or {@link Contents}.

@@ -2,7 +2,7 @@
  * The server of an application: the groups that Layers register with it, served over any transport.
  */
 import type { CloseReason, Implementation } from "@effect-mcp/protocol"
-import type { Handlers, TransportError } from "@effect-mcp/session"
+import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
@@ -15,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import type { Declarable, Registered, Registration } from "./internal/registry/Entry.ts"
 import { RegistrationError } from "./internal/registry/RegistrationError.ts"
 import { ServerRegistry } from "./internal/registry/ServerRegistry.ts"
+import { trust } from "./internal/trust.ts"
 import type { RequestServices } from "./McpMiddleware.ts"
 
 /**
@@ -36,9 +37,11 @@ export interface McpServerShape {
    */
   readonly resourceUpdated: (uri: string) => Effect.Effect<void>
   /**
-   * Notifies all clients that their lists may have changed, because the results of `visible` have. A change of the
-   * registered groups needs no call.
+   * Notifies all clients that one of their lists may have changed, because the results of `visible` or `list` have
+   * (TOOL-02, RES-02, PRM-02). A change of the registered groups needs no call. Calls within 50 ms are one notification.
    */
+  readonly listChanged: (list: "tools" | "resources" | "prompts") => Effect.Effect<void>
+  /** Notifies all clients that each of their lists may have changed, as {@link McpServerShape.listChanged} does. */
   readonly visibilityChanged: Effect.Effect<void>
 }
 
@@ -84,10 +87,14 @@ export interface RegistryOptions {
  */
 export interface OtherHandlers<R> {
   /**
-   * Handlers of methods and notifications that the groups do not serve, such as `notifications/roots/list_changed`. A
-   * method that the groups serve is a defect of the Layer.
+   * Handlers of methods and notifications that the groups do not serve, such as `notifications/roots/list_changed`,
+   * whose `NotificationContext` has the session. A method that the groups serve is a defect of the Layer.
    */
-  readonly handlers?: Handlers.Handlers<"client", R | RequestServices>
+  readonly handlers?: Handlers.HandlersWith<
+    "client",
+    R | RequestServices,
+    R | NotificationContext.NotificationContext | Scope.Scope
+  >
 }
 
 /**
@@ -136,8 +143,8 @@ const sessionOptions = <O extends Implementation.Implementation & RegistryOption
 /** Joins the handlers of the groups and those of the options. */
 const joined = <R>(
   groups: Handlers.Handlers<"client", RequestServices>,
-  others: Handlers.Handlers<"client", R | RequestServices> = {}
-): Handlers.Handlers<"client", R | RequestServices> => {
+  others: NonNullable<OtherHandlers<R>["handlers"]> = {}
+): NonNullable<OtherHandlers<R>["handlers"]> => {
   const twice = Object.keys(others).find((method) => method in groups)
   if (twice !== undefined) {
     const problem = `it has a handler of ${twice}, and so have the groups; remove it from the option handlers`
@@ -163,8 +170,8 @@ const build = Effect.fnUntraced(function*<A, E, R>(
 /** The services that the groups need, without the server that they register with. */
 type GroupServices<R> = Exclude<Exclude<R, McpServer>, Scope.Scope>
 
-/** The services that the options of a server need. */
-type OptionServices<R> = Exclude<R, Scope.Scope>
+/** The services that the options of a server need, without those that its session provides to handlers. */
+type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.NotificationContext>
 
 /**
  * Provides a host for the groups: a server with many clients, over every transport that uses the host.
@@ -197,9 +204,10 @@ export const host = <A, E, R, RO = never>(
   Layer.effectContext(Effect.gen(function*() {
     const { context, registry } = yield* build(groups, options)
     const { capabilities, handlers: ofGroups } = yield* registry.serving(true)
-    const handlers = joined<RO>(ofGroups, options.handlers)
-    const { onClosed, onOpened, ...rest } = options
-    const sessions = yield* SessionHost.make<typeof handlers, RO>(handlers, {
+    // The session provides the services of requests and notifications, which the type `RO` may contain.
+    const { onClosed, onOpened, ...rest } = trust<HostOptions<OptionServices<RO>>>(options)
+    const handlers = joined(ofGroups, rest.handlers)
+    const sessions = yield* SessionHost.make<typeof handlers, OptionServices<RO>>(handlers, {
       ...sessionOptions(rest, capabilities),
       onOpened: (hosted) => {
         registry.connected(hosted.session)
@@ -244,11 +252,23 @@ export const serve = <A, E, R, RO = never>(
 > => Effect.scoped(Effect.flatMap(open(groups, options), (session) => session.closed))
 
 /** Opens the session of a server with one client. */
-const open = Effect.fnUntraced(function*<A, E, R, RO>(groups: Layer.Layer<A, E, R>, options: Options<RO>) {
+const open = Effect.fnUntraced(function*<A, E, R, RO>(
+  groups: Layer.Layer<A, E, R>,
+  options: Options<RO>
+): Effect.fn.Return<
+  ServerSession.ServerSessionShape,
+  E | TransportError.TransportError,
+  Transport | Scope.Scope | Exclude<R, McpServer> | OptionServices<RO>
+> {
   const { registry } = yield* build(groups, options)
   const { capabilities, handlers: ofGroups } = yield* registry.serving(true)
-  const handlers = joined<RO>(ofGroups, options.handlers)
-  const session = yield* ServerSession.make<typeof handlers, RO>(handlers, sessionOptions(options, capabilities))
+  // The session provides the services of requests and notifications, which the type `RO` may contain.
+  const own = trust<Options<OptionServices<RO>>>(options)
+  const handlers = joined(ofGroups, own.handlers)
+  const session = yield* ServerSession.make<typeof handlers, OptionServices<RO>>(
+    handlers,
+    sessionOptions(own, capabilities)
+  )
   registry.connected(session)
   return session
 })
@@ -305,7 +325,7 @@ export const layerInProcess = <A, E, R, RO = never>(
 ): Layer.Layer<
   Transport,
   E | TransportError.TransportError,
-  Exclude<Exclude<Exclude<R, McpServer> | RO, Transport>, Scope.Scope>
+  Exclude<Exclude<Exclude<R, McpServer> | OptionServices<RO>, Transport>, Scope.Scope>
 > =>
   Layer.fresh(Layer.effect(
     Transport,

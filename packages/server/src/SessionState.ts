@@ -38,6 +38,8 @@ export interface SessionState<A> {
   readonly name: string
   /** The reference with the value of this session. */
   readonly ref: Effect.Effect<Ref.Ref<A>, NoSession, RequestContext.RequestContext>
+  /** Returns the reference with the value of this session, for the handler of a notification. */
+  readonly of: (session: ServerSession.ServerSessionShape) => Effect.Effect<Ref.Ref<A>>
   readonly get: Effect.Effect<A, NoSession, RequestContext.RequestContext>
   readonly set: (value: A) => Effect.Effect<void, NoSession, RequestContext.RequestContext>
   /** Changes the value, and returns the new one. */
@@ -68,17 +70,22 @@ export interface SessionState<A> {
 export const make = <A>(name: string, initial: () => A): SessionState<A> => {
   // The session itself is the key. Its id is none, because it is the same in a restored session.
   const values = new WeakMap<ServerSession.ServerSessionShape, Ref.Ref<A>>()
-  const ref = Effect.flatMap(RequestContext.RequestContext, ({ session }) => {
-    if (session === undefined) return Effect.fail(new NoSession({ state: name }))
-    const existing = values.get(session)
-    if (existing !== undefined) return Effect.succeed(existing)
-    const created = Ref.makeUnsafe(initial())
-    values.set(session, created)
-    return Effect.succeed(created)
-  })
+  const of = (session: ServerSession.ServerSessionShape) =>
+    Effect.sync(() => {
+      const existing = values.get(session)
+      if (existing !== undefined) return existing
+      const created = Ref.makeUnsafe(initial())
+      values.set(session, created)
+      return created
+    })
+  const ref = Effect.flatMap(
+    RequestContext.RequestContext,
+    ({ session }) => session === undefined ? Effect.fail(new NoSession({ state: name })) : of(session)
+  )
   return {
     name,
     ref,
+    of,
     get: Effect.flatMap(ref, Ref.get),
     set: (value) => Effect.flatMap(ref, (current) => Ref.set(current, value)),
     update: (change) => Effect.flatMap(ref, (current) => Ref.updateAndGet(current, change)),

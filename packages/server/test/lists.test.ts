@@ -318,13 +318,14 @@ describe("visible", () => {
     }).pipe(Effect.scoped))
 })
 
-it.effect("visibilityChanged notifies the client of each list", () =>
+it.effect("listChanged notifies the client of one list, and visibilityChanged of each", () =>
   Effect.gen(function*() {
     const heard = yield* Ref.make<ReadonlyArray<string>>([])
-    const start = yield* Deferred.make<void>()
     const note = (name: string) => () => Ref.update(heard, (all) => [...all, name])
-    const changing = Layer.effectDiscard(Effect.flatMap(McpServer.McpServer, (server) =>
-      Effect.forkScoped(Effect.andThen(Deferred.await(start), server.visibilityChanged))))
+    const served = yield* Deferred.make<McpServer.McpServer["Service"]>()
+    const changing = Layer.effectDiscard(
+      Effect.flatMap(McpServer.McpServer, (server) => Deferred.succeed(served, server))
+    )
     yield* connect(Layer.merge(tools("one", "a"), changing), {
       server: { declare: ["prompts", "resources"] },
       client: {
@@ -335,7 +336,13 @@ it.effect("visibilityChanged notifies the client of each list", () =>
         }
       }
     })
-    yield* Deferred.succeed(start, undefined)
+    const server = yield* Deferred.await(served)
+    for (const list of ["resources", "tools", "prompts"] as const) {
+      yield* server.listChanged(list)
+      yield* TestClock.adjust("1 second")
+    }
+    assert.deepStrictEqual(yield* Ref.getAndSet(heard, []), ["resources", "tools", "prompts"])
+    yield* server.visibilityChanged
     yield* TestClock.adjust("1 second")
     assert.deepStrictEqual(yield* Ref.get(heard), ["tools", "prompts", "resources"])
   }).pipe(Effect.scoped))

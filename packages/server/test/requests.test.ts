@@ -1,15 +1,24 @@
 import { Content } from "@effect-mcp/protocol"
 import { McpGroup, McpLogger, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
-import { ClientSession, MemoryTransport, SessionlessServer, Transport } from "@effect-mcp/session"
+import {
+  ClientSession,
+  MemoryTransport,
+  NotificationContext,
+  SessionHost,
+  SessionlessServer,
+  Transport
+} from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import { connect, info } from "./support/connect.ts"
@@ -222,6 +231,36 @@ describe("handlers beside the groups", () => {
       assert.strictEqual((yield* session.listTools()).tools.length, 1)
       yield* session.rootsListChanged
       yield* Deferred.await(changed)
+    }).pipe(Effect.scoped))
+
+  it.effect("[ROOT-02] know the session of a notification, and change its state", () =>
+    Effect.gen(function*() {
+      const state = SessionState.make("changes", () => 0)
+      const read = one(Effect.orDie(Effect.map(state.get, String)))
+      const changed = yield* Queue.unbounded<void>()
+      const context = yield* Layer.build(McpServer.host(read, {
+        ...info,
+        handlers: {
+          "notifications/roots/list_changed": Effect.fnUntraced(function*() {
+            const { session } = yield* NotificationContext.NotificationContext
+            if (session !== undefined) yield* Ref.update(yield* state.of(session), (count) => count + 1)
+            yield* Queue.offer(changed, undefined)
+          })
+        }
+      }))
+      const open = Effect.gen(function*() {
+        const pair = yield* MemoryTransport.make()
+        yield* Context.get(context, SessionHost.SessionHost).open(pair.server, { kind: "memory" })
+        return yield* ClientSession.make({ info, capabilities: { roots: { listChanged: true } } }).pipe(
+          Effect.provideService(Transport.Transport, pair.client)
+        )
+      })
+      const [ada, bob] = [yield* open, yield* open]
+      yield* ada.rootsListChanged
+      yield* ada.rootsListChanged
+      yield* Queue.takeN(changed, 2)
+      const counts = [yield* ada.callTool("run"), yield* bob.callTool("run")].map(({ content }) => content)
+      assert.deepStrictEqual(counts, [[Content.text("2")], [Content.text("0")]])
     }).pipe(Effect.scoped))
 
   it.effect("of a method that the groups serve are a defect that names it", () =>

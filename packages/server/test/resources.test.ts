@@ -30,6 +30,7 @@ const Tasks = McpGroup.make(
   McpResource.make("readme", { uri: "tasks://readme", mimeType: "text/markdown" }),
   McpResource.make("logo", { uri: "tasks://logo", mimeType: "image/png" }),
   McpResource.make("folder", { uri: "tasks://folder" }),
+  McpResource.make("whole", { uri: "tasks://whole" }),
   One
 )
 
@@ -39,6 +40,10 @@ const live = Tasks.toLayer((handlers) =>
     .resource("readme", Effect.succeed("# Tasks"))
     .resource("logo", Effect.succeed(new Uint8Array([0x89, 0x50])))
     .resource("folder", Effect.succeed([Resource.text("tasks://folder/a", "a", "text/plain")]))
+    .resource(
+      "whole",
+      Effect.succeed({ contents: [Resource.text("tasks://whole", "a")], _meta: { "example.com/n": 1 } })
+    )
     .template("task", (parameters, uri) =>
       parameters.id === 7
         ? Effect.fail(McpError.resourceNotFound(uri))
@@ -80,6 +85,10 @@ describe("a resource", () => {
       assert.deepStrictEqual(yield* read("tasks://folder"), [
         { uri: "tasks://folder/a", mimeType: "text/plain", text: "a" }
       ])
+      assert.deepStrictEqual(yield* session.readResource("tasks://whole"), {
+        contents: [{ uri: "tasks://whole", text: "a" }],
+        _meta: { "example.com/n": 1 }
+      })
     }).pipe(Effect.scoped))
 
   it.effect("that does not exist is an error with its URI, and never empty contents [RES-05]", () =>

@@ -7,6 +7,7 @@ import type * as Scope from "effect/Scope"
 import type { CallbackContext } from "./CallbackContext.ts"
 import type * as HandledMethods from "./internal/HandledMethods.ts"
 import { trust } from "./internal/trust.ts"
+import type { NotificationContext } from "./NotificationContext.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
 /**
@@ -73,11 +74,21 @@ export type NotificationHandler<Name extends keyof MethodTable.Notifications, R 
  *
  * @category models
  */
-export type Handlers<From extends MethodDefinition.Role, R = never> =
-  & { readonly [Name in RequestName<From>]?: RequestHandler<Name, R> }
-  & {
-    readonly [Name in NotificationName<From>]?: NotificationHandler<Name, Exclude<R, RequestContext | CallbackContext>>
-  }
+export type Handlers<From extends MethodDefinition.Role, R = never> = HandlersWith<
+  From,
+  Exclude<R, NotificationContext>,
+  Exclude<R, RequestContext | CallbackContext>
+>
+
+/**
+ * The handlers of the messages that `From` sends, with the services of the handlers of requests, and those of the
+ * handlers of notifications.
+ *
+ * @category models
+ */
+export type HandlersWith<From extends MethodDefinition.Role, OfRequests, OfNotifications> =
+  & { readonly [Name in RequestName<From>]?: RequestHandler<Name, OfRequests> }
+  & { readonly [Name in NotificationName<From>]?: NotificationHandler<Name, OfNotifications> }
 
 /**
  * The services that a record of handlers needs, those included that the session provides.
@@ -92,13 +103,15 @@ type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect
 
 /**
  * The services that the session provides to each run of a handler: a scope that closes when the handler has ended, and
- * the context of its request. A notification has no context, because no reply is expected.
+ * the context of its request, or that of a client's notification.
  *
  * @category models
  */
 export type Provided<From extends MethodDefinition.Role, Name> =
   | Scope.Scope
-  | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext : never)
+  | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext
+    : From extends "client" ? NotificationContext
+    : never)
 
 /**
  * The services that a record of handlers for the messages of `From` needs, without those that the session provides.

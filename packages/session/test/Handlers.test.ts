@@ -1,6 +1,6 @@
 /** The services that a record of handlers needs, and the capabilities that it implies. */
 import { Capabilities, MethodTable } from "@effect-mcp/protocol"
-import { CallbackContext, Handlers, RequestContext, ServerSession } from "@effect-mcp/session"
+import { CallbackContext, Handlers, NotificationContext, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -29,6 +29,18 @@ describe("services that the session provides to handlers", () => {
     expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
     const wrong = { "notifications/roots/list_changed": () => requestProgress }
     expectTypeOf<Handlers.ServicesOf<typeof wrong, "client">>().toEqualTypeOf<RequestContext.RequestContext>()
+  })
+
+  it("a server's handler of notifications has a NotificationContext, and no other handler has one", () => {
+    const sender = Effect.asVoid(NotificationContext.NotificationContext)
+    const handlers = { "notifications/roots/list_changed": () => sender }
+    expectTypeOf<Handlers.ServicesOf<typeof handlers, "client">>().toEqualTypeOf<never>()
+    type Needed = NotificationContext.NotificationContext
+    const ofClient = { "notifications/tools/list_changed": () => sender }
+    expectTypeOf<Handlers.ServicesOf<typeof ofClient, "server">>().toEqualTypeOf<Needed>()
+    const ofRequest = { "prompts/list": () => Effect.as(sender, { prompts: [] }) }
+    expectTypeOf<Handlers.ServicesOf<typeof ofRequest, "client">>().toEqualTypeOf<Needed>()
+    expectTypeOf(ofRequest).not.toExtend<Handlers.Handlers<"client", Needed>>()
   })
 })
 

@@ -1,5 +1,6 @@
-/** The session of a handler: `RequestContext.session`. */
-import { RequestContext, type ServerSession, SessionlessServer } from "@effect-mcp/session"
+/** The session of a handler: that of its `RequestContext` or `NotificationContext`. */
+import { JsonRpc } from "@effect-mcp/protocol"
+import { NotificationContext, RequestContext, type ServerSession, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { makeHost, openOperating } from "./support/hosts.ts"
@@ -14,6 +15,15 @@ const recordingTool = () => {
   })
   return { seen, handlers: tools({ x }) }
 }
+
+/** A handler that records the contexts of its notifications. */
+const recordingHandler = () => {
+  const seen: Array<NotificationContext.NotificationContext["Service"]> = []
+  const record = Effect.map(NotificationContext.NotificationContext, (context) => void seen.push(context))
+  return { seen, handlers: { "notifications/roots/list_changed": () => record } }
+}
+
+const changed = JsonRpc.notification("notifications/roots/list_changed")
 
 describe("the session of a handler", () => {
   it.effect("is the session that the program has, with one random id as long as it lives", () =>
@@ -54,5 +64,35 @@ describe("the session of a handler", () => {
       yield* raw.send(call(2, "x"))
       yield* raw.response
       assert.deepStrictEqual(seen, [undefined, undefined])
+    }))
+})
+
+describe("the session of a notification's handler", () => {
+  it.effect("[ROOT-02] law 10: is that of the client that sent it, with the profile of this client", () =>
+    Effect.gen(function*() {
+      const { handlers, seen } = recordingHandler()
+      const host = yield* makeHost(handlers)
+      const [ada, bob] = [yield* openOperating(host), yield* openOperating(host)]
+      yield* bob.raw.send(changed)
+      yield* settled
+      yield* ada.raw.send(changed)
+      yield* settled
+      assert.deepStrictEqual(seen.map(({ session }) => session?.id), [bob.hosted.id, ada.hosted.id])
+      const operating = yield* bob.hosted.session.state
+      assert.strictEqual(seen[0]?.profile, "profile" in operating ? operating.profile : undefined)
+    }))
+
+  it.effect("does not exist without sessions", () =>
+    Effect.gen(function*() {
+      const { handlers, seen } = recordingHandler()
+      const sessionless = yield* SessionlessServer.make(handlers, { info })
+      yield* sessionless.handle(changed, { revision: "2025-11-25" })
+      const { raw } = yield* withRawClient({ handlers, server: { sessionless: { revision: "2025-11-25" } } })
+      yield* raw.send(changed)
+      yield* settled
+      assert.deepStrictEqual(
+        seen.map(({ profile, session }) => [session, profile.revision]),
+        [[undefined, "2025-11-25"], [undefined, "2025-11-25"]]
+      )
     }))
 })

@@ -1,17 +1,9 @@
 /** The two servers without sessions: `ServerSession` with the option `sessionless`, and `SessionlessServer`. */
 import { JsonRpc, type Revision } from "@effect-mcp/protocol"
-import {
-  type Handlers,
-  type RequestContext,
-  type ServerSession,
-  type SessionEvent,
-  SessionlessServer
-} from "@effect-mcp/session"
+import { type ServerSession, type SessionEvent, SessionlessServer } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { info, recorder, settled, start, withRawClient } from "./sessions.ts"
-
-type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestContext>
+import { info, recorder, type ServerHandlers, settled, start, withRawClient } from "./sessions.ts"
 
 /** A server without sessions, and its events. */
 export interface Sessionless {

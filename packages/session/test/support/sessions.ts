@@ -5,6 +5,7 @@ import {
   type Handlers,
   type Limits,
   MemoryTransport,
+  type NotificationContext,
   type RequestContext,
   type RequestError,
   ServerSession,
@@ -44,7 +45,10 @@ export const forms = [
 
 export type ClientOptions = Partial<ClientSession.Options<Handlers.Handlers<"server", CallbackContext.CallbackContext>>>
 export type ServerOptions = Partial<ServerSession.Options>
-export type ServerHandlers = Handlers.Handlers<"client", RequestContext.RequestContext>
+export type ServerHandlers = Handlers.Handlers<
+  "client",
+  NotificationContext.NotificationContext | RequestContext.RequestContext
+>
 
 /** Sets `gracefulCloseTimeout` to 0 by default, because no test advances its clock after its end. */
 const withoutGracefulClose = <Given extends { readonly limits?: Limits.Options }>(options: Given) => ({

@@ -46,7 +46,8 @@ const contents = (
     const raw = trust<McpResource.Contents>(value)
     if (typeof raw === "string") return Effect.succeed({ contents: [Resource.text(uri, raw, mimeType)] })
     if (raw instanceof Uint8Array) return Effect.succeed({ contents: [Resource.blob(uri, raw, mimeType)] })
-    return Effect.map(ContentCheck.contents(raw, `the resource "${name}"`), (contents) => ({ contents }))
+    const result = "contents" in raw ? raw : { contents: raw }
+    return Effect.as(ContentCheck.contents(result.contents, `the resource "${name}"`), result)
   }
 }
 

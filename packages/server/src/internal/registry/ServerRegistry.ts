@@ -23,7 +23,12 @@ export interface Serving {
   readonly capabilities: Handlers.ServerDeclarations
 }
 
-const listKinds: ReadonlySet<Kind> = new Set(["tool", "resource", "template", "prompt"])
+/** The kind of the members of each list. */
+const kindOf: { readonly [List in "tools" | "resources" | "prompts"]: Kind } = {
+  tools: "tool",
+  resources: "resource",
+  prompts: "prompt"
+}
 
 /** The groups of a server, and the sessions that use them. */
 export class ServerRegistry {
@@ -43,7 +48,11 @@ export class ServerRegistry {
 
   resourceUpdated = (uri: string): Effect.Effect<void> => this.#sessions.resourceUpdated(uri)
 
-  readonly visibilityChanged: Effect.Effect<void> = Effect.suspend(() => this.#sessions.listsChanged(listKinds))
+  listChanged = (list: keyof typeof kindOf): Effect.Effect<void> => this.#sessions.listsChanged(new Set([kindOf[list]]))
+
+  readonly visibilityChanged: Effect.Effect<void> = Effect.suspend(() =>
+    this.#sessions.listsChanged(new Set(Object.values(kindOf)))
+  )
 
   connected(session: ServerSession.ServerSessionShape): void {
     this.#sessions.add(session)

@@ -136,6 +136,11 @@ class ClientSessionImplementation
     return trust(Context.add(this.runtime.context, CallbackContext, own))
   }
 
+  notificationContextOf(): Context.Context<unknown> {
+    // The services of the handlers were captured with the session's context when it was made.
+    return trust(this.runtime.context)
+  }
+
   intercept(
     message: JsonRpc.Request | JsonRpc.Notification,
     _origin: StreamOrigin | undefined,

@@ -1,13 +1,11 @@
 /** The processing of inbound frames: it passes them to the engine, to pending requests, or to the notifications. */
 
 import { type Handshake, JsonRpc, MethodTable, type Profile, type RequestId } from "@effect-mcp/protocol"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Limits } from "../../Limits.ts"
 import type { Principal } from "../../Principal.ts"
 import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
-import { trust } from "../trust.ts"
 import * as Batch from "./Batch.ts"
 import * as Cancellation from "./Cancellation.ts"
 import type { NotificationHandling } from "./NotificationQueue.ts"
@@ -23,8 +21,6 @@ import * as Weight from "./Weight.ts"
 /** The session, or the sessionless exchange, that receives the frames. */
 export interface InboundRuntime extends RequestRuntime, ResponseMatcher.ResponseRuntime {
   readonly limits: Limits
-  /** The services of the handlers of notifications. */
-  readonly context: Context.Context<never>
   readonly replies: ReplySink & {
     /** Ends a message of this origin, whose frame is rejected without a reply. */
     reject(origin: StreamOrigin | undefined): void
@@ -225,9 +221,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
       if (!followed) this.ignoreNotification(method, "no handler")
       return
     }
-    // The services of the handlers were captured with this context, when the server or the client was made.
-    const services = trust<Context.Context<R>>(this.#runtime.context)
-    const handled = Effect.provideContext(Effect.scoped(handling.success), services)
+    const handled = Effect.provideContext(Effect.scoped(handling.success), this.#gate.notificationContextOf(profile))
     const contained = Effect.catchCause(handled, (cause) => {
       this.#runtime.emit({ _tag: "HandlerFailed", method, cause })
       return Effect.logError(`the handler of ${method} failed`, cause)

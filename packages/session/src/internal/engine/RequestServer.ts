@@ -50,6 +50,8 @@ export interface RequestGate<P extends Profile.Profile, R> {
     message: JsonRpc.Request,
     profile: P
   ) => Context.Context<R>
+  /** Returns the services of the handlers of notifications, and those of one notification. */
+  readonly notificationContextOf: (profile: P) => Context.Context<R>
   /** Handles a message of the handshake. Returns `false` for any other message. */
   readonly intercept: (
     message: JsonRpc.Request | JsonRpc.Notification,

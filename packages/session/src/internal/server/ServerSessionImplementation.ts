@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
+import { NotificationContext } from "../../NotificationContext.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
@@ -205,6 +206,11 @@ export class ServerSessionImplementation
     const context = Context.add(this.runtime.context, RequestContext, own)
     // The services of the handlers were captured with the session's context when it was made.
     return trust(message.method === LogLevel.method ? Context.add(context, LogLevel.LogLevel, this.#level) : context)
+  }
+
+  notificationContextOf(profile: Profile.ClientProfile): Context.Context<unknown> {
+    // The services of the handlers were captured with the session's context when it was made.
+    return trust(Context.add(this.runtime.context, NotificationContext, { session: this.session, profile }))
   }
 
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {

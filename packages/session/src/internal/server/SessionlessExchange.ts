@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { Limits } from "../../Limits.ts"
 import type * as MemoryBudget from "../../MemoryBudget.ts"
+import { NotificationContext } from "../../NotificationContext.ts"
 import type { Principal } from "../../Principal.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
@@ -247,6 +248,13 @@ export class SessionlessExchange
     const own = new ServerRequestContext.ServerRequestContext(this.#contextDependencies, request, message, profile)
     // The services of the handlers were captured when the server was made.
     return trust<Context.Context<unknown>>(Context.add(this.context, RequestContext, own))
+  }
+
+  notificationContextOf(profile: Profile.ClientProfile): Context.Context<unknown> {
+    // The services of the handlers were captured when the server was made.
+    return trust<Context.Context<unknown>>(
+      Context.add(this.context, NotificationContext, { session: undefined, profile })
+    )
   }
 
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
