@@ -149,6 +149,7 @@ const sharedModules: ReadonlySet<string> = new Set([
   "MemoryBudget",
   "Metrics",
   "Middleware",
+  "NotificationContext",
   "Principal",
   "RequestContext",
   "RequestError",
