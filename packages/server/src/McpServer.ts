@@ -38,7 +38,8 @@ export interface McpServerShape {
   readonly resourceUpdated: (uri: string) => Effect.Effect<void>
   /**
    * Notifies all clients that one of their lists may have changed, because the results of `visible` or `list` have
-   * (TOOL-02, RES-02, PRM-02). A change of the registered groups needs no call. Calls within 50 ms are one notification.
+   * (TOOL-02, RES-02, PRM-02). A change of the registered groups needs no call. Calls within 50 ms are one
+   * notification.
    */
   readonly listChanged: (list: "tools" | "resources" | "prompts") => Effect.Effect<void>
   /** Notifies all clients that each of their lists may have changed, as {@link McpServerShape.listChanged} does. */
