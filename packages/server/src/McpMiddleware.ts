@@ -53,6 +53,8 @@ export interface Target {
   readonly name: string | undefined
   /** The arguments of the request, before they are decoded. `undefined` for a list and for a resource. */
   readonly arguments: unknown
+  /** Whether `visible` of the member decides if this client sees it. The handler that a middleware gets includes it. */
+  readonly isConditional: boolean
 }
 
 /**

@@ -8,6 +8,7 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { KeptResult } from "./internal/entries/KeptResult.ts"
 import { CachedResults } from "./internal/middleware/CachedResults.ts"
 import * as Caller from "./internal/middleware/Caller.ts"
 import * as CanonicalText from "./internal/middleware/CanonicalText.ts"
@@ -66,9 +67,10 @@ const keyOf = (
  * principal, with the same claims, or for its session without a principal; no other client gets it. Only results
  * without `isError` are kept. Concurrent requests with the same key each run the handler.
  *
- * A kept result is returned without the middleware inside of this one, and without `visible` of the handler. Add it
- * before the middleware that authorizes: `group.middleware(Cached).middleware(Authorization)`. Do not cache a tool that
- * reports progress, asks the client, or uses `SessionState`.
+ * A kept result is returned without the middleware inside of this one. If the handler has `visible`, that middleware
+ * runs around `visible`, which may need its services, and only a client that sees the member gets the result. Add the
+ * cache before the middleware that authorizes: `group.middleware(Cached).middleware(Authorization)`. Do not cache a
+ * tool that reports progress, asks the client, or uses `SessionState`.
  *
  * @example
  * ```ts
@@ -106,7 +108,9 @@ export const layer = <Self extends McpMiddleware.AnyId>(
         if (key === undefined) return yield* handler
         const began = yield* Clock.currentTimeMillis
         const known = results.get(key, began)
-        if (known !== undefined) return known
+        if (known !== undefined) {
+          return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known
+        }
         const { removals } = results
         const result = yield* handler
         // Without the second condition, a result that was read before an invalidation would be kept after it.

@@ -14,6 +14,7 @@ import * as McpRateLimit from "@effect-mcp/server/McpRateLimit"
 import type { ClientSession, RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -266,6 +267,47 @@ describe("the response cache", () => {
       const fresh = yield* call()
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual([yield* Fiber.join(fresh), yield* work(ada)], ["2", "2"])
+    }).pipe(Effect.scoped))
+
+  it.effect("returns a kept result only while the client sees the member, with the services of inner middleware", () =>
+    Effect.gen(function*() {
+      class Signed extends Context.Service<Signed, { readonly isIn: boolean }>()("Signed") {}
+      class Inner extends McpMiddleware.Service<Inner, { provides: Signed }>()("Inner") {}
+      const isIn = yield* Ref.make(true)
+      const { runs, work: run } = yield* counting
+      const visible = Effect.map(Signed, (signed) => signed.isIn)
+      const conditional = McpGroup.make(
+        "work",
+        Tool.make("work", { success: Schema.String }),
+        McpPrompt.make("prompt"),
+        McpResource.make("one", { uri: "app://one" }),
+        McpResource.template("many", { uri: "app://many/{id}" })
+      ).middleware(Inner).middleware(Around).toLayer((handlers) =>
+        handlers
+          .tool("work", () => run, { visible })
+          .prompt("prompt", () => run, { visible })
+          .resource("one", run, { visible })
+          .template("many", () => run, { visible })
+      )
+      const time = "1 hour"
+      const ada = yield* (yield* serve(conditional.pipe(
+        Layer.provide(McpMiddleware.layer(Inner, Signed, Effect.map(Ref.get(isIn), (isIn) => ({ isIn })))),
+        Layer.provide(McpResponseCache.layer(Around, { timeToLive: () => time }))
+      )))("ada")
+      const uses: ReadonlyArray<Effect.Effect<unknown, RequestError.RequestError>> = [
+        work(ada),
+        ada.getPrompt("prompt"),
+        ada.readResource("app://one"),
+        ada.readResource("app://many/7")
+      ]
+      const first = yield* Effect.all(uses)
+      assert.deepStrictEqual(yield* Effect.all(uses), first)
+      yield* Ref.set(isIn, false)
+      const codes = yield* Effect.forEach(uses, (use) => Effect.map(errorOf(use), ({ code }) => code))
+      assert.deepStrictEqual(codes, [-32602, -32602, -32002, -32002])
+      yield* Ref.set(isIn, true)
+      assert.deepStrictEqual(yield* Effect.all(uses), first)
+      assert.strictEqual(yield* Ref.get(runs), 4)
     }).pipe(Effect.scoped))
 
   it.effect("keeps the results of two groups apart whose members have the same name", () =>

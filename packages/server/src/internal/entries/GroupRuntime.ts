@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
 import { hidden, type Served, type ServerContext } from "../registry/Entry.ts"
 import { trust } from "../trust.ts"
+import { KeptResult } from "./KeptResult.ts"
 import * as LayerServices from "./LayerServices.ts"
 
 /** A handler of any type, whose services the Layer of its group, the middleware and the request provide. */
@@ -22,7 +23,7 @@ const visibleMillis = 5_000
 const listMillis = 10_000
 
 /** The parts of a target that a member knows. */
-type MemberTarget = Omit<McpMiddleware.Target, "group" | "mount">
+type MemberTarget = Omit<McpMiddleware.Target, "group" | "mount" | "isConditional">
 
 type Middleware = McpMiddleware.McpMiddleware<unknown, unknown>
 
@@ -32,6 +33,8 @@ export class GroupRuntime {
   /** The beginning that `McpMount` gives the names. */
   readonly #mount: string
   readonly #middlewares: ReadonlyArray<Middleware>
+  /** The handlers with `visible`. A set, because middleware gets effects of which it sees no part. */
+  readonly #conditional = new WeakSet<Handler<unknown>>()
   /** The services of the Layer of the group. */
   readonly layer: Context.Context<never>
   /** The services of a request of the server that was served last; a group mostly has one server. */
@@ -51,7 +54,7 @@ export class GroupRuntime {
     const effect = this.#middlewares.length === 0
       ? handler
       // A middleware that throws is a defect of the request.
-      : Effect.suspend(() => this.#around(handler, { group: this.id, mount: this.#mount, ...target }))
+      : Effect.suspend(() => this.#around(handler, this.#targetOf(target, handler)))
     // The type of the group's Layer states that these services are all that the handlers need.
     return trust<Served<A>>(
       Effect.updateContext(effect, (request: Context.Context<never>) => trust(this.#services(server, request)))
@@ -85,6 +88,10 @@ export class GroupRuntime {
     return effect
   }
 
+  #targetOf(target: MemberTarget, handler: Handler<unknown>): McpMiddleware.Target {
+    return { group: this.id, mount: this.#mount, isConditional: this.#conditional.has(handler), ...target }
+  }
+
   /**
    * Decides whether the client of the request sees a member. An effect of the program that dies, or does not end in
    * time, hides it.
@@ -109,12 +116,15 @@ export class GroupRuntime {
     visible: Effect.Effect<boolean, never, unknown> | undefined,
     served: Handler<A>
   ): Handler<A | typeof hidden> {
-    return visible === undefined
-      ? served
-      : Effect.flatMap(
-        this.isVisible(visible),
-        (isVisible): Handler<A | typeof hidden> => isVisible ? served : Effect.succeed(hidden)
-      )
+    if (visible === undefined) return served
+    // A kept result is that of the same member, so it has the same type.
+    const result = Effect.flatMap(KeptResult, (kept) => kept === undefined ? served : Effect.succeed(trust<A>(kept)))
+    const conditional = Effect.flatMap(
+      this.isVisible(visible),
+      (isVisible): Handler<A | typeof hidden> => isVisible ? result : Effect.succeed(hidden)
+    )
+    this.#conditional.add(conditional)
+    return conditional
   }
 
   /** Returns the services of the Layer with those of the request. */
