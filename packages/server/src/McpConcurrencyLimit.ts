@@ -1,13 +1,10 @@
 /**
  * Middleware that limits how many calls of a tool run at the same time.
  */
-import { ErrorCode, McpError } from "@effect-mcp/protocol"
 import type * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { Turns } from "./internal/middleware/Turns.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
 /**
@@ -16,76 +13,12 @@ import type * as McpMiddleware from "./McpMiddleware.ts"
  * @category models
  */
 export interface Options {
-  /** The calls of one tool that run at the same time. */
+  /** The calls of one tool that run at the same time, at least 1. */
   readonly max: number
   /** The calls of one tool that wait for their turn. One more is rejected. Default 100. */
   readonly maxWaiting?: number
   /** The time that a call waits for its turn. After that it is rejected. Default 30 seconds. */
   readonly waitFor?: Duration.Input
-}
-
-const overloaded = (tool: string, problem: string): McpError.McpError =>
-  new McpError.McpError({
-    code: ErrorCode.Overloaded,
-    message: `the tool "${tool}" is busy: ${problem}; try again later`
-  })
-
-/** The calls of one tool. */
-class Turns {
-  readonly #tool: string
-  readonly #max: number
-  readonly #maxWaiting: number
-  readonly #waitMillis: number
-  /** The calls that wait, the first one first. */
-  readonly #waiting = new Set<Deferred.Deferred<void>>()
-  #running = 0
-
-  constructor(
-    tool: string,
-    limits: { readonly max: number; readonly maxWaiting: number; readonly waitMillis: number }
-  ) {
-    this.#tool = tool
-    this.#max = limits.max
-    this.#maxWaiting = limits.maxWaiting
-    this.#waitMillis = limits.waitMillis
-  }
-
-  /** Runs a call when it is its turn. */
-  run<A, R>(call: Effect.Effect<A, McpError.McpError, R>): Effect.Effect<A, McpError.McpError, R> {
-    // Without the mask, a call that is cancelled between two steps would keep its turn.
-    return Effect.uninterruptibleMask((restore) => {
-      if (this.#running < this.#max) {
-        this.#running++
-        return Effect.ensuring(restore(call), this.#leave)
-      }
-      if (this.#waiting.size >= this.#maxWaiting) {
-        return Effect.fail(overloaded(this.#tool, `${this.#max} calls run, and ${this.#maxWaiting} wait`))
-      }
-      const turn = Deferred.makeUnsafe<void>()
-      this.#waiting.add(turn)
-      return Effect.ensuring(
-        restore(Effect.andThen(
-          Effect.timeoutOrElse(Deferred.await(turn), {
-            duration: this.#waitMillis,
-            orElse: () => Effect.fail(overloaded(this.#tool, `the call waited for ${this.#waitMillis} ms`))
-          }),
-          call
-        )),
-        // A call that is cancelled or times out leaves the queue. It may have got its turn at the same time.
-        Effect.suspend(() => this.#waiting.delete(turn) ? Effect.void : this.#leave)
-      )
-    })
-  }
-
-  /** Ends a call, and lets the first one that waits run. */
-  readonly #leave: Effect.Effect<void> = Effect.sync(() => {
-    for (const next of this.#waiting) {
-      this.#waiting.delete(next)
-      Deferred.doneUnsafe(next, Exit.void)
-      return
-    }
-    this.#running--
-  })
 }
 
 /**
@@ -114,17 +47,14 @@ class Turns {
 export const layer = <Self extends McpMiddleware.AnyId>(
   middleware: Context.Key<Self, McpMiddleware.McpMiddleware<never, never>>,
   { max, maxWaiting = 100, waitFor = "30 seconds" }: Options
-): Layer.Layer<Self> =>
-  Layer.sync(middleware, () => {
-    const byTool = new Map<string, Turns>()
-    const limits = { max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitFor)) }
-    return (handler, { group, method, mount, name }) => {
-      if (method !== "tools/call" || name === undefined) return handler
-      // Only tools of a group have calls, so the table has at most as many entries as there were tools.
-      // Groups under two prefixes can have tools of the same name, and so has one group under two prefixes.
-      const key = JSON.stringify([mount, group, name])
-      const turns = byTool.get(key) ?? new Turns(`${mount}${name}`, limits)
-      byTool.set(key, turns)
-      return turns.run(handler)
-    }
+): Layer.Layer<Self> => {
+  if (!(max >= 1)) throw new RangeError(`McpConcurrencyLimit: expected a max of at least 1, got ${max}`)
+  return Layer.sync(middleware, () => {
+    const turns = new Turns({ max, maxWaiting, waitMillis: Duration.toMillis(Duration.fromInputUnsafe(waitFor)) })
+    return (handler, { group, method, mount, name }) =>
+      method === "tools/call" && name !== undefined
+        // Groups under two prefixes can have tools of the same name, and so has one group under two prefixes.
+        ? turns.run(JSON.stringify([mount, group, name]), `${mount}${name}`, handler)
+        : handler
   })
+}

@@ -25,6 +25,7 @@ import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
+import { Turns } from "../src/internal/middleware/Turns.ts"
 import { serve } from "./support/hosted.ts"
 
 class Around extends McpMiddleware.Service<Around>()("Around") {}
@@ -378,6 +379,52 @@ describe("the concurrency limit", () => {
       assert.strictEqual(yield* Fiber.join(next), "done")
       assert.deepStrictEqual(yield* running, { now: 0, most: 1 })
     }).pipe(Effect.scoped))
+
+  it.effect("keeps nothing of a tool after its last call, however the calls end", () =>
+    Effect.gen(function*() {
+      const turns = new Turns({ max: 1, maxWaiting: 2, waitMillis: 300 })
+      const call = (key: string, effect: Effect.Effect<void, McpError.McpError>) =>
+        Effect.forkChild(Effect.exit(turns.run(key, key, effect)))
+      const slow = Effect.sleep("1 second")
+      const calls = [
+        yield* call("a", slow),
+        yield* call("b", Effect.fail(McpError.invalidRequest("no"))),
+        yield* call("c", Effect.die("broken"))
+      ]
+      yield* TestClock.adjust(1)
+      assert.strictEqual(turns.size, 1)
+      const cancelled = yield* call("a", slow)
+      const late = yield* call("a", slow)
+      yield* TestClock.adjust(1)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(turns.run("a", "a", slow))))
+      yield* Fiber.interrupt(cancelled)
+      yield* TestClock.adjust("300 millis")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(late)))
+      yield* TestClock.adjust("600 millis")
+      const next = yield* call("a", slow)
+      yield* TestClock.adjust("100 millis")
+      for (const ended of calls) yield* Fiber.join(ended)
+      // The call that waited runs now, so its tool is not forgotten.
+      assert.strictEqual(turns.size, 1)
+      yield* TestClock.adjust("1 second")
+      assert.isTrue(Exit.isSuccess(yield* Fiber.join(next)))
+      assert.strictEqual(turns.size, 0)
+      const pairs = new Turns({ max: 2, maxWaiting: 0, waitMillis: 300 })
+      const both = yield* Effect.forkChild(
+        Effect.forEach([slow, Effect.sleep("3 seconds")], (effect) => pairs.run("a", "a", effect), {
+          concurrency: "unbounded"
+        })
+      )
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual(pairs.size, 1)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(both)
+      assert.strictEqual(pairs.size, 0)
+    }))
+
+  it("rejects a limit that lets no call run", () => {
+    for (const max of [0, -1, Number.NaN]) assert.throws(() => McpConcurrencyLimit.layer(Around, { max }), "at least 1")
+  })
 
   it.effect("gives the turn of a cancelled call to the next one, whether it waited or ran", () =>
     Effect.gen(function*() {
