@@ -137,3 +137,43 @@ describe("a log message of a handler", () => {
       ])
     }))
 })
+
+describe("the log of a handler that died", () => {
+  const long = "n".repeat(200)
+  const requests = [
+    ["tools/call", { name: "weather", arguments: { city: "swordfish" } }, "tools/call \"weather\""],
+    ["tools/call", { name: `a\n${long}` }, `tools/call "a\\n${"n".repeat(125)}…"`],
+    ["prompts/get", { name: "plan", arguments: { day: "swordfish" } }, "prompts/get \"plan\""],
+    ["resources/read", { uri: "app://one" }, "resources/read \"app://one\""],
+    [
+      "completion/complete",
+      { ref: { type: "ref/prompt", name: "plan" }, argument: { name: "day", value: "swordfish" } },
+      "completion/complete \"plan\""
+    ],
+    [
+      "completion/complete",
+      { ref: { type: "ref/resource", uri: "app://{id}" }, argument: { name: "id", value: "swordfish" } },
+      "completion/complete \"app://{id}\""
+    ],
+    ["tools/list", {}, "tools/list"]
+  ] as const
+
+  it.effect("names the tool, the prompt or the resource, and no arguments", () => {
+    const logged: Array<unknown> = []
+    const broken = () => Effect.die(new Error("broken"))
+    return Effect.gen(function*() {
+      const { raw } = yield* withRawClient({
+        handlers: Object.fromEntries(requests.map(([method]) => [method, broken]))
+      })
+      yield* performHandshake(raw)
+      for (const [id, [method, params]] of requests.entries()) {
+        yield* raw.send(JsonRpc.request(id, method, params))
+        yield* raw.response
+      }
+      yield* settled
+      assert.deepStrictEqual(logged, requests.map(([, , target]) => [`the handler of ${target} failed`]))
+    }).pipe(Effect.provide(Logger.layer([
+      Logger.make(({ message }) => void logged.push(Array.isArray(message) ? message.slice(0, 1) : [message]))
+    ])))
+  })
+})

@@ -14,6 +14,7 @@ import type { Dispatch } from "./Dispatch.ts"
 import * as HandlerFiber from "./HandlerFiber.ts"
 import * as IncomingRequests from "./IncomingRequests.ts"
 import * as RequestRejections from "./RequestRejections.ts"
+import * as RequestTarget from "./RequestTarget.ts"
 import { validate } from "./validation.ts"
 import * as Weight from "./Weight.ts"
 
@@ -172,27 +173,28 @@ export class RequestServer<P extends Profile.Profile, R> {
     const request = IncomingRequests.make(message, origin, Weight.received(message, bytes), principal)
     const full = this.#runtime.inflight.open(request)
     if (full !== undefined) return reject(this.#runtime, message, RequestRejections.overloaded(full), origin)
-    this.#start(request, prepared.success, this.#gate.contextOf(request, message, profile))
+    this.#start(request, message, prepared.success, this.#gate.contextOf(request, message, profile))
   }
 
   #start(
     request: IncomingRequests.IncomingRequest,
+    message: JsonRpc.Request,
     handling: HandlerFiber.Handling<R>,
     context: Context.Context<R>
   ): void {
-    request.fiber = HandlerFiber.start(handling, context, this.#runtime, (exit) => this.#finish(request, exit))
+    request.fiber = HandlerFiber.start(handling, context, this.#runtime, (exit) => this.#finish(request, message, exit))
     // The handler may have been cancelled while it started, when there was no fiber to interrupt.
     if (request.ended) request.fiber.interruptUnsafe()
   }
 
-  #finish(request: IncomingRequests.IncomingRequest, exit: HandlerFiber.HandlerExit): void {
+  #finish(request: IncomingRequests.IncomingRequest, message: JsonRpc.Request, exit: HandlerFiber.HandlerExit): void {
     const { inflight, replies } = this.#runtime
     const claimed = inflight.claimForReply(request)
     request.ended = true
     const cause = HandlerFiber.failureOf(exit, claimed)
     if (cause !== undefined) {
       this.#runtime.emit({ _tag: "HandlerFailed", method: request.method, cause })
-      this.#runtime.fork(Effect.logError(`the handler of ${request.method} failed`, cause))
+      this.#runtime.fork(Effect.logError(`the handler of ${RequestTarget.describe(message)} failed`, cause))
     }
     if (Cancellation.dropReplyUnlessClaimed(inflight, request, claimed)) return
     // The request stays in flight until the transport has received its reply. Otherwise a peer that reads no replies
