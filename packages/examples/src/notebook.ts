@@ -14,8 +14,7 @@
  *
  * `notebook/` has one file for each feature.
  */
-import * as StdioServer from "@effect-mcp/transport/StdioServer"
-import * as Effect from "effect/Effect"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Notebook from "./notebook/server.ts"
 
-StdioServer.runMain(Effect.provide(Notebook.serve(), StdioServer.layerNode()))
+McpServer.runStdio(Notebook.layer, Notebook.options)

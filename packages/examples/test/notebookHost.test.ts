@@ -1,10 +1,13 @@
 /** One notebook with several clients: each client receives only its own notifications and data. */
-import { type Elicitation, Revision } from "@effect-mcp/protocol"
+import type { Elicitation } from "@effect-mcp/protocol"
+import { McpServer } from "@effect-mcp/server"
 import { ClientSession, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import * as NotebookHost from "./fixtures/notebookHost.ts"
+import * as Notebook from "../src/notebook/server.ts"
+
+const notebook = McpServer.host(Notebook.layer, Notebook.options)
 
 const info = { name: "reader", version: "1.0.0" }
 
@@ -69,7 +72,7 @@ describe("the notebook in a host", () => {
       yield* write(subscriber.session, "newer", "Newer.")
       assert.deepStrictEqual((yield* subscriber.until("resources")).map(({ method }) => method), ["resources"])
       assert.deepStrictEqual((yield* other.until("resources")).map(({ method }) => method), ["updated", "resources"])
-    }).pipe(Effect.scoped, Effect.provide(NotebookHost.layer(Revision.latest))))
+    }).pipe(Effect.scoped, Effect.provide(notebook)))
 
   it.live("notifies only the client that it sent to a page of the visit", () =>
     Effect.gen(function*() {
@@ -82,7 +85,7 @@ describe("the notebook in a host", () => {
       assert.deepStrictEqual((yield* visitor.until("complete")).at(-1)?.params, { elicitationId: page.elicitationId })
       yield* write(other.session, "new", "New.")
       assert.deepStrictEqual((yield* other.until("resources")).map(({ method }) => method), ["tools", "resources"])
-    }).pipe(Effect.scoped, Effect.provide(NotebookHost.layer(Revision.latest))))
+    }).pipe(Effect.scoped, Effect.provide(notebook)))
 
   it.live("requests and caches the roots of each client separately", () =>
     Effect.gen(function*() {
@@ -93,5 +96,5 @@ describe("the notebook in a host", () => {
           assert.deepStrictEqual(structuredContent, { roots: [{ uri: root }] })
         }
       }
-    }).pipe(Effect.scoped, Effect.provide(NotebookHost.layer(Revision.latest))))
+    }).pipe(Effect.scoped, Effect.provide(notebook)))
 })

@@ -3,16 +3,16 @@
  * not see what the user enters there (ELI-11).
  */
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
-import type { ClientProfile } from "@effect-mcp/protocol/Profile"
+import { McpServer } from "@effect-mcp/server/McpServer"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
+import * as Ref from "effect/Ref"
 import { randomUUID } from "node:crypto"
 import * as http from "node:http"
-import { Changes } from "./changes.ts"
 
 export class Account extends Context.Service<Account, {
   readonly isSignedIn: Effect.Effect<boolean>
@@ -48,39 +48,45 @@ const servePages = (listener: http.RequestListener) =>
     })
   )
 
-export const layer: Layer.Layer<Account, SignInServerFailed, Changes> = Layer.effect(
+export const layer: Layer.Layer<Account, SignInServerFailed, McpServer> = Layer.effect(
   Account,
   Effect.gen(function*() {
-    const changes = yield* Changes
-    let isSignedIn = false
-    /** The clients that wait for a visit, by the ids of their elicitations. An id cannot be guessed (ELI-15). */
-    const clients = new Map<string, ClientProfile>()
+    const server = yield* McpServer
+    const isSignedIn = yield* Ref.make(false)
+    const set = (value: boolean) => Effect.andThen(Ref.set(isSignedIn, value), server.listChanged("tools"))
 
-    const signIn = (client: ClientProfile, elicitationId: string) => {
-      isSignedIn = true
-      Queue.offerUnsafe(changes, { _tag: "ToolsChanged" })
-      Queue.offerUnsafe(changes, { _tag: "PageVisited", client, elicitationId })
-    }
+    /** The notifications of visits, by the ids of their elicitations. An id cannot be guessed (ELI-15). */
+    const expected = new Map<string, Effect.Effect<void>>()
+    const visits = yield* Queue.unbounded<Effect.Effect<void>>()
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.flatMap(Queue.take(visits), (notify) => Effect.andThen(set(true), notify)))
+    )
 
     const address = yield* servePages(({ url = "" }, response) => {
       const elicitationId = url.slice("/sign-in/".length)
-      const client = clients.get(elicitationId)
-      clients.delete(elicitationId)
-      response.writeHead(client !== undefined ? 200 : 404, {
+      const notify = expected.get(elicitationId)
+      expected.delete(elicitationId)
+      if (notify !== undefined) Queue.offerUnsafe(visits, notify)
+      response.writeHead(notify !== undefined ? 200 : 404, {
         "content-type": "text/plain; charset=utf-8",
         "connection": "close"
       })
       response.end(
-        client !== undefined ? "You are signed in. You can close this page.\n" : "This page does not exist.\n"
+        notify !== undefined ? "You are signed in. You can close this page.\n" : "This page does not exist.\n"
       )
-      if (client !== undefined) signIn(client, elicitationId)
     })
 
     return {
-      isSignedIn: Effect.sync(() => isSignedIn),
-      page: Effect.map(RequestContext, ({ profile }) => {
+      isSignedIn: Ref.get(isSignedIn),
+      page: Effect.map(RequestContext, ({ session }) => {
         const elicitationId = randomUUID()
-        clients.set(elicitationId, profile)
+        expected.set(
+          elicitationId,
+          session === undefined ? Effect.void : Effect.catch(
+            session.elicitationComplete(elicitationId),
+            ({ message }) => Effect.logWarning(`could not notify the client of the visit: ${message}`)
+          )
+        )
         return {
           mode: "url",
           message: "Sign in to publish.",
@@ -88,10 +94,7 @@ export const layer: Layer.Layer<Account, SignInServerFailed, Changes> = Layer.ef
           elicitationId
         }
       }),
-      signOut: Effect.suspend(() => {
-        isSignedIn = false
-        return Queue.offer(changes, { _tag: "ToolsChanged" })
-      })
+      signOut: set(false)
     }
   })
 )

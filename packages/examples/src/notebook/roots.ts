@@ -1,32 +1,32 @@
 /**
- * The roots of each client: the directories and files that this server may use. The key of a client is its profile, as
- * in `subscriptions.ts`.
+ * The roots of each client: the directories and files that this server may use.
  */
-import type { ClientProfile } from "@effect-mcp/protocol/Profile"
-import type { ListRootsResult, Root } from "@effect-mcp/protocol/Roots"
-import * as Context from "effect/Context"
+import type { Root } from "@effect-mcp/protocol/Roots"
+import * as SessionState from "@effect-mcp/server/SessionState"
+import { NotificationContext } from "@effect-mcp/session/NotificationContext"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import * as Ref from "effect/Ref"
 
 /** The last response of each client to `roots/list`. */
-export class Roots extends Context.Service<Roots, WeakMap<ClientProfile, ReadonlyArray<Root>>>()(
-  "@effect-mcp/examples/notebook/Roots"
-) {}
+const responses = SessionState.make("roots", (): ReadonlyArray<Root> | undefined => undefined)
 
-export const layer: Layer.Layer<Roots> = Layer.sync(Roots, () => new WeakMap())
+/** Returns the roots of the client that has sent the current request. Requests them if they are not known yet. */
+export const ofClient = Effect.gen(function*() {
+  const known = yield* responses.get
+  if (known !== undefined) return known
+  const { roots } = yield* RequestContext.listRoots()
+  yield* responses.set(roots)
+  return roots
+}).pipe(Effect.catchTag("NoSession", () => Effect.map(RequestContext.listRoots(), ({ roots }) => roots)))
 
-/** Returns the last response of this client, or `undefined` if there was none. */
-export const cached = (client: ClientProfile): Effect.Effect<ReadonlyArray<Root> | undefined, never, Roots> =>
-  Effect.map(Roots, (rootsByClient) => rootsByClient.get(client))
-
-/** Requests the roots of a client, and stores them. */
-export const request = <E, R>(
-  client: ClientProfile,
-  listRoots: Effect.Effect<ListRootsResult, E, R>
-): Effect.Effect<ReadonlyArray<Root>, E, Roots | R> =>
-  Effect.gen(function*() {
-    const rootsByClient = yield* Roots
-    const { roots } = yield* listRoots
-    rootsByClient.set(client, roots)
-    return roots
-  })
+export const handlers = {
+  /** Requests the roots of a client again when they have changed (ROOT-02). */
+  "notifications/roots/list_changed": Effect.fnUntraced(function*() {
+    const { session } = yield* NotificationContext
+    if (session === undefined) return
+    const { roots } = yield* session.listRoots({ timeout: "5 seconds" })
+    yield* Ref.set(yield* responses.of(session), roots)
+    yield* session.log({ level: "info", logger: "roots", data: `number of roots: ${roots.length}` })
+  }, Effect.catchTag("RequestError", ({ message }) => Effect.logWarning(`the roots are unknown: ${message}`)))
+}

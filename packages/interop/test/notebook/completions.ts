@@ -47,12 +47,16 @@ export const completions = ({ it, peer }: Conditions) => {
       const argument = { name: "colour", value: "" }
       assert.deepStrictEqual(yield* errorOf({ ref: prompt("burn"), argument }), invalid("Unknown prompt: burn"))
       assert.deepStrictEqual(
+        yield* errorOf({ ref: template("note:///{id}"), argument }),
+        invalid("Unknown resource template: note:///{id}")
+      )
+      assert.deepStrictEqual(
         yield* errorOf({ ref: prompt("compare"), argument }),
-        invalid("Prompt compare has no argument colour")
+        invalid("There is no argument \"colour\" to complete")
       )
       assert.deepStrictEqual(
         yield* errorOf({ ref: template("note:///{name}"), argument }),
-        invalid("Template note:///{name} has no variable colour")
+        invalid("There is no argument \"colour\" to complete")
       )
     }))
 }

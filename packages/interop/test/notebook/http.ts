@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Child from "../fixtures/child.ts"
 import { call, OfficialClient, result, timedOutAfter } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
-import { members, textOf } from "./results.ts"
+import { receivedSince, textOf } from "./results.ts"
 
 const overHttp = Effect.map(OfficialClient, ({ http }) => {
   assert(http !== undefined)
@@ -53,7 +53,7 @@ export const http = ({ it, over, revision }: Conditions) => {
       const { received } = yield* OfficialClient
       const before = received.length
       const types = yield* responseTypes(result("index", { delayMs: 1 }, { onprogress: () => {} }))
-      const [first, ...rest] = received.slice(before).map(members).map(({ method }) => method)
+      const [first, ...rest] = receivedSince(received, before).map(({ method }) => method)
       if (over === "json") {
         // A JSON response has no room for other messages than the reply.
         assert.deepStrictEqual(types, ["application/json"])

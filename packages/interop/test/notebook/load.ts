@@ -4,7 +4,7 @@ import * as Fiber from "effect/Fiber"
 import * as Child from "../fixtures/child.ts"
 import { call, OfficialClient } from "../fixtures/officialClient.ts"
 import type { Conditions } from "../fixtures/officialClients.ts"
-import { list, members } from "./results.ts"
+import { list, receivedSince } from "./results.ts"
 
 const mebibyte = 2 ** 20
 
@@ -22,7 +22,7 @@ export const load = ({ it, over }: Conditions) => {
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(reminded, numbers.map((number) => ({ text: String(number), isError: false })))
-      const ids = received.slice(before).map((message) => Number(members(message)["id"]))
+      const ids = receivedSince(received, before).map(({ id }) => Number(id))
       assert.strictEqual(ids.length, numbers.length)
       assert.strictEqual(new Set(ids).size, numbers.length)
       assert.isUndefined(first.pollUnsafe(), "the first call has not finished")

@@ -26,3 +26,10 @@ export const structure = (result: Members): unknown => {
   assert.deepStrictEqual(result["structuredContent"], parsed)
   return parsed
 }
+
+/**
+ * Returns the messages since a position, without notifications that a list has changed: a server sends these some time
+ * after the change, so they may be those of another test.
+ */
+export const receivedSince = (received: ReadonlyArray<unknown>, position: number): ReadonlyArray<Members> =>
+  received.slice(position).map(members).filter(({ method }) => !String(method).endsWith("/list_changed"))

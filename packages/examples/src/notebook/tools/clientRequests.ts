@@ -101,11 +101,7 @@ export const layer = ClientRequestTools.toLayer((handlers) =>
     )
     .tool(
       "roots",
-      Effect.fnUntraced(function*() {
-        const { profile } = yield* RequestContext.RequestContext
-        const cached = yield* Roots.cached(profile)
-        return { roots: cached ?? (yield* Roots.request(profile, RequestContext.listRoots())) }
-      })
+      () => Effect.map(Roots.ofClient, (roots) => ({ roots }))
     )
     .tool(
       "status",

@@ -1,6 +1,6 @@
 /** The completion of arguments: by the completers of the program, and by the literals of schemas. */
 
-import { Completion, McpError } from "@effect-mcp/protocol"
+import { Completion, Excerpt, McpError } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
@@ -51,7 +51,7 @@ const complete = (
   }
   const field = Object.hasOwn(fields, argument) ? fields[argument] : undefined
   if (field === undefined) {
-    return Effect.fail(McpError.invalidParams(`there is no argument ${JSON.stringify(argument)} to complete`))
+    return Effect.fail(McpError.invalidParams(`There is no argument "${Excerpt.of(argument)}" to complete`))
   }
   const values = literals(field.ast)
   return Effect.succeed(values.length === 0 ? none : beginningWith(typed, values))

@@ -36,6 +36,8 @@ const unknownTool = (name: string) => McpError.invalidParams(`Unknown tool: ${Ex
 
 const unknownPrompt = (name: string) => McpError.invalidParams(`Unknown prompt: ${Excerpt.of(name)}`)
 
+const unknownTemplate = (uri: string) => McpError.invalidParams(`Unknown resource template: ${Excerpt.of(uri)}`)
+
 /** Fails if the client does not see the member: in the same way as if it did not exist. */
 const unless =
   (error: () => McpError.McpError) => <A>(result: A | typeof hidden): Effect.Effect<A, McpError.McpError> =>
@@ -217,7 +219,7 @@ const subscriptions = (server: Server, { subscriptions }: ConnectedSessions): Se
 
 const completions = ({ context, registry }: Server): ServerHandlers => ({
   "completion/complete": Effect.fnUntraced(function*({ argument, context: filled, ref }) {
-    const unknown = () => McpError.invalidParams("completion/complete: the ref names no prompt and no template")
+    const unknown = () => ref.type === "ref/prompt" ? unknownPrompt(ref.name) : unknownTemplate(ref.uri)
     const entry = ref.type === "ref/prompt" ? registry.prompts.get(ref.name) : registry.templates.get(ref.uri)
     if (entry === undefined) return yield* unknown()
     const result = yield* entry.complete(
