@@ -45,8 +45,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-06",
     file: "packages/transport/src/internal/http/server/NodeListener.ts",
-    original: "host: hostname ?? \"127.0.0.1\"",
-    broken: "host: hostname ?? \"0.0.0.0\"",
+    original: "hostname = \"127.0.0.1\"",
+    broken: "hostname = \"0.0.0.0\"",
     test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
     name: "on its own port listens on this machine only"
   },

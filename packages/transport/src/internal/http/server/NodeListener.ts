@@ -2,11 +2,14 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
+import { HttpServer } from "effect/http/HttpServer"
+import type { ServeError } from "effect/http/HttpServerError"
 import * as Layer from "effect/Layer"
 import { createServer, type Server } from "node:http"
 import { Socket } from "node:net"
 import type { ListenOptions } from "../../../HttpServerOptions.ts"
 import * as SocketShutdown from "../../shared/SocketShutdown.ts"
+import { ListenError } from "./ListenError.ts"
 
 /** The time that clients have on shutdown to read the end of their responses. */
 const flushMillis = 2000
@@ -27,7 +30,7 @@ export interface Address extends ListenOptions {
 
 /** Listens on Node. `serve` gets the Layer that closes the connections of its clients on shutdown. */
 export const listening = <A, R>(
-  { hostname, port, websocket }: Address,
+  { hostname = "127.0.0.1", port, websocket }: Address,
   serve: (closeConnections: Layer.Layer<never>) => Layer.Layer<A, never, R>
 ) =>
   Layer.unwrap(Effect.sync(() => {
@@ -38,7 +41,11 @@ export const listening = <A, R>(
     })
     return Layer.provideMerge(
       serve(layerCloseConnections(server)),
-      NodeHttpServer.layerServer(() => server, { port, host: hostname ?? "127.0.0.1", websocket })
+      Layer.catch(
+        NodeHttpServer.layerServer(() => server, { port, host: hostname, websocket }),
+        ({ cause }): Layer.Layer<HttpServer, ServeError> =>
+          Layer.effect(HttpServer, Effect.fail(new ListenError({ hostname, port }, cause)))
+      )
     )
   }))
 
