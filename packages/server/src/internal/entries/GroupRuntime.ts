@@ -111,17 +111,18 @@ export class GroupRuntime {
     )
   }
 
-  /** Runs an effect if the member is visible. */
+  /** Runs an effect if the member is visible, and otherwise another one. */
   ifVisible<A>(
     visible: Effect.Effect<boolean, never, unknown> | undefined,
-    served: Handler<A>
+    served: Handler<A>,
+    otherwise: Handler<A | typeof hidden> = Effect.succeed(hidden)
   ): Handler<A | typeof hidden> {
     if (visible === undefined) return served
     // A kept result is that of the same member, so it has the same type.
     const result = Effect.flatMap(KeptResult, (kept) => kept === undefined ? served : Effect.succeed(trust<A>(kept)))
     const conditional = Effect.flatMap(
       this.isVisible(visible),
-      (isVisible): Handler<A | typeof hidden> => isVisible ? result : Effect.succeed(hidden)
+      (isVisible): Handler<A | typeof hidden> => isVisible ? result : otherwise
     )
     this.#conditional.add(conditional)
     return conditional

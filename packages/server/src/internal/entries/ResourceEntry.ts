@@ -4,7 +4,7 @@ import { type McpError, Resource } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as McpResource from "../../McpResource.ts"
-import type { ResourceEntry, TemplateEntry } from "../registry/Entry.ts"
+import { hidden, type ResourceEntry, type TemplateEntry } from "../registry/Entry.ts"
 import { RegistrationError } from "../registry/RegistrationError.ts"
 import * as JsonCodec from "../schema/JsonCodec.ts"
 import { trust } from "../trust.ts"
@@ -147,6 +147,8 @@ export const makeTemplate = (
       // Values that are none of the parameters' name no resource.
       onFailure: () => Effect.succeed(undefined)
     })
+  const unseen = (variables: unknown): Handler<typeof hidden | undefined> =>
+    Effect.match(codec.decode(variables), { onSuccess: () => hidden, onFailure: () => undefined })
   return {
     kind: "template",
     group: runtime.id,
@@ -155,7 +157,7 @@ export const makeTemplate = (
     template: uriTemplate,
     read: (variables, uri, context) =>
       runtime.run(
-        runtime.ifVisible(handled.visible, served(variables, uri)),
+        runtime.ifVisible(handled.visible, served(variables, uri), unseen(variables)),
         { method: "resources/read", name: uri, arguments: undefined },
         context
       ),
@@ -164,7 +166,7 @@ export const makeTemplate = (
         runtime.run(
           Effect.matchEffect(codec.decode(variables), {
             onSuccess: (decoded) => subscribable(decoded, uri),
-            onFailure: () => Effect.succeed(false)
+            onFailure: () => Effect.undefined
           }),
           { method: "resources/subscribe", name: uri, arguments: undefined },
           context

@@ -152,7 +152,7 @@ export class MountedGroup {
       ...(fits === undefined ? undefined : {
         fits: (variables, uri, server) => {
           const inner = this.#mount.uris.inner(uri)
-          return inner === undefined ? Effect.succeed(false) : fits(variables, inner, server)
+          return inner === undefined ? Effect.undefined : fits(variables, inner, server)
         }
       }),
       read: (variables, uri, server) => {

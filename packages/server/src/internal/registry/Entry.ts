@@ -64,18 +64,24 @@ export interface TemplateEntry extends Common {
   readonly definition: Resource.ResourceTemplate
   /** `undefined` if no URI belongs to it here: its form is ambiguous, and `unlisted` of its group reads them. */
   readonly template: UriTemplate.UriTemplate | undefined
-  /** Reads the resource with these variables. Succeeds with `undefined` if they do not fit the parameters. */
+  /**
+   * Reads the resource with these variables. Succeeds with `undefined` if they do not fit the parameters, also if the
+   * client does not see the template: then the URI belongs to another one.
+   */
   readonly read: (
     variables: Variables,
     uri: string,
     server: ServerContext
   ) => Served<Resource.ReadResourceResult | typeof hidden | undefined>
-  /** Returns whether variables fit the parameters, for subscriptions. Default: all do. */
+  /**
+   * Returns whether the client may subscribe to the resource with these variables; `undefined` if they do not fit the
+   * parameters. Default: all fit, and the client may subscribe.
+   */
   readonly fits?: (
     variables: Variables,
     uri: string,
     server: ServerContext
-  ) => Effect.Effect<boolean, never, RequestServices>
+  ) => Effect.Effect<boolean | undefined, never, RequestServices>
   /** Returns the resources of the template that are listed for this client. Default: none. */
   readonly list?: (server: ServerContext) => Effect.Effect<ReadonlyArray<Resource.Resource>, never, RequestServices>
   readonly complete: Complete

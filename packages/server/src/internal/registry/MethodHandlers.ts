@@ -98,19 +98,23 @@ const prompts = (server: Server): ServerHandlers => ({
   }
 })
 
-/** Reads the resource with this URI: that of a definition, or else that of the most literal template with a result. */
+/**
+ * Reads the resource with this URI. It belongs to the resource with this URI, or else to the most literal template
+ * whose parameters it fits. A client that does not see this member reads nothing: if another template read the URI,
+ * hiding a resource would not protect it.
+ */
 const read = Effect.fnUntraced(function*(
   { context, registry }: Server,
   uri: string
 ): Effect.fn.Return<Resource.ReadResourceResult, McpError.McpError, RequestServices> {
   const resource = registry.resources.get(uri)
-  const result = resource === undefined ? hidden : yield* resource.read(context)
-  if (result !== hidden) return result
+  const unknown = () => McpError.resourceNotFound(uri)
+  if (resource !== undefined) return yield* unless(unknown)(yield* resource.read(context))
   for (const { entry, variables } of registry.matching(uri)) {
     const matched = yield* entry.read(variables, uri, context)
-    if (matched !== hidden && matched !== undefined) return matched
+    if (matched !== undefined) return yield* unless(unknown)(matched)
   }
-  let failure = McpError.resourceNotFound(uri)
+  let failure = unknown()
   for (const group of registry.unlisted) {
     const found = yield* Effect.result(group.unlisted?.(uri, context) ?? Effect.undefined)
     // Another group may have the resource. Servers have several codes for one that they do not have.
@@ -137,7 +141,9 @@ const resourceLister = (server: Server) => {
       concurrency: "unbounded"
     })
     // A fixed resource is read instead of one of a template with the same URI.
-    const byUri = new Map([...listed.flat(), ...fixed.map(({ definition }) => definition)].map((one) => [one.uri, one]))
+    // The same holds for one that this client does not see.
+    const others = listed.flat().filter(({ uri }) => registry.resources.get(uri) === undefined)
+    const byUri = new Map([...others, ...fixed.map(({ definition }) => definition)].map((one) => [one.uri, one]))
     const sorted = [...byUri.values()].toSorted((a, b) => a.uri < b.uri ? -1 : 1)
     const { items, nextCursor } = yield* Cursor.page(method, sorted, ({ uri }) => uri, cursor, pageSize)
     return { resources: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }
@@ -159,30 +165,37 @@ const resources = (server: Server): ServerHandlers => ({
   "resources/read": ({ uri }) => read(server, uri)
 })
 
+/** Returns the member that a URI belongs to, as `read` decides it, if the client may subscribe to it. */
+const subscribable = Effect.fnUntraced(function*(
+  { context, registry }: Server,
+  uri: string
+): Effect.fn.Return<Entry | "rejected" | undefined, never, RequestServices> {
+  const resource = registry.resources.get(uri)
+  if (resource !== undefined) return resource
+  for (const { entry, variables } of registry.matching(uri)) {
+    const fits = entry.fits === undefined ? true : yield* entry.fits(variables, uri, context)
+    if (fits !== undefined) return fits ? entry : "rejected"
+  }
+  return undefined
+})
+
 /**
  * Returns the groups that prepare the subscriptions to a URI, the one that reads it first. A group that needs no
  * preparation is `undefined`. Without a group, the client sees no resource with this URI.
  */
 const observersOf = Effect.fnUntraced(function*(
-  { context, registry }: Server,
+  server: Server,
   uri: string
 ): Effect.fn.Return<ReadonlyArray<Registration["observe"]>, never, RequestServices> {
-  const resource = registry.resources.get(uri)
-  const matching = registry.matching(uri)
-  const templates = yield* Effect.filter(
-    matching,
-    ({ entry, variables }) => entry.fits?.(variables, uri, context) ?? Effect.succeed(true)
-  )
-  const visible = yield* registry.visible(
-    [...(resource === undefined ? [] : [resource]), ...templates.map(({ entry }) => entry)],
-    "resources/subscribe",
-    context
-  )
-  const [first] = visible
-  if (first !== undefined) return [registry.observerOf(first)]
+  const { context, registry } = server
+  const entry = yield* subscribable(server, uri)
+  if (entry === undefined) {
+    return [...registry.unlisted].flatMap(({ observe }) => observe === undefined ? [] : [observe])
+  }
   // The updates of a URI go to all its subscribers, so a member that rejects the client may not be circumvented.
-  if (resource !== undefined || matching.length > 0) return []
-  return [...registry.unlisted].flatMap(({ observe }) => observe === undefined ? [] : [observe])
+  if (entry === "rejected") return []
+  const visible = yield* registry.visible([entry], "resources/subscribe", context)
+  return visible.length === 0 ? [] : [registry.observerOf(entry)]
 })
 
 /** Prepares a subscription by the first group that has the resource. */
