@@ -40,6 +40,10 @@ const caches = new WeakMap<object, CachedResults>()
 /** The methods with results that can be kept. */
 const cachedMethods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 
+const notKept =
+  "McpResponseCache: a result is not kept, because the arguments or the claims of the principal contain " +
+  "a value that is no JSON, Map, Set, Date or bigint, or are nested more than 128 levels deep (logged once)"
+
 /** A character of a text takes up to two bytes in memory. */
 const bytesOf = (text: string): number => 2 * text.length
 
@@ -65,7 +69,8 @@ const keyOf = (
 /**
  * Implements a middleware that returns a kept result instead of running the handler again. A result is kept for its
  * principal, with the same claims, or for its session without a principal; no other client gets it. Only results
- * without `isError` are kept. Concurrent requests with the same key each run the handler.
+ * without `isError` are kept, and none for claims that contain instances of other classes than `Map`, `Set` and `Date`.
+ * Concurrent requests with the same key each run the handler.
  *
  * A kept result is returned without the middleware inside of this one. If the handler has `visible`, that middleware
  * runs around `visible`, which may need its services, and only a client that sees the member gets the result. Add the
@@ -100,12 +105,18 @@ export const layer = <Self extends McpMiddleware.AnyId>(
     const times = typeof timeToLive === "function" ? undefined : new Map(Object.entries(timeToLive))
     const timeOf = (target: McpMiddleware.Target): Duration.Input | undefined =>
       typeof timeToLive === "function" ? timeToLive(target) : times?.get(target.name ?? "")
+    // A client could fill the log with arguments that are nested too deeply.
+    let hasWarned = false
     const cached: McpMiddleware.McpMiddleware<never, never> = (handler, target) => {
       const time = cachedMethods.has(target.method) && target.name !== undefined ? timeOf(target) : undefined
       if (time === undefined) return handler
       return Effect.gen(function*() {
         const key = keyOf(target, yield* RequestContext.RequestContext)
-        if (key === undefined) return yield* handler
+        if (key === undefined) {
+          if (!hasWarned) yield* Effect.logWarning(notKept)
+          hasWarned = true
+          return yield* handler
+        }
         const began = yield* Clock.currentTimeMillis
         const known = results.get(key, began)
         if (known !== undefined) {

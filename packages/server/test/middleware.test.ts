@@ -205,6 +205,66 @@ describe("the response cache", () => {
       assert.deepStrictEqual([yield* work(one), yield* work(two), yield* work(one)], ["1", "2", "1"])
     }).pipe(Effect.scoped))
 
+  it.effect("distinguishes claims of every kind, and keeps nothing for claims that it cannot compare", () =>
+    Effect.gen(function*() {
+      class Role {
+        readonly #name: string
+        constructor(name: string) {
+          this.#name = name
+        }
+        get name() {
+          return this.#name
+        }
+      }
+      const { as } = yield* cached({ timeToLive: { work: "1 hour" } })
+      const different: ReadonlyArray<unknown> = [
+        { a: 1 },
+        new Map([["a", 1]]),
+        new Map([["a", 2]]),
+        new Map<unknown, unknown>([["a", new Map([["b", 1]])]]),
+        new Set(["a", "b"]),
+        new Set(["a,b"]),
+        ["a", "b"],
+        new Date(0),
+        new Date(1),
+        "1970-01-01T00:00:00.000Z",
+        1n,
+        1,
+        "1",
+        "1n",
+        -0,
+        0,
+        Number.NaN,
+        null,
+        undefined,
+        {},
+        { a: undefined }
+      ]
+      const sessions = yield* Effect.forEach(different, (claim) => as("ada", { claim }))
+      const first = yield* Effect.forEach(sessions, (session) => work(session))
+      assert.strictEqual(new Set(first).size, different.length)
+      assert.deepStrictEqual(yield* Effect.forEach(sessions, (session) => work(session)), first)
+      const same = yield* as("ada", { claim: new Set(["b", "a"]) })
+      assert.strictEqual(yield* work(same), first[4])
+      const logged: Array<unknown> = []
+      const { as: strict } = yield* cached({ timeToLive: { work: "1 hour" } })
+      class Roles extends Map<string, number> {}
+      const unsuitable = [new Role("admin"), new Role("user"), new Roles(), () => 1, Symbol("a"), { [Symbol("a")]: 1 }]
+      const runs = yield* Effect.forEach(
+        unsuitable,
+        (claim) => Effect.flatMap(strict("ada", { claim }), (session) => work(session))
+      )
+      assert.deepStrictEqual(runs, ["1", "2", "3", "4", "5", "6"])
+      const { as: logging } = yield* Effect.provide(
+        cached({ timeToLive: { work: "1 hour" } }),
+        Logger.layer([Logger.make(({ message }) => void logged.push(message))])
+      )
+      const session = yield* logging("ada", { role: new Role("admin") })
+      assert.deepStrictEqual([yield* work(session), yield* work(session)], ["1", "2"])
+      assert.strictEqual(logged.length, 1)
+      assert.include(String(logged[0]), "a value that is no JSON, Map, Set, Date or bigint")
+    }).pipe(Effect.scoped, silent))
+
   it.effect("keeps nothing without a time, and no failures", () =>
     Effect.gen(function*() {
       const failing = yield* counting
