@@ -275,6 +275,15 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
 })
 
 /**
+ * The type of groups that need no service of the program. If they need one, it is a type that names the service, which
+ * no Layer satisfies. With `Layer<A, E, McpServer>` in its place, the compiler compares the service with `McpServer`.
+ *
+ * @category models
+ */
+export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
+  : { readonly "provide these services to the groups": Exclude<R, McpServer> }
+
+/**
  * Runs the groups as the whole program of this process, over standard input and output, as `StdioServer.runMain` does.
  *
  * @example
@@ -293,8 +302,11 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
  *
  * @category running
  */
-export const runStdio = <A, E>(groups: Layer.Layer<A, E, McpServer>, options: Options): void =>
-  StdioServer.runMain(Effect.provide(serve(groups, options), StdioServer.layerNode()))
+export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Options): void =>
+  StdioServer.runMain(
+    // `Provided` states that the groups need nothing else.
+    Effect.provide(serve(trust<Layer.Layer<A, E, McpServer>>(groups), options), StdioServer.layerNode())
+  )
 
 /**
  * Provides the groups in this process as the transport of their client, for tests and for programs that use their own
