@@ -22,6 +22,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
@@ -34,22 +35,24 @@ const App = McpGroup.make(
   "app",
   Tool.make("visit", { success: Schema.Struct({ visits: Schema.Int }) }),
   Tool.make("change"),
+  Tool.make("mark"),
   Tool.make("ada"),
-  McpResource.make("one", { uri: "app://one" })
+  McpResource.make("one", { uri: "app://one" }),
+  McpResource.make("mark", { uri: "app://mark" })
 )
+
+const updated = (uri: string) => Effect.flatMap(McpServer.McpServer, (server) => server.resourceUpdated(uri))
 
 const AppLive = App.toLayer((handlers) =>
   handlers
     .tool("visit", () => Effect.map(Effect.orDie(visits.update((count) => count + 1)), (visits) => ({ visits })))
-    .tool("change", () =>
-      Effect.andThen(
-        Effect.logInfo("changing"),
-        Effect.flatMap(McpServer.McpServer, (server) => server.resourceUpdated("app://one"))
-      ))
+    .tool("change", () => Effect.andThen(Effect.logInfo("changing"), updated("app://one")))
+    .tool("mark", () => updated("app://mark"))
     .tool("ada", () => Effect.void, {
       visible: Effect.map(RequestContext.RequestContext, ({ principal }) => principal?.id === "ada")
     })
     .resource("one", Effect.succeed("one"))
+    .resource("mark", Effect.succeed("mark"))
 ).pipe(Layer.provide(McpLogger.layer))
 
 const host = McpServer.host(AppLive, info)
@@ -57,7 +60,7 @@ const host = McpServer.host(AppLive, info)
 /** A client, and the notifications that it has received. */
 interface Client {
   readonly session: ClientSession.ClientSessionShape
-  readonly updates: Ref.Ref<ReadonlyArray<string>>
+  readonly updates: Queue.Queue<string>
   readonly logs: Ref.Ref<ReadonlyArray<unknown>>
 }
 
@@ -66,14 +69,14 @@ type Failure = HandshakeError.HandshakeError | TransportError.TransportError
 const client = Effect.fnUntraced(function*<E, R>(
   transport: Layer.Layer<Transport.Transport, E, R>
 ): Effect.fn.Return<Client, Failure | E, Scope.Scope | R> {
-  const updates = yield* Ref.make<ReadonlyArray<string>>([])
+  const updates = yield* Queue.unbounded<string>()
   const logs = yield* Ref.make<ReadonlyArray<unknown>>([])
   const session = yield* Effect.map(
     Layer.build(Layer.provide(
       ClientSession.layer({
         info,
         handlers: {
-          "notifications/resources/updated": ({ uri }) => Ref.update(updates, (all) => [...all, uri]),
+          "notifications/resources/updated": ({ uri }) => Queue.offer(updates, uri),
           "notifications/message": ({ data }: Logging.LogMessageParams) => Ref.update(logs, (all) => [...all, data])
         }
       }),
@@ -84,10 +87,28 @@ const client = Effect.fnUntraced(function*<E, R>(
   return { session, updates, logs }
 })
 
+/**
+ * Returns the updates that each client has received. They arrive in order, so those before the mark, which is sent last,
+ * are all.
+ */
+const received = (clients: ReadonlyArray<Client>) =>
+  Effect.gen(function*() {
+    yield* clients[0]?.session.callTool("mark") ?? Effect.void
+    return yield* Effect.forEach(clients, ({ updates }) =>
+      Effect.gen(function*() {
+        const all: Array<string> = []
+        for (let uri = yield* Queue.take(updates); uri !== "app://mark"; uri = yield* Queue.take(updates)) all.push(uri)
+        return all
+      }))
+  })
+
 /** Connects ada twice, and bob. */
 const suite = <E, R>(as: (id: string) => Effect.Effect<Client, E, R>) =>
   Effect.gen(function*() {
     const [ada, other, bob] = yield* Effect.all([as("ada"), as("ada"), as("bob")])
+
+    const clients = [ada, other, bob]
+    for (const { session } of clients) yield* session.subscribeResource("app://mark")
 
     // State belongs to a session.
     const visit = ({ session }: Client) =>
@@ -99,19 +120,16 @@ const suite = <E, R>(as: (id: string) => Effect.Effect<Client, E, R>) =>
 
     // Visibility belongs to a principal.
     const names = ({ session }: Client) => Effect.map(session.listTools(), ({ tools }) => tools.map(({ name }) => name))
-    assert.deepStrictEqual(yield* names(ada), ["ada", "change", "visit"])
-    assert.deepStrictEqual(yield* names(other), ["ada", "change", "visit"])
-    assert.deepStrictEqual(yield* names(bob), ["change", "visit"])
+    assert.deepStrictEqual(yield* names(ada), ["ada", "change", "mark", "visit"])
+    assert.deepStrictEqual(yield* names(other), ["ada", "change", "mark", "visit"])
+    assert.deepStrictEqual(yield* names(bob), ["change", "mark", "visit"])
 
     // A log level and a subscription belong to a session.
     yield* ada.session.subscribeResource("app://one")
     yield* other.session.setLogLevel("error")
     yield* bob.session.callTool("change")
     yield* other.session.callTool("change")
-    yield* ada.session.ping()
-    yield* Effect.sleep("200 millis")
-    const updatesOf = (one: Client) => Effect.map(Ref.get(one.updates), (all) => all.length)
-    assert.deepStrictEqual([yield* updatesOf(ada), yield* updatesOf(other), yield* updatesOf(bob)], [2, 0, 0])
+    assert.deepStrictEqual(yield* received(clients), [["app://one", "app://one"], [], []])
     assert.deepStrictEqual(yield* Ref.get(ada.logs), [])
     assert.deepStrictEqual(yield* Ref.get(other.logs), [])
     assert.deepStrictEqual(yield* Ref.get(bob.logs), ["changing"])
@@ -119,8 +137,7 @@ const suite = <E, R>(as: (id: string) => Effect.Effect<Client, E, R>) =>
     // Unsubscribing stops the updates [RES-04].
     yield* ada.session.unsubscribeResource("app://one")
     yield* bob.session.callTool("change")
-    yield* Effect.sleep("200 millis")
-    assert.strictEqual(yield* updatesOf(ada), 2)
+    assert.deepStrictEqual(yield* received(clients), [[], [], []])
   })
 
 const tokens = Authentication.layerBearer({

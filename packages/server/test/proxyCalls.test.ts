@@ -1,0 +1,102 @@
+import { Content, type Progress } from "@effect-mcp/protocol"
+import { McpGroup, McpProxy, McpServer } from "@effect-mcp/server"
+import { ClientSession, RequestContext, ServerSession, SessionlessServer } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import * as Schema from "effect/Schema"
+import { connect, info } from "./support/connect.ts"
+import { asking, everything } from "./support/proxies.ts"
+
+describe("a call", () => {
+  it.live("forwards progress, `_meta` and cancellation", () =>
+    Effect.gen(function*() {
+      const cancelled = yield* Deferred.make<void>()
+      const started = yield* Deferred.make<unknown>()
+      const server = ServerSession.layerInProcess({
+        "tools/list": () => Effect.succeed({ tools: [{ name: "slow", inputSchema: { type: "object" } }] }),
+        "tools/call": () =>
+          Effect.gen(function*() {
+            const request = yield* RequestContext.RequestContext
+            yield* request.progress({ progress: 1, total: 2, message: "half" })
+            yield* Deferred.succeed(started, request.meta?.["example.com/a"])
+            return yield* Effect.never
+          }).pipe(Effect.onInterrupt(() => Deferred.succeed(cancelled, undefined)))
+      }, { info })
+      const client = yield* connect(McpProxy.layer("remote", server, { info }))
+      const steps = yield* Queue.unbounded<Progress.Progress>()
+      const call = yield* Effect.forkScoped(client.callTool("slow", {}, {
+        onProgress: (step) => Queue.offer(steps, step),
+        meta: { "example.com/a": 7 }
+      }))
+      assert.deepInclude(yield* Queue.take(steps), { progress: 1, total: 2, message: "half" })
+      assert.strictEqual(yield* Deferred.await(started), 7)
+      yield* Fiber.interrupt(call)
+      yield* Deferred.await(cancelled)
+    }).pipe(Effect.scoped))
+
+  it.live("after the end of the server's session fails with an error that names the server", () =>
+    Effect.gen(function*() {
+      const remote = yield* Layer.build(Layer.provide(ClientSession.layer({ info }), everything))
+      const session = Context.get(remote, ClientSession.ClientSession)
+      const client = yield* connect(McpProxy.fromSession("remote", session))
+      yield* session.close
+      const error = yield* Effect.flip(client.callTool("add", { a: 1, b: 2 }))
+      assert.include(error.message, "-32603: the server \"remote\" is not available: tools/call: the session has ended")
+    }).pipe(Effect.scoped))
+
+  it.live("opens a new session if the server has ended that of the client", () =>
+    Effect.gen(function*() {
+      let servers = 0
+      const server = McpServer.layerInProcess(
+        McpGroup.make("x", Tool.make("end"), Tool.make("id", { success: Schema.Int })).toLayer((handlers) => {
+          const id = servers++
+          return handlers
+            .tool("end", () =>
+              Effect.flatMap(RequestContext.RequestContext, ({ session }) =>
+                session === undefined ? Effect.void : Effect.asVoid(Effect.forkDetach(session.close))))
+            .tool("id", () =>
+              Effect.succeed(id))
+        }),
+        { ...info, limits: { gracefulCloseTimeout: "10 millis" } }
+      )
+      const client = yield* connect(McpProxy.layer("remote", server, { info }))
+      const text = Effect.map(client.callTool("id"), ({ content }) =>
+        content)
+      // The first server is the one of the lists.
+      assert.deepStrictEqual(yield* text, [Content.text("1")])
+      assert.deepStrictEqual(yield* text, [Content.text("1")])
+      yield* Effect.ignore(client.callTool("end"))
+      // Until the proxy has noticed the end, calls may still fail.
+      const next = yield* Effect.repeat(Effect.orElseSucceed(text, () => []), {
+        until: ([block]) => block?.type === "text" && block.text !== "1"
+      })
+      assert.deepStrictEqual(next, [Content.text("2")])
+    }).pipe(Effect.scoped))
+})
+
+it.live("a client of the oldest revision, and one without a session, can use a proxied server", () =>
+  Effect.gen(function*() {
+    const proxy = McpProxy.layer("everything", everything, { info })
+    const old = yield* connect(proxy, { client: { revisions: ["2024-11-05"] } })
+    const { tools } = yield* old.listTools()
+    assert.deepStrictEqual(tools.map(({ name }) => name), ["add", "content", "fail", "reject"])
+    assert.deepStrictEqual((yield* old.callTool("add", { a: 1, b: 2 })).content, [Content.text("{\"sum\":3}")])
+
+    const handlers = yield* McpServer.sessionlessHandlers(
+      Layer.merge(proxy, McpProxy.layer("asking", asking(), { info }))
+    )
+    const server = yield* SessionlessServer.make(handlers, { info })
+    const call = (params: { readonly name: string; readonly arguments?: { readonly [name: string]: unknown } }) =>
+      Effect.map(
+        server.handle({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, { revision: "2025-11-25" }),
+        (reply) => JSON.stringify(reply)
+      )
+    assert.include(yield* call({ name: "add", arguments: { a: 1, b: 2 } }), "\"structuredContent\":{\"sum\":3}")
+    assert.include(yield* call({ name: "ask" }), "has not declared the capability")
+  }).pipe(Effect.scoped))
