@@ -88,8 +88,8 @@ const client = Effect.fnUntraced(function*<E, R>(
 })
 
 /**
- * Returns the updates that each client has received. They arrive in order, so those before the mark, which is sent last,
- * are all.
+ * Returns the updates that each client has received. They arrive in order, so those before the mark, which is sent
+ * last, are all.
  */
 const received = (clients: ReadonlyArray<Client>) =>
   Effect.gen(function*() {
