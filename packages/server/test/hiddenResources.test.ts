@@ -92,7 +92,7 @@ describe("a resource that a client does not see", () => {
       assert.deepStrictEqual(yield* uses(yield* as("bob"), "other://7"), ["unlisted", "subscribed"])
     }).pipe(Effect.scoped))
 
-  it.effect("is not listed by a template with the same URI, and its arguments are not completed", () =>
+  it.effect("is not listed by a template with the same URI, and its arguments are not completed [CMP-04]", () =>
     Effect.gen(function*() {
       const as = yield* serve(pages)
       const listed = (session: Session) =>

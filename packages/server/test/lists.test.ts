@@ -227,7 +227,7 @@ describe("visible", () => {
       assert.deepStrictEqual((yield* session.callTool("secret")).content, [{ type: "text", text: "secret" }])
     }).pipe(Effect.scoped))
 
-  it.effect("makes a member unknown to the others", () =>
+  it.effect("makes a member unknown to the others [TOOL-13]", () =>
     Effect.gen(function*() {
       const { listed, session } = yield* seen("bob")
       assert.deepStrictEqual(listed, [["open"], [], [], []])

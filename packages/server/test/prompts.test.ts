@@ -146,7 +146,7 @@ describe("an argument", () => {
       assert.deepStrictEqual(completion.values, ["it city"])
     }).pipe(Effect.scoped))
 
-  it.effect("without suggestions has none, and one that does not exist is rejected with -32602 [CMP-03]", () =>
+  it.effect("without suggestions has none, and one that does not exist is rejected with -32602 [CMP-03] [CMP-04]", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* complete("days", "1"), { values: [], total: 0, hasMore: false })
       for (const name of ["toString", "nothing"]) {

@@ -117,6 +117,30 @@ describe("a tool", () => {
       assert.strictEqual(error.message, "tools/call: the peer replied with error -32602: Unknown tool: get_tasks")
     }).pipe(Effect.scoped))
 
+  it.effect("sends nothing that its schemas do not declare, in results and in failures [TOOL-13]", () =>
+    Effect.gen(function*() {
+      const Account = Schema.Struct({ name: Schema.String })
+      const row = { name: "ada", password: "1234" }
+      const live = McpGroup.make(
+        "accounts",
+        Tool.make("get", { success: Account }),
+        Tool.make("list", { success: Schema.Array(Account) }),
+        Tool.make("fail", { failure: Account })
+      ).toLayer((handlers) =>
+        handlers
+          .tool("get", () => Effect.succeed(row))
+          .tool("list", () => Effect.succeed([row]))
+          .tool("fail", () => Effect.fail(row))
+      )
+      const session = yield* connect(live)
+      for (const name of ["get", "list", "fail"]) {
+        const sent = JSON.stringify(yield* session.callTool(name))
+        assert.include(sent, "ada")
+        assert.notInclude(sent, "1234")
+        assert.notInclude(sent, "password")
+      }
+    }).pipe(Effect.scoped))
+
   it.effect("that dies is answered with -32603 and without its cause", () =>
     Effect.gen(function*() {
       const session = yield* connect(tool(Schema.Void, Effect.die(new Error("the password is 1234"))))

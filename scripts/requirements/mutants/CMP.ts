@@ -48,5 +48,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "name === undefined || name === \"prompt\" ? 0 : 1",
     test: "packages/server/test/middleware.test.ts",
     name: "[CMP-04] counts sessions without a principal apart, and completions apart from calls"
+  },
+  {
+    id: "CMP-04",
+    file: "packages/server/src/internal/entries/Completers.ts",
+    original: "      runtime.ifVisible(handled.visible, complete(completing, fields, handled.complete ?? {})),\n",
+    broken: "      complete(completing, fields, handled.complete ?? {}),\n",
+    test: "packages/server/test/hiddenResources.test.ts",
+    name: "is not listed by a template with the same URI, and its arguments are not completed"
+  },
+  {
+    id: "CMP-04",
+    file: "packages/server/src/internal/entries/Completers.ts",
+    original: "  if (field === undefined) {\n",
+    broken: "  if (field === undefined && argument === \"\") {\n",
+    test: "packages/server/test/prompts.test.ts",
+    name: "without suggestions has none, and one that does not exist is rejected"
   }
 ]

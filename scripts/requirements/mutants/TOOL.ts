@@ -114,5 +114,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (principal === undefined)",
     test: "packages/server/test/middleware.test.ts",
     name: "[TOOL-13] counts the sessions of one principal together, and other principals apart"
+  },
+  {
+    id: "TOOL-13",
+    file: "packages/server/src/internal/entries/GroupRuntime.ts",
+    original: "      (isVisible): Handler<A | typeof hidden> => isVisible ? result : otherwise\n",
+    broken: "      (isVisible): Handler<A | typeof hidden> => isVisible ? result : Effect.andThen(otherwise, result)\n",
+    test: "packages/server/test/lists.test.ts",
+    name: "makes a member unknown to the others"
+  },
+  {
+    id: "TOOL-13",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "    const result = Effect.map(this.#encode(value), (encoded) => this.#resultOf(value, encoded))\n",
+    broken: "    const result = Effect.map(this.#encode(value), () => this.#resultOf(value, value))\n",
+    test: "packages/server/test/tools.test.ts",
+    name: "sends nothing that its schemas do not declare"
   }
 ]
