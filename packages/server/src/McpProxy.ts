@@ -15,11 +15,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
+import { GroupRuntime } from "./internal/entries/GroupRuntime.ts"
 import * as Askers from "./internal/proxy/Askers.ts"
 import { type Connect, Connections } from "./internal/proxy/Connections.ts"
 import * as ProxiedGroup from "./internal/proxy/ProxiedGroup.ts"
 import * as RemoteErrors from "./internal/proxy/RemoteErrors.ts"
 import { trust } from "./internal/trust.ts"
+import type * as McpGroup from "./McpGroup.ts"
+import type * as McpMiddleware from "./McpMiddleware.ts"
 import { McpServer } from "./McpServer.ts"
 
 /**
@@ -133,14 +137,45 @@ const handlersFor = (
   return handlers
 }
 
+/** A group without members. Its id and its middleware are those of the proxied group. */
+type EmptyGroup<M extends ReadonlyArray<McpMiddleware.AnyService>> = McpGroup.McpGroup<never, M>
+
+/** The middleware of the group, and the services that it needs from elsewhere. */
+type MiddlewareServices<M extends ReadonlyArray<McpMiddleware.AnyService>> =
+  | M[number]["Identifier"]
+  | McpGroup.Remaining<never, M>
+
+const idOf = (group: string | Pick<McpGroup.AnyGroup, "id">): string => typeof group === "string" ? group : group.id
+
 /** Registers the group of the connections. */
-const register = (proxied: ProxiedGroup.Proxied, options: ListOptions) =>
-  Effect.flatMap(McpServer, (server) => ProxiedGroup.make(proxied, server, groupOptions(options)))
+const register = Effect.fnUntraced(function*(
+  group: string | Pick<McpGroup.AnyGroup, "middlewares">,
+  proxied: ProxiedGroup.Proxied,
+  options: ListOptions
+) {
+  const server = yield* McpServer
+  const context = yield* Effect.context<never>()
+  const middlewares = typeof group === "string" ? [] : group.middlewares
+  const { id } = proxied
+  const runtime = middlewares.length === 0
+    ? undefined
+    : new GroupRuntime(
+      id,
+      server.mount,
+      GroupRegistration.implementationsOf(id, middlewares, context),
+      context
+    )
+  yield* ProxiedGroup.make(proxied, server, groupOptions(options), runtime)
+})
 
 /**
- * Proxies the server of a transport: registers its tools, resources, templates, prompts and completions as the
- * group `id`, and keeps them current when its lists change. Results, errors, progress and cancellations pass through.
+ * Proxies the server of a transport: registers its tools, resources, templates, prompts and completions as a group with
+ * this id, and keeps them current when its lists change. Results, errors, progress and cancellations pass through.
  * Fails if the server cannot be reached or its lists cannot be read.
+ *
+ * A group without members in place of the id gives the proxied members its middleware:
+ * `McpGroup.make("weather").middleware(Limited)`. The middleware runs around each request that the proxy forwards, and
+ * decides about subscriptions; its services do not reach the server.
  *
  * Every client session has its own session with the server (option `sessions`). So the server's requests (elicitation,
  * sampling, roots) and log messages reach the client that they belong to, and no other. With `"shared"`, such a request
@@ -176,16 +211,17 @@ const register = (proxied: ProxiedGroup.Proxied, options: ListOptions) =>
  *
  * @category layers
  */
-export const layer = <E, R>(
-  id: string,
+export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = readonly []>(
+  group: string | EmptyGroup<M>,
   transport: Layer.Layer<Transport, E, R>,
   options: Options
 ): Layer.Layer<
   never,
   E | HandshakeError.HandshakeError | RequestError.RequestError,
-  McpServer | Exclude<R, Scope.Scope>
+  McpServer | Exclude<R, Scope.Scope> | MiddlewareServices<M>
 > =>
   Layer.effectDiscard(Effect.gen(function*() {
+    const id = idOf(group)
     const scope = yield* Effect.scope
     const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
     const { maxSessions, sessions } = options
@@ -218,7 +254,7 @@ export const layer = <E, R>(
       maxSessions ?? 256,
       sessions === "shared" ? undefined : connectAgain
     )
-    yield* register({ id, connections, reconnect: connectAgain(asker, own) }, options)
+    yield* register(group, { id, connections, reconnect: connectAgain(asker, own) }, options)
   }))
 
 /**
@@ -251,15 +287,16 @@ export const layer = <E, R>(
  *
  * @category layers
  */
-export const fromSession = (
-  id: string,
+export const fromSession = <M extends ReadonlyArray<McpMiddleware.AnyService> = readonly []>(
+  group: string | EmptyGroup<M>,
   session: ClientSession.ClientSessionShape,
   options: ListOptions = {}
-): Layer.Layer<never, RequestError.RequestError, McpServer> =>
+): Layer.Layer<never, RequestError.RequestError, McpServer | MiddlewareServices<M>> =>
   Layer.effectDiscard(Effect.flatMap(
     Effect.scope,
     (scope) => {
+      const id = idOf(group)
       const connections = new Connections(id, { session, asker: Askers.none }, scope, 0)
-      return register({ id, connections, reconnect: undefined }, options)
+      return register(group, { id, connections, reconnect: undefined }, options)
     }
   ))

@@ -55,7 +55,7 @@ const handlerOf = (group: string, member: Member, handlers: ReadonlyArray<Handle
 }
 
 /** Returns the middleware of a group from the services of its Layer. */
-const implementationsOf = (
+export const implementationsOf = (
   group: string,
   middlewares: ReadonlyArray<McpMiddleware.AnyService>,
   context: Context.Context<never>
@@ -113,5 +113,10 @@ export const visibility = (
 export const make = ({ context, handlers, id, members, middlewares, mount }: Implementation): Registration => {
   const runtime = new GroupRuntime(id, mount, implementationsOf(id, middlewares, context), context)
   const entries = members.map((member) => entry(runtime, member, handlerOf(id, member, handlers)))
-  return { group: id, entries, visible: visibility(runtime, entries, handlers) }
+  return {
+    group: id,
+    entries,
+    visible: visibility(runtime, entries, handlers),
+    ...(middlewares.length === 0 ? undefined : { permits: (uri, server) => runtime.permits(uri, server) })
+  }
 }

@@ -61,6 +61,12 @@ export class GroupRuntime {
     )
   }
 
+  /** Runs the middleware for a subscription. Returns whether it lets the client subscribe. */
+  permits(uri: string, server: ServerContext): Effect.Effect<boolean, never, McpMiddleware.RequestServices> {
+    const target = { method: "resources/subscribe", name: uri, arguments: undefined }
+    return Effect.orElseSucceed(this.run(Effect.succeed(true), target, server), () => false)
+  }
+
   /** Runs the part of a list that is this group's. Fails if it takes too long, because the other groups wait for it. */
   runList<A>(
     part: Handler<A>,

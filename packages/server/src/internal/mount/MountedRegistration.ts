@@ -11,6 +11,7 @@ import {
   type PromptEntry,
   type Registration,
   type ResourceEntry,
+  type ServerContext,
   type TemplateEntry,
   type ToolEntry
 } from "../registry/Entry.ts"
@@ -254,7 +255,7 @@ export const make = (registration: Registration, mount: Mount): MountedRegistrat
     for (const [own, outer] of pairs) innerOf.set(outer, own)
     return pairs.map(([, outer]) => outer)
   }
-  const { leaveOut, observe, unlisted, visible, ...rest } = registration
+  const { leaveOut, observe, permits, unlisted, visible, ...rest } = registration
   return {
     group,
     entries,
@@ -275,6 +276,12 @@ export const make = (registration: Registration, mount: Mount): MountedRegistrat
         ),
       ...(leaveOut === undefined ? undefined : { leaveOut }),
       ...(unlisted === undefined ? undefined : { unlisted: group.unlisted(unlisted) }),
+      ...(permits === undefined ? undefined : {
+        permits: (uri: string, server: ServerContext) => {
+          const inner = mount.uris.inner(uri)
+          return inner === undefined ? Effect.succeed(false) : permits(inner, server)
+        }
+      }),
       ...(observe === undefined ? undefined : {
         observe: (uri: string) => {
           const inner = mount.uris.inner(uri)

@@ -1,6 +1,6 @@
 /** The group of a proxied server: registers its members, keeps them current, and forwards updates of resources. */
 
-import type { Meta } from "@effect-mcp/protocol"
+import type { Meta, MethodTable } from "@effect-mcp/protocol"
 import { CloseReason } from "@effect-mcp/protocol"
 import { type ClientSession, RequestContext, type RequestError, type RequestOptions } from "@effect-mcp/session"
 import * as Clock from "effect/Clock"
@@ -10,10 +10,11 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { McpServerShape } from "../../McpServer.ts"
-import type { Declarable } from "../registry/Entry.ts"
+import type { GroupRuntime } from "../entries/GroupRuntime.ts"
+import type { Declarable, Served, ServerContext } from "../registry/Entry.ts"
 import type { ServedRequest } from "./Askers.ts"
 import { type Connections, openTime } from "./Connections.ts"
-import { type Forward, type LeftOut, RemoteEntries } from "./RemoteEntries.ts"
+import { type Forward, type ForwardedMethod, type LeftOut, RemoteEntries } from "./RemoteEntries.ts"
 import * as RemoteErrors from "./RemoteErrors.ts"
 import * as RemoteLists from "./RemoteLists.ts"
 import { RemoteSubscriptions } from "./RemoteSubscriptions.ts"
@@ -177,11 +178,12 @@ const keep = Effect.fnUntraced(function*(
   yield* Effect.forkIn(watch, scope, { startImmediately: true })
 })
 
-/** Registers a proxied server until the scope closes. */
+/** Registers a proxied server until the scope closes. Its requests run inside of the middleware of `runtime`. */
 export const make = Effect.fnUntraced(function*(
   proxied: Proxied,
   server: McpServerShape,
-  options: Options
+  options: Options,
+  runtime: GroupRuntime | undefined
 ): Effect.fn.Return<void, RequestError.RequestError, Scope.Scope> {
   const scope = yield* Effect.scope
   const { connections, id } = proxied
@@ -189,7 +191,10 @@ export const make = Effect.fnUntraced(function*(
   const subscriptions = new RemoteSubscriptions(id, () => connections.main.session)
   yield* Effect.addFinalizer(() => subscriptions.end)
 
-  const forward: Forward = (name, params) =>
+  const send = <Name extends ForwardedMethod>(
+    name: Name,
+    params: MethodTable.ParamsOf<Name>
+  ): Served<MethodTable.ResultOf<Name>> =>
     Effect.flatMap(
       RequestContext.RequestContext,
       (request) =>
@@ -202,6 +207,8 @@ export const make = Effect.fnUntraced(function*(
             )
           ))
     )
+  const forward: Forward = (method, params, { server, ...use }) =>
+    runtime === undefined ? send(method, params) : runtime.run(send(method, params), { method, ...use }, server)
   const remote = new RemoteEntries({ group: id, forward, completes: capabilities.completions !== undefined })
 
   let leftOut: Array<LeftOut> = []
@@ -214,7 +221,15 @@ export const make = Effect.fnUntraced(function*(
     leaveOut: (entry, { problem }) => void leftOut.push({ member: `${entry.kind} "${entry.name}"`, problem }),
     ...(capabilities.resources === undefined ? undefined : {
       observe: (uri: string) => subscriptions.acquire(uri),
-      ...(options.readsUnlisted ? { unlisted: (uri: string) => forward("resources/read", { uri }) } : undefined)
+      ...(options.readsUnlisted ?
+        {
+          unlisted: (uri: string, server: ServerContext) =>
+            forward("resources/read", { uri }, { name: uri, arguments: undefined, server })
+        }
+        : undefined),
+      ...(runtime === undefined ? undefined : {
+        permits: (uri: string, server: ServerContext) => runtime.permits(uri, server)
+      })
     })
   })
   const use = (part: Partial<RemoteLists.Lists>) =>

@@ -11,6 +11,7 @@ import type {
   PromptEntry,
   ResourceEntry,
   Served,
+  ServerContext,
   TemplateEntry,
   ToolEntry
 } from "../registry/Entry.ts"
@@ -19,8 +20,16 @@ import type { Lists } from "./RemoteLists.ts"
 /** Sends a request to the proxied server, on behalf of the client whose request is being served. */
 export type Forward = <Name extends ForwardedMethod>(
   name: Name,
-  params: MethodTable.ParamsOf<Name>
+  params: MethodTable.ParamsOf<Name>,
+  use: Use
 ) => Served<MethodTable.ResultOf<Name>>
+
+/** The use of a member by a request: its name or URI, its arguments, and the server that serves it. */
+export interface Use {
+  readonly name: string
+  readonly arguments: unknown
+  readonly server: ServerContext
+}
 
 /** The methods that are forwarded. */
 export type ForwardedMethod = "tools/call" | "prompts/get" | "resources/read" | "completion/complete"
@@ -82,7 +91,12 @@ export class RemoteEntries {
       group: this.#remote.group,
       name,
       definition,
-      call: (input) => this.#remote.forward("tools/call", input === undefined ? { name } : { name, arguments: input })
+      call: (input, server) =>
+        this.#remote.forward("tools/call", input === undefined ? { name } : { name, arguments: input }, {
+          name,
+          arguments: input ?? {},
+          server
+        })
     }
   }
 
@@ -93,7 +107,8 @@ export class RemoteEntries {
       group: this.#remote.group,
       name,
       definition,
-      get: (input) => this.#remote.forward("prompts/get", { name, arguments: input }),
+      get: (input, server) =>
+        this.#remote.forward("prompts/get", { name, arguments: input }, { name, arguments: input, server }),
       complete: this.#complete({ type: "ref/prompt", name }),
       isCompletable: this.#remote.completes
     }
@@ -113,7 +128,7 @@ export class RemoteEntries {
       // The names of resources are not unique on other servers. Their URIs are.
       name: uri,
       definition,
-      read: () => this.#remote.forward("resources/read", { uri })
+      read: (server) => this.#remote.forward("resources/read", { uri }, { name: uri, arguments: undefined, server })
     }
   }
 
@@ -131,21 +146,25 @@ export class RemoteEntries {
       definition,
       // The server itself reads the URIs of a template that cannot be matched here.
       template: Result.isSuccess(template) ? template.success : undefined,
-      read: (_, uri) => this.#remote.forward("resources/read", { uri }),
+      read: (_, uri, server) =>
+        this.#remote.forward("resources/read", { uri }, { name: uri, arguments: undefined, server }),
       complete: this.#complete({ type: "ref/resource", uri: uriTemplate }),
       isCompletable: this.#remote.completes
     }
   }
 
   #complete(ref: Completion.CompleteParams["ref"]): Complete {
-    return ({ argument, others, typed }) =>
-      Effect.map(
+    const name = ref.type === "ref/prompt" ? ref.name : ref.uri
+    return (completing, server) => {
+      const { argument, others, typed } = completing
+      return Effect.map(
         this.#remote.forward("completion/complete", {
           ref,
           argument: { name: argument, value: typed },
           ...(Object.keys(others).length === 0 ? undefined : { context: { arguments: others } })
-        }),
+        }, { name, arguments: completing, server }),
         ({ completion }) => completion
       )
+    }
   }
 }

@@ -143,6 +143,11 @@ export interface Registration {
    * ends. If it fails, the session is not subscribed.
    */
   readonly observe?: (uri: string) => Effect.Effect<void, McpError.McpError, Scope.Scope>
+  /**
+   * Decides whether the client of the request may subscribe to a resource, unless `fits` of its template has decided it.
+   * Default: it may.
+   */
+  readonly permits?: (uri: string, server: ServerContext) => Effect.Effect<boolean, never, RequestServices>
 }
 
 /** A group that is registered. */

@@ -186,27 +186,31 @@ const subscribable = Effect.fnUntraced(function*(
 const observersOf = Effect.fnUntraced(function*(
   server: Server,
   uri: string
-): Effect.fn.Return<ReadonlyArray<Registration["observe"]>, never, RequestServices> {
+): Effect.fn.Return<ReadonlyArray<Registration | undefined>, never, RequestServices> {
   const { context, registry } = server
+  const permitted = (group: Registration | undefined) => group?.permits?.(uri, context) ?? Effect.succeed(true)
   const entry = yield* subscribable(server, uri)
   if (entry === undefined) {
-    return [...registry.unlisted].flatMap(({ observe }) => observe === undefined ? [] : [observe])
+    return yield* Effect.filter([...registry.unlisted].filter(({ observe }) => observe !== undefined), permitted)
   }
   // The updates of a URI go to all its subscribers, so a member that rejects the client may not be circumvented.
   if (entry === "rejected") return []
   const visible = yield* registry.visible([entry], "resources/subscribe", context)
-  return visible.length === 0 ? [] : [registry.observerOf(entry)]
+  if (visible.length === 0) return []
+  const group = registry.observerOf(entry)
+  // The middleware of the group has run with `fits` of a template.
+  return "fits" in entry || (yield* permitted(group)) ? [group] : []
 })
 
 /** Prepares a subscription by the first group that has the resource. */
 const observe = Effect.fnUntraced(function*(
-  observers: ReadonlyArray<Registration["observe"]>,
+  observers: ReadonlyArray<Registration | undefined>,
   uri: string
 ): Effect.fn.Return<void, McpError.McpError, Scope.Scope> {
   let failure = McpError.resourceNotFound(uri)
   for (const observer of observers) {
-    if (observer === undefined) return
-    const outcome = yield* Effect.result(observer(uri))
+    if (observer?.observe === undefined) return
+    const outcome = yield* Effect.result(observer.observe(uri))
     if (Result.isSuccess(outcome)) return
     failure = outcome.failure
   }

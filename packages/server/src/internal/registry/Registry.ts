@@ -52,7 +52,7 @@ export class Registry {
   readonly prompts = new Members<PromptEntry>(({ name }) => name)
   /** The registration of each member, if it decides about the visibility of some. */
   readonly #deciders = new Map<Entry, Registration>()
-  /** The registration of each resource and template, if it prepares subscriptions. */
+  /** The registration of each resource and template, if it permits or prepares subscriptions. */
   readonly #observers = new Map<Entry, Registration>()
   /** The registrations with resources that are in no list, in the order of registration. */
   readonly #unlisted = new Set<Registration>()
@@ -117,9 +117,9 @@ export class Registry {
     return this.#unlisted
   }
 
-  /** Returns the group that prepares the subscriptions to a resource or to the resources of a template. */
-  observerOf(entry: Entry): Registration["observe"] {
-    return this.#observers.get(entry)?.observe
+  /** Returns the group that permits or prepares the subscriptions to a resource or to the resources of a template. */
+  observerOf(entry: Entry): Registration | undefined {
+    return this.#observers.get(entry)
   }
 
   /** Returns the members that the client of the request sees, in the same order. */
@@ -186,7 +186,9 @@ export class Registry {
       this.#put(entry)
       added.push(entry)
       if (registration.visible !== undefined) this.#deciders.set(entry, registration)
-      if (registration.observe !== undefined) this.#observers.set(entry, registration)
+      if (registration.observe !== undefined || registration.permits !== undefined) {
+        this.#observers.set(entry, registration)
+      }
     }
     return added
   }
