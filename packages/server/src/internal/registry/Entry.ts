@@ -144,7 +144,7 @@ export interface Registration {
    */
   readonly observe?: (uri: string) => Effect.Effect<void, McpError.McpError, Scope.Scope>
   /**
-   * Decides whether the client of the request may subscribe to a resource, unless `fits` of its template has decided it.
+   * Decides whether the client of the request may subscribe to a resource, unless `fits` of its template has decided.
    * Default: it may.
    */
   readonly permits?: (uri: string, server: ServerContext) => Effect.Effect<boolean, never, RequestServices>
