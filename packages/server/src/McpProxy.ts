@@ -43,7 +43,11 @@ export interface ListOptions {
    * extends the former. Default 10 minutes.
    */
   readonly timeout?: Duration.Input
-  /** `false` rejects URIs that are in no list of the server. By default, the server itself decides about them. */
+  /**
+   * `false` rejects URIs that are in no list of the server. By default, the server itself decides about them. The proxy
+   * matches templates of at most 8 variables and 128 characters, 4,096 characters together: with `false`, the URIs of
+   * others are not found.
+   */
   readonly unlisted?: false
 }
 

@@ -50,6 +50,13 @@ export interface LeftOut {
 /** The greatest length of a URI or a template of a proxied server, in characters. */
 const maxUriLength = 8_192
 
+/**
+ * The bounds of the templates that are matched here. Matching takes steps in proportion to the templates and the URI,
+ * and preparing a template more. Without these bounds, the list of one server can occupy the process for minutes. The
+ * server itself reads the URIs of its other templates.
+ */
+const matchable = { variables: 8, characters: 128, allCharacters: 4_096 }
+
 /** Makes the members of a proxied server. A definition that has not changed keeps its member. */
 export class RemoteEntries {
   readonly #remote: Remote
@@ -64,8 +71,8 @@ export class RemoteEntries {
   of(lists: Lists): { readonly entries: ReadonlyArray<Entry>; readonly leftOut: ReadonlyArray<LeftOut> } {
     const leftOut: Array<LeftOut> = []
     const known = new Map<string, Entry>()
-    const add = (kind: Entry["kind"], definition: object, make: () => Entry | LeftOut) => {
-      const key = `${kind} ${JSON.stringify(definition)}`
+    const add = (kind: Entry["kind"], definition: object, make: () => Entry | LeftOut, variant = "") => {
+      const key = `${kind}${variant} ${JSON.stringify(definition)}`
       const made = this.#known.get(key) ?? make()
       if ("problem" in made) leftOut.push(made)
       else known.set(key, made)
@@ -73,7 +80,13 @@ export class RemoteEntries {
     for (const tool of lists.tools) add("tool", tool, () => this.#tool(tool))
     for (const prompt of lists.prompts) add("prompt", prompt, () => this.#prompt(prompt))
     for (const resource of lists.resources) add("resource", resource, () => this.#resource(resource))
-    for (const template of lists.templates) add("template", template, () => this.#template(template))
+    let characters = 0
+    for (const template of lists.templates) {
+      characters += template.uriTemplate.length
+      const isMatched = characters <= matchable.allCharacters
+      // A template can come within the bounds when others are removed, and then it is another member.
+      add("template", template, () => this.#template(template, isMatched), isMatched ? " that is matched" : "")
+    }
     this.#known = known
     return { entries: [...known.values()], leftOut }
   }
@@ -132,20 +145,24 @@ export class RemoteEntries {
     }
   }
 
-  #template(definition: Resource.ResourceTemplate): TemplateEntry | LeftOut {
+  #template(definition: Resource.ResourceTemplate, isMatched: boolean): TemplateEntry | LeftOut {
     const { uriTemplate } = definition
     const expander = UriTemplate.expander<string>(uriTemplate)
     if (Result.isFailure(expander)) {
       return { member: `template ${JSON.stringify(uriTemplate.slice(0, 128))}`, problem: expander.failure.message }
     }
-    const template = UriTemplate.make<string>(uriTemplate)
+    const isSimple = uriTemplate.length <= matchable.characters &&
+      expander.success.variables.length <= matchable.variables
+    const template = isMatched && isSimple
+      ? Result.getOrUndefined(UriTemplate.make<string>(uriTemplate))
+      : undefined
     return {
       kind: "template",
       group: this.#remote.group,
       name: uriTemplate,
       definition,
       // The server itself reads the URIs of a template that cannot be matched here.
-      template: Result.isSuccess(template) ? template.success : undefined,
+      template,
       read: (_, uri, server) =>
         this.#remote.forward("resources/read", { uri }, { name: uri, arguments: undefined, server }),
       complete: this.#complete({ type: "ref/resource", uri: uriTemplate }),

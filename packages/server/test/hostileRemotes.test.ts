@@ -1,0 +1,49 @@
+import { McpProxy } from "@effect-mcp/server"
+import { ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { RemoteEntries } from "../src/internal/proxy/RemoteEntries.ts"
+import { connect, info } from "./support/connect.ts"
+
+/** The templates of a server, and whether the proxy matches them. */
+const matched = (templates: ReadonlyArray<string>): ReadonlyArray<boolean> => {
+  const remote = new RemoteEntries({ group: "remote", forward: () => Effect.never, completes: false })
+  const { entries } = remote.of({
+    tools: [],
+    prompts: [],
+    resources: [],
+    templates: templates.map((uriTemplate) => ({ name: uriTemplate, uriTemplate }))
+  })
+  return entries.map((entry) => entry.kind === "template" && entry.template !== undefined)
+}
+
+const variables = (count: number) => Array.from({ length: count }, (_, index) => `v${index}`).join()
+
+describe("a proxy matches", () => {
+  it("a template of 8 variables and 128 characters, and no larger one", () => {
+    assert.deepStrictEqual(matched([`app://a{?${variables(8)}}`, `app://b{?${variables(9)}}`]), [true, false])
+    const ofLength = (length: number) => `app://{a}/`.padEnd(length, "x")
+    assert.deepStrictEqual(matched([ofLength(128), ofLength(129)]), [true, false])
+  })
+
+  it("templates of 4,096 characters together, and no further ones", () => {
+    const template = (index: number) => `app://${String(index).padStart(4, "0")}/{a}`.padEnd(128, "x")
+    const all = matched(Array.from({ length: 40 }, (_, index) => template(index)))
+    assert.deepStrictEqual(all, Array.from({ length: 40 }, (_, index) => index < 32))
+  })
+
+  it.live("a template that it does not match is read by its server", () =>
+    Effect.gen(function*() {
+      const uriTemplate = `app://a{?${variables(9)}}`
+      const server = ServerSession.layerInProcess({
+        "resources/list": () => Effect.succeed({ resources: [] }),
+        "resources/templates/list": () => Effect.succeed({ resourceTemplates: [{ name: "a", uriTemplate }] }),
+        "resources/read": ({ uri }) => Effect.succeed({ contents: [{ uri, text: "read" }] })
+      }, { info })
+      const client = yield* connect(McpProxy.layer("remote", server, { info }))
+      const uri = "app://a?v8=1"
+      assert.deepStrictEqual((yield* client.readResource(uri)).contents, [{ uri, text: "read" }])
+      const { resourceTemplates } = yield* client.listResourceTemplates()
+      assert.deepStrictEqual(resourceTemplates, [{ name: "a", uriTemplate }])
+    }).pipe(Effect.scoped))
+})
