@@ -1,9 +1,12 @@
-import { McpProxy } from "@effect-mcp/server"
-import { ServerSession } from "@effect-mcp/session"
+import { McpGroup, McpProxy } from "@effect-mcp/server"
+import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as Askers from "../src/internal/proxy/Askers.ts"
 import { RemoteEntries } from "../src/internal/proxy/RemoteEntries.ts"
 import { connect, info } from "./support/connect.ts"
+import { serve } from "./support/hosted.ts"
 
 /** The templates of a server, and whether the proxy matches them. */
 const matched = (templates: ReadonlyArray<string>): ReadonlyArray<boolean> => {
@@ -47,3 +50,19 @@ describe("a proxy matches", () => {
       assert.deepStrictEqual(resourceTemplates, [{ name: "a", uriTemplate }])
     }).pipe(Effect.scoped))
 })
+
+it.live("a shared session with a server remembers two of its last clients, however many there were", () =>
+  Effect.gen(function*() {
+    const asker = Askers.shared()
+    const open = yield* serve(
+      McpGroup.make("group", Tool.make("use")).toLayer((handlers) =>
+        handlers.tool(
+          "use",
+          () => Effect.flatMap(RequestContext.RequestContext, (request) => asker.during(request, Effect.void))
+        )
+      )
+    )
+    for (const id of ["ada", "bob", "eve", "ada"]) yield* (yield* open(id)).callTool("use")
+    assert.strictEqual(asker.remembered, 2)
+    assert.isUndefined(yield* asker.decide)
+  }).pipe(Effect.scoped))

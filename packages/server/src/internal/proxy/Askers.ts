@@ -72,14 +72,30 @@ const lingerMillis = 60_000
  * All clients share the session with the server. A request of the server names no request of a client, so it is
  * forwarded only if one session alone has used the server for a minute, and has a request in flight.
  */
-export const shared = (): Asker => {
+export const shared = (): Asker & { readonly remembered: number } => {
   const inFlight = new Map<ServedRequest, object>()
-  /** The sessions whose requests have ended, with the time. A request without a session stands for itself. */
+  /**
+   * The last two sessions whose requests have ended, with the time. A request without a session stands for itself. Two
+   * are enough to know that the server served more than one. Without a bound, each request of a client without a
+   * session would be kept for a minute, and each end of a request would pass through all of them.
+   */
   const ended = new Map<object, number>()
   const forget = (now: number) => {
     for (const [owner, at] of ended) if (now - at > lingerMillis) ended.delete(owner)
   }
+  const end = (owner: object, now: number) => {
+    ended.delete(owner)
+    ended.set(owner, now)
+    for (const oldest of ended.keys()) {
+      if (ended.size <= 2) return
+      ended.delete(oldest)
+    }
+  }
   return {
+    /** The number of sessions whose requests have ended, and that are remembered. */
+    get remembered() {
+      return ended.size
+    },
     during: (request, effect) =>
       Effect.suspend(() => {
         const owner = request.session ?? request
@@ -88,8 +104,7 @@ export const shared = (): Asker => {
           effect,
           Effect.map(Clock.currentTimeMillis, (now) => {
             inFlight.delete(request)
-            forget(now)
-            ended.set(owner, now)
+            end(owner, now)
           })
         )
       }),
