@@ -55,7 +55,8 @@ const inMemory = (limit: number, windowMillis: number, maxCallers: number): Cons
   return (caller, cost) =>
     Effect.map(Clock.currentTimeMillis, (time) => {
       const bucket = buckets.get(caller) ?? { uses: limit, time }
-      bucket.uses = Math.min(limit, bucket.uses + (time - bucket.time) * limit / windowMillis)
+      // When the clock is set back, no time has passed. Without this, a caller would lose the uses of that time.
+      bucket.uses = Math.min(limit, bucket.uses + Math.max(0, time - bucket.time) * limit / windowMillis)
       bucket.time = time
       buckets.delete(caller)
       buckets.set(caller, bucket)

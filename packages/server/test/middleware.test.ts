@@ -96,6 +96,17 @@ describe("the rate limit", () => {
       yield* errorOf(work(ada))
     }).pipe(Effect.scoped))
 
+  it.effect("does not take uses from a caller when the clock is set back", () =>
+    Effect.gen(function*() {
+      yield* TestClock.adjust("2 hours")
+      const ada = yield* (yield* limited({ limit: 2, window: "30 seconds" }))("ada")
+      assert.strictEqual(yield* work(ada), "done")
+      yield* TestClock.setTime(0)
+      assert.strictEqual(yield* work(ada), "done")
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual(yield* work(ada), "done")
+    }).pipe(Effect.scoped))
+
   it.effect("[CMP-04] counts sessions without a principal apart, and completions apart from calls", () =>
     Effect.gen(function*() {
       const as = yield* limited({ limit: 1, window: "30 seconds" })
