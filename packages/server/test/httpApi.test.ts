@@ -215,7 +215,7 @@ describe("a call", () => {
       const text = (name: string) => Effect.map(call("file", { name }), ({ content }) => content)
       assert.deepStrictEqual(yield* text("secret"), [{ type: "text", text: "file secret" }])
       assert.deepStrictEqual(yield* text("a/b?c"), [{ type: "text", text: "file a/b?c" }])
-      for (const name of ["", ".", ".."]) assert.isTrue((yield* call("file", { name })).isError, name)
+      for (const name of ["", ".", "..", "\ud800"]) assert.isTrue((yield* call("file", { name })).isError, name)
     }))
 
   it.effect("whose response is larger than the limit fails with its size", () =>

@@ -141,10 +141,17 @@ const merge = (parts: ReadonlyArray<Part>, subject: string): Result.Result<Tool.
   })
 }
 
+/** A half of a surrogate pair, which UTF-8 and therefore a URL cannot have. */
+const unpaired = /\p{Surrogate}/u
+
+/** Returns whether a path can carry the value, and the value addresses no other resource. */
+const isSegment = (value: unknown): boolean =>
+  value !== "" && value !== "." && value !== ".." && !(typeof value === "string" && unpaired.test(value))
+
 /** Returns the misfit of values that a path cannot carry, or that would address another resource. */
 const pathMisfit = (params: unknown): Misfit.Misfit | undefined => {
   const found = isObject(params)
-    ? Object.entries(params).find(([, value]) => value === "" || value === "." || value === "..")
+    ? Object.entries(params).find(([, value]) => !isSegment(value))
     : undefined
   return found === undefined
     ? undefined
