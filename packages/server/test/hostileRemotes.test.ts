@@ -8,8 +8,8 @@ import { RemoteEntries } from "../src/internal/proxy/RemoteEntries.ts"
 import { connect, info } from "./support/connect.ts"
 import { serve } from "./support/hosted.ts"
 
-/** The templates of a server, and whether the proxy matches them. */
-const matched = (templates: ReadonlyArray<string>): ReadonlyArray<boolean> => {
+/** Returns the members of a server with these templates. */
+const entriesOf = (templates: ReadonlyArray<string>) => {
   const remote = new RemoteEntries({ group: "remote", forward: () => Effect.never, completes: false })
   const { entries } = remote.of({
     tools: [],
@@ -17,8 +17,12 @@ const matched = (templates: ReadonlyArray<string>): ReadonlyArray<boolean> => {
     resources: [],
     templates: templates.map((uriTemplate) => ({ name: uriTemplate, uriTemplate }))
   })
-  return entries.map((entry) => entry.kind === "template" && entry.template !== undefined)
+  return entries.flatMap((entry) => entry.kind === "template" ? [entry] : [])
 }
+
+/** Returns which of these templates the proxy matches. */
+const matched = (templates: ReadonlyArray<string>): ReadonlyArray<boolean> =>
+  entriesOf(templates).map(({ template }) => template !== undefined)
 
 const variables = (count: number) => Array.from({ length: count }, (_, index) => `v${index}`).join()
 
@@ -29,10 +33,16 @@ describe("a proxy matches", () => {
     assert.deepStrictEqual(matched([ofLength(128), ofLength(129)]), [true, false])
   })
 
-  it("templates of 4,096 characters together, and no further ones", () => {
+  it("templates of 2,048 characters together, and no further ones", () => {
     const template = (index: number) => `app://${String(index).padStart(4, "0")}/{a}`.padEnd(128, "x")
     const all = matched(Array.from({ length: 40 }, (_, index) => template(index)))
-    assert.deepStrictEqual(all, Array.from({ length: 40 }, (_, index) => index < 32))
+    assert.deepStrictEqual(all, Array.from({ length: 40 }, (_, index) => index < 16))
+  })
+
+  it("URIs of 1,024 characters, and no longer ones", () => {
+    const [entry] = entriesOf(["app://{a}"])
+    const matches = [1_024, 1_025].map((length) => entry?.template?.match("app://".padEnd(length, "x")) !== undefined)
+    assert.deepStrictEqual(matches, [true, false])
   })
 
   it.live("a template that it does not match is read by its server", () =>

@@ -55,7 +55,13 @@ const maxUriLength = 8_192
  * and preparing a template more. Without these bounds, the list of one server can occupy the process for minutes. The
  * server itself reads the URIs of its other templates.
  */
-const matchable = { variables: 8, characters: 128, allCharacters: 4_096 }
+const matchable = { variables: 8, characters: 128, allCharacters: 2_048, uriCharacters: 1_024 }
+
+/** Returns a template that no long URI matches. */
+const ofShortUris = (template: UriTemplate.UriTemplate): UriTemplate.UriTemplate => ({
+  ...template,
+  match: (uri) => uri.length > matchable.uriCharacters ? undefined : template.match(uri)
+})
 
 /** Makes the members of a proxied server. A definition that has not changed keeps its member. */
 export class RemoteEntries {
@@ -154,15 +160,15 @@ export class RemoteEntries {
     const isSimple = uriTemplate.length <= matchable.characters &&
       expander.success.variables.length <= matchable.variables
     const template = isMatched && isSimple
-      ? Result.getOrUndefined(UriTemplate.make<string>(uriTemplate))
-      : undefined
+      ? Result.map(UriTemplate.make<string>(uriTemplate), ofShortUris)
+      : Result.fail(undefined)
     return {
       kind: "template",
       group: this.#remote.group,
       name: uriTemplate,
       definition,
       // The server itself reads the URIs of a template that cannot be matched here.
-      template,
+      template: Result.getOrUndefined(template),
       read: (_, uri, server) =>
         this.#remote.forward("resources/read", { uri }, { name: uri, arguments: undefined, server }),
       complete: this.#complete({ type: "ref/resource", uri: uriTemplate }),
