@@ -45,8 +45,8 @@ export interface ListOptions {
   readonly timeout?: Duration.Input
   /**
    * `false` rejects URIs that are in no list of the server. By default, the server itself decides about them. The proxy
-   * matches templates of at most 8 variables and 128 characters, 4,096 characters together: with `false`, the URIs of
-   * others are not found.
+   * matches URIs of at most 1,024 characters, and templates of at most 8 variables and 128 characters, 2,048 characters
+   * together: with `false`, others are not found.
    */
   readonly unlisted?: false
 }

@@ -136,8 +136,7 @@ export class ConfinedFiles {
     return Effect.gen({ self: this }, function*() {
       const paths: Array<string> = []
       let visited = 0
-      for (const name of yield* this.#namesIn(directory)) {
-        if (!name.startsWith(beginning)) continue
+      for (const name of yield* this.#namesIn(directory, beginning)) {
         if (paths.length >= limit || visited++ >= this.#options.maxVisited) break
         const names = [...directory, name]
         const located = yield* found(this.#locate(names))
@@ -148,13 +147,24 @@ export class ConfinedFiles {
     })
   }
 
-  #namesIn(directory: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> {
+  /**
+   * Returns names in a directory with this beginning, sorted. Of a directory with more names than may be visited, it
+   * takes one more than these: to sort 300,000 names occupies the process for 100 ms.
+   */
+  #namesIn(directory: ReadonlyArray<string>, beginning = ""): Effect.Effect<ReadonlyArray<string>> {
     return Effect.map(
       found(Effect.flatMap(
         this.#locate(directory),
         (located) => located?.info.type === "Directory" ? this.#files.readDirectory(located.real) : Effect.undefined
       )),
-      (names) => (names ?? []).filter((name) => FileUris.isServed(name, this.rules)).toSorted()
+      (names) => {
+        const served: Array<string> = []
+        for (const name of names ?? []) {
+          if (served.length > this.#options.maxVisited) break
+          if (name.startsWith(beginning) && FileUris.isServed(name, this.rules)) served.push(name)
+        }
+        return served.toSorted()
+      }
     )
   }
 
