@@ -59,3 +59,24 @@ export const ResourceNotFound = -32002
  * @category constants
  */
 export const UrlElicitationRequired = -32042
+
+/**
+ * The headers of a request differ from its body, or one is missing, in revision 2026-07-28 (SHE-12, SHE-17).
+ *
+ * @category constants
+ */
+export const HeaderMismatch = -32020
+
+/**
+ * The request needs a capability that its client has not declared in it, in revision 2026-07-28 (VER-11).
+ *
+ * @category constants
+ */
+export const MissingRequiredClientCapability = -32021
+
+/**
+ * The server does not serve the revision that the request names, in revision 2026-07-28 (VER-07).
+ *
+ * @category constants
+ */
+export const UnsupportedProtocolVersion = -32022

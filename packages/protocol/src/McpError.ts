@@ -2,6 +2,7 @@
  * The error of a handler, as its peer receives it.
  */
 import * as Schema from "effect/Schema"
+import type { ClientCapabilities } from "./Capabilities.ts"
 import * as ErrorCode from "./ErrorCode.ts"
 import * as Excerpt from "./Excerpt.ts"
 
@@ -130,3 +131,66 @@ export const resourceNotFound = (uri: string): McpError =>
  * @category constructors
  */
 export const internalError: McpError = make(ErrorCode.InternalError)("Internal error")
+
+/**
+ * Creates an error with code −32020: a header of the request differs from its body (SHE-12, SHE-17).
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const { message } = McpError.headerMismatch("the header mcp-method is missing")
+ * // => "Header mismatch: the header mcp-method is missing"
+ * ```
+ *
+ * @category constructors
+ */
+export const headerMismatch = (problem: string): McpError =>
+  make(ErrorCode.HeaderMismatch)(`Header mismatch: ${problem}`)
+
+/**
+ * Creates an error with code −32021: the request needs capabilities that its client has not declared in it (VER-11).
+ * The data lists them, and the message says which method needs them.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * const error = McpError.missingCapability("elicitation/create", { elicitation: { form: {} } })
+ *
+ * export const data = error.data // => { requiredCapabilities: { elicitation: { form: {} } } }
+ * ```
+ *
+ * @category constructors
+ */
+export const missingCapability = (method: string, requiredCapabilities: ClientCapabilities): McpError =>
+  make(ErrorCode.MissingRequiredClientCapability)(
+    `${Excerpt.of(method)} needs a capability that the client has not declared: declare it in the request`,
+    { requiredCapabilities }
+  )
+
+/**
+ * Creates an error with code −32022: the server does not serve the requested revision (VER-07). The data has those that
+ * it serves, so that the client can choose one of them.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const { data, message } = McpError.unsupportedVersion("1900-01-01", ["2026-07-28"])
+ * export const error = { data, message }
+ * // => {
+ * //   data: { supported: ["2026-07-28"], requested: "1900-01-01" },
+ * //   message: "Unsupported protocol version: 1900-01-01"
+ * // }
+ * ```
+ *
+ * @category constructors
+ */
+export const unsupportedVersion = (requested: string, supported: ReadonlyArray<string>): McpError => {
+  const excerpt = Excerpt.of(requested)
+  return make(ErrorCode.UnsupportedProtocolVersion)(`Unsupported protocol version: ${excerpt}`, {
+    supported,
+    requested: excerpt
+  })
+}

@@ -1,0 +1,122 @@
+/**
+ * The headers of Streamable HTTP that repeat the version, the method and the name of a request, in revision 2026-07-28.
+ * Proxies route by them, so a server rejects a request whose headers differ from its body (SHE-17).
+ */
+import * as Option from "effect/Option"
+import * as HeaderValue from "./HeaderValue.ts"
+import { trust } from "./internal/trust.ts"
+
+/**
+ * The names of the headers, in lower case.
+ *
+ * @category constants
+ */
+export const names = { version: "mcp-protocol-version", method: "mcp-method", name: "mcp-name" } as const
+
+/**
+ * The member of the params that `Mcp-Name` repeats, by method. An extension adds its own methods.
+ *
+ * @category models
+ */
+export interface NameSources {
+  readonly [method: string]: string
+}
+
+/**
+ * The methods of the specification whose requests have `Mcp-Name` (SHE-16).
+ *
+ * @category constants
+ */
+export const nameSources: NameSources = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" }
+
+/** Returns the text that `Mcp-Name` repeats, or `undefined` if the request has none. */
+const nameOf = (method: string, params: object, sources: NameSources): string | undefined => {
+  const member = Object.hasOwn(sources, method) ? sources[method] : undefined
+  if (member === undefined || !Object.hasOwn(params, member)) return undefined
+  const value: unknown = trust<{ readonly [name: string]: unknown }>(params)[member]
+  // A header is UTF-8, which has no lone surrogates.
+  return typeof value === "string" ? HeaderValue.wellFormed(value) : undefined
+}
+
+/**
+ * A request whose headers are written or checked.
+ *
+ * @category models
+ */
+export interface Described {
+  readonly method: string
+  readonly params: object
+  /** The revision that the metadata of the request names. */
+  readonly version: string
+}
+
+/**
+ * Returns the headers of a request, by their names (SHE-11, SHE-16).
+ *
+ * @example
+ * ```ts
+ * import { RequestHeaders } from "@effect-mcp/protocol"
+ *
+ * const request = { method: "tools/call", params: { name: "add" }, version: "2026-07-28" }
+ *
+ * export const headers = RequestHeaders.encode(request)
+ * // => { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "add" }
+ * ```
+ *
+ * @category encoding
+ */
+export const encode = (
+  { method, params, version }: Described,
+  sources: NameSources = nameSources
+): { readonly [name: string]: string } => {
+  const name = nameOf(method, params, sources)
+  return {
+    [names.version]: version,
+    [names.method]: method,
+    ...(name === undefined ? undefined : { [names.name]: HeaderValue.encode(name) })
+  }
+}
+
+/**
+ * Returns the first difference between the headers of a request and its body, or `undefined` (SHE-12, SHE-17, SHE-18).
+ * The names of the given headers are in lower case.
+ *
+ * @example
+ * ```ts
+ * import { RequestHeaders } from "@effect-mcp/protocol"
+ *
+ * const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" }
+ * const request = { method: "tools/call", params: { name: "add" }, version: "2026-07-28" }
+ *
+ * export const problem = RequestHeaders.difference(headers, request)
+ * // => "the header mcp-method differs from the method of the body"
+ * ```
+ *
+ * @category guards
+ */
+export const difference = (
+  received: { readonly [name: string]: string | undefined },
+  { method, params, version }: Described,
+  sources: NameSources = nameSources
+): string | undefined => {
+  const problem = mismatch(names.version, received[names.version], version, "the version in the metadata") ??
+    mismatch(names.method, received[names.method], method, "the method of the body")
+  if (problem !== undefined) return problem
+  const name = nameOf(method, params, sources)
+  if (name === undefined) return undefined
+  const header = received[names.name]
+  const decoded = header === undefined ? Option.some(undefined) : HeaderValue.decode(header)
+  return Option.isNone(decoded)
+    ? `the header ${names.name} has a value that is no text`
+    : mismatch(names.name, decoded.value, name, `"${sources[method]}" of the params`)
+}
+
+const mismatch = (
+  name: string,
+  header: string | undefined,
+  value: string,
+  source: string
+): string | undefined => {
+  if (header === undefined) return `the header ${name} is missing`
+  return header === value ? undefined : `the header ${name} differs from ${source}`
+}

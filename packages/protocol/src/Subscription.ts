@@ -1,0 +1,119 @@
+/**
+ * Streams of notifications that a client asks for with `subscriptions/listen`, in revision 2026-07-28.
+ */
+import * as Schema from "effect/Schema"
+import { Meta, RequestMeta } from "./Meta.ts"
+import { RequestId } from "./RequestId.ts"
+import { keys } from "./RequestMetadata.ts"
+
+/**
+ * The notifications that a client wants. Extensions add members of their own.
+ *
+ * @category models
+ */
+export interface SubscriptionFilter {
+  readonly toolsListChanged?: boolean
+  readonly promptsListChanged?: boolean
+  readonly resourcesListChanged?: boolean
+  /** The URIs of the resources whose updates the client wants. */
+  readonly resourceSubscriptions?: ReadonlyArray<string>
+}
+
+/**
+ * The schema of a {@link SubscriptionFilter}.
+ *
+ * @category schemas
+ */
+export const SubscriptionFilter: Schema.Codec<SubscriptionFilter> = Schema.Struct({
+  toolsListChanged: Schema.optionalKey(Schema.Boolean),
+  promptsListChanged: Schema.optionalKey(Schema.Boolean),
+  resourcesListChanged: Schema.optionalKey(Schema.Boolean),
+  resourceSubscriptions: Schema.optionalKey(Schema.Array(Schema.String))
+})
+
+/**
+ * The params of `subscriptions/listen`.
+ *
+ * @category models
+ */
+export interface ListenParams {
+  readonly notifications: SubscriptionFilter
+  readonly _meta?: RequestMeta
+}
+
+/**
+ * The schema of {@link ListenParams}.
+ *
+ * @category schemas
+ */
+export const ListenParams: Schema.Codec<ListenParams> = Schema.Struct({
+  notifications: SubscriptionFilter,
+  _meta: Schema.optionalKey(RequestMeta)
+})
+
+/**
+ * The params of `notifications/subscriptions/acknowledged`, the first message of a stream (SUB-02): the part of the
+ * filter that the server serves (SUB-03).
+ *
+ * @category models
+ */
+export interface AcknowledgedParams {
+  readonly notifications: SubscriptionFilter
+  readonly _meta?: Meta
+}
+
+/**
+ * The schema of {@link AcknowledgedParams}.
+ *
+ * @category schemas
+ */
+export const AcknowledgedParams: Schema.Codec<AcknowledgedParams> = Schema.Struct({
+  notifications: SubscriptionFilter,
+  _meta: Schema.optionalKey(Meta)
+})
+
+/**
+ * The notifications of a stream, with the member of the filter that asks for each (SUB-01).
+ *
+ * @category constants
+ */
+export const memberOf: { readonly [notification: string]: keyof SubscriptionFilter } = {
+  "notifications/tools/list_changed": "toolsListChanged",
+  "notifications/prompts/list_changed": "promptsListChanged",
+  "notifications/resources/list_changed": "resourcesListChanged",
+  "notifications/resources/updated": "resourceSubscriptions"
+}
+
+/**
+ * Returns metadata with the id of the request that opened the stream (SUB-05).
+ *
+ * @example
+ * ```ts
+ * import { Subscription } from "@effect-mcp/protocol"
+ *
+ * export const meta = Subscription.meta(1) // => { "io.modelcontextprotocol/subscriptionId": 1 }
+ * ```
+ *
+ * @category encoding
+ */
+export const meta = (id: RequestId, other: Meta = {}): Meta => ({ ...other, [keys.subscriptionId]: id })
+
+const isRequestId = Schema.is(RequestId)
+
+/**
+ * Returns the id of the request that opened the stream of a message, or `undefined` if the message belongs to none.
+ *
+ * @example
+ * ```ts
+ * import { Subscription } from "@effect-mcp/protocol"
+ *
+ * export const ids = [Subscription.idIn(Subscription.meta("a")), Subscription.idIn({}), Subscription.idIn(undefined)]
+ * // => ["a", undefined, undefined]
+ * ```
+ *
+ * @category decoding
+ */
+export const idIn = (metadata: Meta | undefined): RequestId | undefined => {
+  const id = metadata?.[keys.subscriptionId]
+  return isRequestId(id) ? id : undefined
+}

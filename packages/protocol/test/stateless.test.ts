@@ -1,0 +1,123 @@
+/** The messages of revision 2026-07-28 against the schema of the specification, and its examples. */
+import {
+  Caching,
+  Discover,
+  InputRequired,
+  McpError,
+  RequestMetadata,
+  ResultType,
+  Subscription
+} from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import { Ajv } from "ajv"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import { readFileSync } from "node:fs"
+import { strictly } from "./official.ts"
+import { isMembers } from "./wire.ts"
+
+const official = new Ajv({ strict: false, validateFormats: false })
+
+const schema: unknown = JSON.parse(readFileSync(new URL("./schemas/2026-07-28.json", import.meta.url), "utf8"))
+const members = (value: unknown) => isMembers(value) ? value : {}
+const { $defs, $schema: _, ...rest } = members(schema)
+// The generated schema of any JSON value forgets null and fractions, which the TypeScript schema has.
+official.addSchema({ ...rest, $defs: { ...members($defs), JSONValue: true } }, "official")
+
+const problemIn = (definition: string, value: unknown): string | undefined => {
+  const validate = official.compile({ $ref: `official#/$defs/${definition}` })
+  return validate(value) ? undefined : JSON.stringify(validate.errors)
+}
+
+/** Returns the value with whole numbers: the generated schema has integers where the TypeScript schema has numbers. */
+const whole = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (_, member: unknown) => typeof member === "number" ? Math.trunc(member) : member)
+
+const assertIn = (definition: string, value: unknown) =>
+  assert.isUndefined(problemIn(definition, whole(value)), JSON.stringify(value))
+
+const meta = RequestMetadata.write({
+  protocolVersion: "2026-07-28",
+  clientCapabilities: {},
+  clientInfo: { name: "a", version: "1" },
+  logLevel: "info"
+})
+
+const runs = { arbitrary: { runs: 60 } }
+
+describe("the schema of the specification accepts", () => {
+  it.prop("[VER-09] [CCH-01] [MSG-18] a discovery", [strictly(Discover.DiscoverResult), Caching.CacheHint], (
+    [result, hint]
+  ) => assertIn("DiscoverResult", { ...members(result), ...hint, resultType: "complete" }), runs)
+
+  it.prop(
+    "[MRTR-03] [MRTR-05] questions",
+    [strictly(InputRequired.InputRequiredResult)],
+    ([result]) => assertIn("InputRequiredResult", { ...members(result), resultType: "input_required" }),
+    runs
+  )
+
+  it.prop("[SUB-01] a filter of subscriptions", [strictly(Subscription.SubscriptionFilter)], ([notifications]) => {
+    const params = { notifications, _meta: meta }
+    assertIn("SubscriptionsListenRequest", { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params })
+    assertIn("SubscriptionsAcknowledgedNotification", {
+      jsonrpc: "2.0",
+      method: "notifications/subscriptions/acknowledged",
+      params: { notifications, _meta: Subscription.meta(1) }
+    })
+    assertIn("SubscriptionsListenResult", { resultType: "complete", _meta: Subscription.meta("a") })
+  }, runs)
+
+  it("[VER-07] [VER-11] [SHE-12] the errors", () => {
+    const response = ({ code, data, message }: McpError.McpError) => ({
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code, message, ...(data === undefined ? undefined : { data }) }
+    })
+    assertIn("UnsupportedProtocolVersionError", response(McpError.unsupportedVersion("1900-01-01", ["2026-07-28"])))
+    assertIn(
+      "MissingRequiredClientCapabilityError",
+      response(McpError.missingCapability("elicitation/create", { elicitation: { form: {} } }))
+    )
+    assertIn("HeaderMismatchError", response(McpError.headerMismatch("the header mcp-method is missing")))
+  })
+})
+
+describe("questions", () => {
+  const decode = (value: unknown) => Schema.decodeUnknownExit(InputRequired.InputRequiredResult)(value)
+
+  it("[MRTR-03] have questions or a state", () => {
+    assert.isTrue(Exit.isFailure(decode({})))
+    assert.isTrue(Exit.isSuccess(decode({ requestState: "a" })))
+    assert.isTrue(Exit.isSuccess(decode({ inputRequests: { a: { method: "roots/list" } } })))
+  })
+
+  it("[MRTR-05] are forms, pages, messages of the model, or for the roots, and no other request", () => {
+    for (const request of [{ method: "ping" }, { method: "elicitation/create", params: {} }, {}]) {
+      assert.isTrue(Exit.isFailure(decode({ inputRequests: { a: request } })), JSON.stringify(request))
+    }
+    const page = { mode: "url", message: "Sign in", url: "https://example.com" }
+    assert.isTrue(Exit.isSuccess(decode({ inputRequests: { a: { method: "elicitation/create", params: page } } })))
+  })
+})
+
+it("[CCH-03] a time that is missing, negative or no number counts as 0, and an unknown scope as private", () => {
+  assert.deepStrictEqual(Caching.read({}), Caching.none)
+  assert.deepStrictEqual(Caching.read({ ttlMs: -5, cacheScope: "shared" }), Caching.none)
+  assert.deepStrictEqual(Caching.read({ ttlMs: Number.NaN, cacheScope: "public" }), { ttlMs: 0, cacheScope: "public" })
+  assert.deepStrictEqual(Caching.read({ ttlMs: 5, cacheScope: "public" }), { ttlMs: 5, cacheScope: "public" })
+})
+
+it("[MSG-19] [MSG-20] [MSG-21] a result is of a type of the specification or of an accepted extension", () => {
+  assert.strictEqual(ResultType.of({}), "complete")
+  assert.strictEqual(ResultType.of({ resultType: "input_required" }), "input_required")
+  for (const resultType of ["task", "Complete", "", 5, null]) assert.isUndefined(ResultType.of({ resultType }))
+  assert.strictEqual(ResultType.of({ resultType: "task" }, new Set([...ResultType.core, "task"])), "task")
+})
+
+it("[SUB-05] a message belongs to the stream whose id it has", () => {
+  for (const id of [1, 0, "a", ""]) assert.strictEqual(Subscription.idIn(Subscription.meta(id)), id)
+  for (const id of [1.5, null, {}, true]) {
+    assert.isUndefined(Subscription.idIn({ "io.modelcontextprotocol/subscriptionId": id }))
+  }
+})
