@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 
 const decode = (value: string) => Option.getOrUndefined(HeaderValue.decode(value))
 
-describe("[SHE-19] a text as the value of a header", () => {
+describe("a text as the value of a header", () => {
   // The examples of the specification.
   it.each([
     ["us-west1", "us-west1"],
@@ -41,9 +41,9 @@ it.each([
   " a",
   "a\u0000b",
   "a\nb"
-])("[SHE-20] rejects %j", (value) => assert.isUndefined(decode(value)))
+])("rejects %j", (value) => assert.isUndefined(decode(value)))
 
-it("[SHE-18] the marks of an encoded value are in lower case", () => {
+it("the marks of an encoded value are in lower case", () => {
   assert.strictEqual(decode("=?BASE64?YQ==?="), "=?BASE64?YQ==?=")
 })
 

@@ -13,7 +13,7 @@ const problemOf = (inputSchema: object) =>
   Result.getOrElse(Result.flip(ParameterHeader.of(inputSchema)), () => undefined)
 
 describe("the annotations of a tool", () => {
-  it("[SHE-23] are those of boolean, integer and string properties, also of nested objects", () => {
+  it("are those of boolean, integer and string properties, also of nested objects", () => {
     const headers = ParameterHeader.of(schema({
       region: annotated("Region"),
       dry: annotated("Dry-Run", "boolean"),
@@ -33,11 +33,11 @@ describe("the annotations of a tool", () => {
     assert.deepStrictEqual(Result.getOrThrow(headers), [])
   })
 
-  it.each(["", "a b", "a:b", "a\r\nb", "é", 5, null, ["a"]])("[SHE-21] are not %j", (value) => {
+  it.each(["", "a b", "a:b", "a\r\nb", "é", 5, null, ["a"]])("are not %j", (value) => {
     assert.match(problemOf(schema({ a: annotated(value) })) ?? "", /is not the name of a header$/)
   })
 
-  it("[SHE-22] are not two of the same name, whatever their case", () => {
+  it("are not two of the same name, whatever their case", () => {
     assert.strictEqual(
       problemOf(schema({ a: annotated("Region"), b: annotated("REGION") })),
       "x-mcp-header \"REGION\" is at two properties"
@@ -45,7 +45,7 @@ describe("the annotations of a tool", () => {
   })
 
   it.each(["number", "object", "array", "null", null, ["string", "null"]])(
-    "[SHE-23] are not at a property of type %j",
+    "are not at a property of type %j",
     (type) =>
       assert.match(problemOf(schema({ a: annotated("A", type) })) ?? "", /type is not boolean, integer or string$/)
   )
@@ -62,7 +62,7 @@ describe("the annotations of a tool", () => {
     ["additionalProperties", { additionalProperties: annotated("A") }],
     ["patternProperties", { patternProperties: { "^a": annotated("A") } }],
     ["the root", annotated("A")]
-  ])("[SHE-23] are not in %s", (_, more) => {
+  ])("are not in %s", (_, more) => {
     assert.match(problemOf({ type: "object", ...more }) ?? "", /is not at a property that "properties" alone lead to$/)
   })
 
@@ -82,7 +82,7 @@ const headers: ReadonlyArray<ParameterHeader.ParameterHeader> = [
 describe("the headers of a call", () => {
   const encode = (input: unknown) => ParameterHeader.encode(headers, input)
 
-  it("[SHE-25] [SHE-27] repeat the arguments that are there", () => {
+  it("repeat the arguments that are there", () => {
     assert.deepStrictEqual(Result.getOrThrow(encode({ region: "Zürich", dry: false, page: { limit: -7 } })), {
       "mcp-param-region": "=?base64?WsO8cmljaA==?=",
       "mcp-param-dry": "false",
@@ -93,14 +93,14 @@ describe("the headers of a call", () => {
     assert.deepStrictEqual(Result.getOrThrow(encode({ page: "limit" })), {})
   })
 
-  it("[SHE-24] are not written for an argument of another type, or for an integer that is not safe", () => {
+  it("are not written for an argument of another type, or for an integer that is not safe", () => {
     for (const input of [{ region: 5 }, { dry: "true" }, { page: { limit: 1.5 } }, { page: { limit: 2 ** 53 } }]) {
       assert.isTrue(Result.isFailure(encode(input)), JSON.stringify(input))
     }
   })
 
   it.prop(
-    "[SHE-28] do not differ from the arguments that they were written from",
+    "do not differ from the arguments that they were written from",
     { region: Schema.String, dry: Schema.Boolean, limit: Schema.Int },
     ({ dry, limit, region }) => {
       const input = { region, dry, page: { limit } }
@@ -147,11 +147,11 @@ describe("the headers of a call", () => {
       { page: { limit: 42 } },
       "the header mcp-param-limit differs from the argument \"page.limit\""
     ]
-  ])("[SHE-28] a header that %s is a difference", (_, received, input, problem) => {
+  ])("a header that %s is a difference", (_, received, input, problem) => {
     assert.strictEqual(ParameterHeader.difference(headers, received, input), problem)
   })
 
-  it("[SHE-29] integers are equal by value", () => {
+  it("integers are equal by value", () => {
     assert.isUndefined(ParameterHeader.difference(headers, { "mcp-param-limit": "42.0" }, { page: { limit: 42 } }))
   })
 })

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 const version = "2026-07-28"
 
 describe("the headers of a request", () => {
-  it("[SHE-11] [SHE-16] repeat the version, the method, and the name or the URI", () => {
+  it("repeat the version, the method, and the name or the URI", () => {
     const encode = (method: string, params: object) => RequestHeaders.encode({ method, params, version })
     const common = { "mcp-protocol-version": version }
     assert.deepStrictEqual(encode("tools/list", { name: "a" }), { ...common, "mcp-method": "tools/list" })
@@ -48,7 +48,7 @@ describe("the headers of a request", () => {
     )
   })
 
-  it.prop("[SHE-17] do not differ from the request that they were written from", [Schema.String], ([name]) => {
+  it.prop("do not differ from the request that they were written from", [Schema.String], ([name]) => {
     const request = { method: "tools/call", params: { name }, version }
     assert.isUndefined(RequestHeaders.difference(RequestHeaders.encode(request), request))
   }, { arbitrary: { runs: 300 } })
@@ -64,7 +64,7 @@ describe("the headers of a request", () => {
     [{ "mcp-name": undefined }, "the header mcp-name is missing"],
     [{ "mcp-name": "Add" }, "the header mcp-name differs from \"name\" of the params"],
     [{ "mcp-name": "=?base64?QUFB=?=" }, "the header mcp-name has a value that is no text"]
-  ])("[SHE-12] [SHE-17] [SHE-18] %j is a difference", (changed, problem) => {
+  ])("%j is a difference", (changed, problem) => {
     const request = { method: "tools/call", params: { name: "add" }, version }
     assert.strictEqual(RequestHeaders.difference({ ...RequestHeaders.encode(request), ...changed }, request), problem)
   })

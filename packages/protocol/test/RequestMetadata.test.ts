@@ -11,7 +11,7 @@ const whole: RequestMetadata.RequestMetadata = {
   logLevel: "warning"
 }
 
-it("[VER-01] [VER-02] is read as it was written", () => {
+it("is read as it was written", () => {
   assert.deepStrictEqual(RequestMetadata.write(whole), {
     [version]: "2026-07-28",
     [capabilities]: { elicitation: { url: {} } },
@@ -21,7 +21,7 @@ it("[VER-01] [VER-02] is read as it was written", () => {
   assert.deepStrictEqual(Result.getOrThrow(RequestMetadata.read(RequestMetadata.write(whole))), whole)
 })
 
-it("[VER-04] needs neither the name of the client nor a level", () => {
+it("needs neither the name of the client nor a level", () => {
   const least = { ...whole, clientInfo: undefined, logLevel: undefined }
   assert.deepStrictEqual(Object.keys(RequestMetadata.write(least)), [version, capabilities])
   assert.deepStrictEqual(Result.getOrThrow(RequestMetadata.read(RequestMetadata.write(least))), least)
@@ -36,7 +36,7 @@ it.each<readonly [unknown, string]>([
   [{ ...RequestMetadata.write(whole), "io.modelcontextprotocol/logLevel": "loud" }, "logLevel"],
   [{ ...RequestMetadata.write(whole), "io.modelcontextprotocol/clientInfo": { name: "a" } }, "version"],
   ["text", "Expected object"]
-])("[VER-03] [LOG-04] %j is rejected, and the problem names the field", (meta, named) => {
+])("%j is rejected, and the problem names the field", (meta, named) => {
   const read = RequestMetadata.read(meta)
   assert(Result.isFailure(read))
   assert.include(read.failure, named)
