@@ -158,13 +158,14 @@ const methods = (): string => {
     ...Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications })
   ]
   return table(
-    ["Method", "Kind", "Sent by", "Capability", "Since"],
-    rows.map(({ capability, from, kind, name, since }) => [
+    ["Method", "Kind", "Sent by", "Capability", "Since", "Until"],
+    rows.map(({ capability, from, kind, name, since, until }) => [
       `\`${name}\``,
       kind,
       senders[from] ?? plain(from),
       capability === undefined ? "" : `\`${capability.split(".").map(plain).join(".")}\``,
-      since
+      since,
+      until ?? ""
     ])
   )
 }

@@ -11,11 +11,11 @@ import * as Scenarios from "./client/scenarios.ts"
 import * as Session from "./client/session.ts"
 
 const url = process.argv.at(-1) ?? ""
-const { MCP_CONFORMANCE_PROTOCOL_VERSION: revision = Revision.latest, MCP_CONFORMANCE_SCENARIO: scenario = "" } =
+const { MCP_CONFORMANCE_PROTOCOL_VERSION: revision = Revision.latestLegacy, MCP_CONFORMANCE_SCENARIO: scenario = "" } =
   process.env
 
-if (!Revision.isRevision(revision)) {
-  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.supported.join(", ")}: ${revision}`)
+if (!Revision.isLegacy(revision)) {
+  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.legacy.join(", ")}: ${revision}`)
 }
 
 NodeRuntime.runMain(

@@ -2,7 +2,9 @@
 import * as Revision from "@effect-mcp/protocol/Revision"
 
 /** Returns a revision and all older ones. */
-export const upTo = (newest: Revision.Revision): readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>] => [
+export const upTo = (
+  newest: Revision.LegacyRevision
+): readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>] => [
   newest,
-  ...Revision.supported.filter((revision) => revision !== newest && Revision.isAtLeast(newest, revision))
+  ...Revision.legacy.filter((revision) => revision !== newest && Revision.isAtLeast(newest, revision))
 ]

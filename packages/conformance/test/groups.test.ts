@@ -11,11 +11,11 @@ import * as Client from "../src/client/session.ts"
 import { groups, info } from "../src/groups.ts"
 import * as Revisions from "../src/revisions.ts"
 
-const server = (newest: Revision.Revision = "2025-11-25") =>
+const server = (newest: Revision.LegacyRevision = "2025-11-25") =>
   McpServer.layerInProcess(groups, { ...info, revisions: Revisions.upTo(newest) })
 
 /** The client of the suite's scenarios. */
-const withClient = (newest?: Revision.Revision) =>
+const withClient = (newest?: Revision.LegacyRevision) =>
   Effect.provide(Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(newest))))
 
 /** A client like the suite's own: it supports sampling and receives log messages. */

@@ -51,7 +51,7 @@ const failure = (id: JsonRpc.Request["id"] | null, code: number, message: string
 
 /** The members of the response to `initialize` that transports need. Over HTTP, later messages carry the revision. */
 const InitializeResult = Schema.Struct({
-  protocolVersion: Schema.Literals(Revision.supported),
+  protocolVersion: Schema.Literals(Revision.legacy),
   serverInfo: Schema.Struct({ name: Schema.String, version: Schema.String })
 })
 const decodeInitializeResult = Schema.decodeUnknownOption(InitializeResult)

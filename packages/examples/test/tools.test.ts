@@ -11,7 +11,10 @@ import * as Tools from "../src/tools.ts"
 
 const info = { name: "effect-mcp", version: "0.1.0" }
 
-const withCalculator = (revision: Revision.Revision = Revision.latest, logs: Array<Logging.LogMessageParams> = []) =>
+const withCalculator = (
+  revision: Revision.LegacyRevision = Revision.latestLegacy,
+  logs: Array<Logging.LogMessageParams> = []
+) =>
   Effect.provide(
     Layer.provide(
       ClientSession.layer({
@@ -110,7 +113,7 @@ describe("tools/call", () => {
         logs,
         Logging.levels.map((level) => ({ level, logger: "calculator", data: `it is ${level}` }))
       )
-    }).pipe(withCalculator(Revision.latest, logs))
+    }).pipe(withCalculator(Revision.latestLegacy, logs))
   })
 
   const invalidInputs: ReadonlyArray<readonly [name: string, input: Record<string, unknown>, problem: string]> = [
@@ -136,7 +139,7 @@ describe("tools/call", () => {
       }).pipe(withCalculator()))
   }
 
-  for (const revision of Revision.supported.filter((revision) => revision < "2025-11-25")) {
+  for (const revision of Revision.legacy.filter((revision) => revision < "2025-11-25")) {
     it.effect(`at ${revision}, invalid arguments are an error response`, () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession

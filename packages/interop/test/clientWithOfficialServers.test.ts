@@ -25,7 +25,7 @@ const peers: ReadonlyArray<Peer> = [
   { name: "official-v2", file: "serverV2.ts", errorMessage: (_, message) => message }
 ]
 
-const testsWithServer = (peer: Peer, revision: Revision.Revision) => {
+const testsWithServer = (peer: Peer, revision: Revision.LegacyRevision) => {
   const logs: Array<Logging.LogMessageParams> = []
   const events: Array<SessionEvent.SessionEvent> = []
   const entries: Array<Recording.Entry> = []
@@ -202,7 +202,7 @@ const testsWithServer = (peer: Peer, revision: Revision.Revision) => {
 }
 
 for (const peer of peers) {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     describe(`a server of ${peer.name} at ${revision}`, () => {
       testsWithServer(peer, revision)
     })
@@ -210,7 +210,7 @@ for (const peer of peers) {
 }
 
 describe("a server with one old revision", () => {
-  const old: Revision.Revision = "2025-03-26"
+  const old: Revision.LegacyRevision = "2025-03-26"
   const server = () => Child.server(Child.file("serverV2.ts"), old)
 
   it.live("[INIT-03] [INIT-05] [INIT-12] is offered the newest revision, and its own is used", () =>

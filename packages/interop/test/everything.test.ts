@@ -20,7 +20,7 @@ const everything = () => Child.server(Child.everything, "stdio")
 const longRunning = "trigger-long-running-operation"
 
 describe("server-everything", () => {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     it.live(`[INIT-04] [STD-07] at ${revision}: handshake, list and call succeed; the server exits at the end`, () =>
       Effect.gen(function*() {
         const server = everything()

@@ -217,7 +217,7 @@ const testsWithClient = ({ it, peer, revision }: Conditions) => {
 }
 
 for (const peer of peers) {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     describe(`a server of groups with ${peer.name} at ${revision}`, () => {
       layer(peer.connect(peer.program("workshop", revision), revision), { excludeTestServices: true })((it) => {
         testsWithClient({ it, over: "stdio", peer, revision })
@@ -227,7 +227,7 @@ for (const peer of peers) {
 }
 
 const overHttp = peers.flatMap((peer) =>
-  Revision.supported.filter((revision) => revision !== "2024-11-05").map((revision) => ({
+  Revision.legacy.filter((revision) => revision !== "2024-11-05").map((revision) => ({
     path: pathOf("workshop", "adaptive", revision, peer.name),
     peer,
     revision

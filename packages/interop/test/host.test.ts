@@ -38,7 +38,7 @@ const features = [
 ]
 
 for (const peer of peers) {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     describe(`the host with a server of ${peer.name} at ${revision}`, () => {
       const host = Conditions.make(revision, Child.server(Child.file(peer.file)))
       layer(host.layer, { excludeTestServices: true })((it) => {

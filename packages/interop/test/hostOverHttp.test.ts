@@ -49,11 +49,11 @@ const features: Readonly<Record<Mode, ReadonlyArray<Feature>>> = {
   stateless: [handshake, tools, completions]
 }
 
-const revisions: Readonly<Record<Mode, ReadonlyArray<Revision.Revision>>> = {
+const revisions: Readonly<Record<Mode, ReadonlyArray<Revision.LegacyRevision>>> = {
   stateful: ["2025-03-26", "2025-06-18", "2025-11-25"],
-  resumable: [Revision.latest],
-  json: [Revision.latest],
-  stateless: [Revision.latest]
+  resumable: [Revision.latestLegacy],
+  json: [Revision.latestLegacy],
+  stateless: [Revision.latestLegacy]
 }
 
 for (const peer of peers) {

@@ -235,7 +235,7 @@ const urlElicitation: Feature = ({ host, it }) => {
     }))
 }
 
-for (const revision of Revision.supported) {
+for (const revision of Revision.legacy) {
   describe(`the host with server-everything at ${revision}`, () => {
     const host = make(revision, Child.server(Child.everything, "stdio"))
     layer(host.layer, { excludeTestServices: true })((it) => {
@@ -247,7 +247,7 @@ for (const revision of Revision.supported) {
 }
 
 layer(HttpListener.everything.layer, { excludeTestServices: true })((it) => {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     if (revision === "2024-11-05") continue
     const server = HttpListener.server(HttpListener.everything, () => `${HttpListener.everything.address()}/mcp`)
     const host = make(revision, server)

@@ -25,7 +25,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
 
 const transports = { HttpSseClient: HttpSseClient.layerNode, HttpFallbackClient: HttpFallbackClient.layerNode }
 
-const session = (transport: Layer.Layer<Transport.Transport>, revision: Revision.Revision) =>
+const session = (transport: Layer.Layer<Transport.Transport>, revision: Revision.LegacyRevision) =>
   Effect.map(
     Layer.build(Layer.provide(ClientSession.layer({ info, revisions: [revision] }), transport)),
     Context.get(ClientSession.ClientSession)
@@ -33,7 +33,7 @@ const session = (transport: Layer.Layer<Transport.Transport>, revision: Revision
 
 describe.concurrent("the client over HTTP+SSE", () => {
   for (const [name, layerNode] of Object.entries(transports)) {
-    for (const revision of Revision.supported) {
+    for (const revision of Revision.legacy) {
       it.live(`[SSE-03] ${name} with the official server at ${revision}`, () =>
         Effect.gen(function*() {
           const server = yield* SseServerV1.serve

@@ -36,7 +36,7 @@ const features = [
 ]
 
 for (const peer of peers) {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     describe(`the notebook with ${peer.name} at ${revision}`, () => {
       layer(peer.connect(peer.program("notebook", revision), revision), { excludeTestServices: true })((it) => {
         for (const feature of features) feature({ it, over: "stdio", peer, revision })
@@ -45,6 +45,6 @@ for (const peer of peers) {
   }
 
   describe(`a new process of the notebook with ${peer.name}`, () => {
-    shutdown(peer, Revision.latest)
+    shutdown(peer, Revision.latestLegacy)
   })
 }

@@ -44,10 +44,10 @@ const features: Readonly<Record<ResponseMode, ReadonlyArray<Feature>>> = {
   resumable: [http, tools, progress, cancellation, sampling, resources, load, messages]
 }
 
-const revisions: Readonly<Record<ResponseMode, ReadonlyArray<Revision.Revision>>> = {
+const revisions: Readonly<Record<ResponseMode, ReadonlyArray<Revision.LegacyRevision>>> = {
   adaptive: ["2025-03-26", "2025-06-18", "2025-11-25"],
-  json: [Revision.latest],
-  stream: [Revision.latest],
+  json: [Revision.latestLegacy],
+  stream: [Revision.latestLegacy],
   // Older revisions have no priming event.
   resumable: ["2025-06-18", "2025-11-25"]
 }
@@ -59,7 +59,7 @@ const runs = peers.flatMap((peer) =>
 )
 
 const others = peers.map((peer) => ({
-  path: pathOf("notebook", "adaptive", Revision.latest, `another ${peer.name}`),
+  path: pathOf("notebook", "adaptive", Revision.latestLegacy, `another ${peer.name}`),
   peer
 }))
 

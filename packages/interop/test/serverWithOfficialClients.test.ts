@@ -143,7 +143,7 @@ const testsWithClient = ({ it, over, peer, revision }: Conditions) => {
 }
 
 for (const peer of peers) {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     describe(`the calculator with ${peer.name} at ${revision}`, () => {
       layer(peer.connect(peer.program("calculator", revision), revision), { excludeTestServices: true })((it) => {
         testsWithClient({ it, over: "stdio", peer, revision })
@@ -153,7 +153,7 @@ for (const peer of peers) {
 }
 
 const overHttp = peers.flatMap((peer) =>
-  Revision.supported.filter((revision) => revision !== "2024-11-05").map((revision) => ({
+  Revision.legacy.filter((revision) => revision !== "2024-11-05").map((revision) => ({
     path: pathOf("calculator", "adaptive", revision, peer.name),
     peer,
     revision
@@ -191,7 +191,7 @@ describe("the calculator program over HTTP", () => {
           kill("SIGTERM")
           assert.deepStrictEqual(yield* Fiber.join(calling), { text: "5", isError: false })
           return yield* exited
-        }).pipe(Effect.provide(peer.connect(target, Revision.latest)))
+        }).pipe(Effect.provide(peer.connect(target, Revision.latestLegacy)))
         assert.notInclude(stderr, "interrupted")
         assert.isNull(signal)
       }))

@@ -3,7 +3,7 @@
  */
 import type * as Schema from "effect/Schema"
 import type { Path } from "./Capabilities.ts"
-import type { Revision } from "./Revision.ts"
+import { isAtLeast, type Revision } from "./Revision.ts"
 
 /**
  * The two sides of a session.
@@ -48,6 +48,8 @@ export interface MethodDefinition<out Name extends string, out From extends Send
   readonly capability: Path | undefined
   /** The first revision with this method. */
   readonly since: Revision
+  /** The last revision with this method. `undefined` if the newest one has it. */
+  readonly until: Revision | undefined
 }
 
 /**
@@ -74,13 +76,14 @@ export interface NotificationMethod<out Name extends string, out From extends Se
 }
 
 /**
- * The members with a default: no capability, and the oldest revision.
+ * The members with a default: no capability, and all revisions.
  *
  * @category models
  */
 export interface Defaults {
   readonly capability?: Path
   readonly since?: Revision
+  readonly until?: Revision
 }
 
 /**
@@ -113,7 +116,8 @@ export const request = <const Name extends string, From extends Sender, Params, 
   params: row.params,
   result: row.result,
   capability: row.capability,
-  since: row.since ?? "2024-11-05"
+  since: row.since ?? "2024-11-05",
+  until: row.until
 })
 
 /**
@@ -141,5 +145,28 @@ export const notification = <const Name extends string, From extends Sender, Par
   from: row.from,
   params: row.params,
   capability: row.capability,
-  since: row.since ?? "2024-11-05"
+  since: row.since ?? "2024-11-05",
+  until: row.until
 })
+
+/**
+ * Tests whether a revision has a method.
+ *
+ * @example
+ * ```ts
+ * import { MethodDefinition, MethodTable } from "@effect-mcp/protocol"
+ *
+ * const { initialize } = MethodTable.requests
+ *
+ * export const answers = [
+ *   MethodDefinition.isIn(initialize, "2025-11-25"),
+ *   MethodDefinition.isIn(initialize, "2026-07-28")
+ * ] // => [true, false]
+ * ```
+ *
+ * @category guards
+ */
+export const isIn = (
+  { since, until }: { readonly since: Revision; readonly until: Revision | undefined },
+  revision: Revision
+): boolean => isAtLeast(revision, since) && (until === undefined || isAtLeast(until, revision))

@@ -4,6 +4,7 @@
  */
 import { CancelledParams } from "./Cancelled.ts"
 import { CompleteParams, CompleteResult } from "./Completion.ts"
+import { DiscoverResult } from "./Discover.ts"
 import { ElicitationCompleteParams, ElicitParams, ElicitResult } from "./Elicitation.ts"
 import { InitializeParams, InitializeResult } from "./Initialize.ts"
 import { LogMessageParams, SetLevelParams } from "./Logging.ts"
@@ -26,8 +27,10 @@ import {
   ResourceParams,
   ResourceUpdatedParams
 } from "./Resource.ts"
+import { latestLegacy } from "./Revision.ts"
 import { ListRootsResult } from "./Roots.ts"
 import { CreateMessageParams, CreateMessageResult } from "./Sampling.ts"
+import { AcknowledgedParams, ListenParams } from "./Subscription.ts"
 import { ListTasksResult, TaskParams, TaskPayload, TaskResult } from "./Task.ts"
 import { CallToolParams, CallToolResult, ListToolsResult } from "./Tool.ts"
 
@@ -67,6 +70,8 @@ export interface Requests {
   readonly "tasks/result": RequestMethod<"tasks/result", "either", TaskParams, TaskPayload>
   readonly "tasks/list": RequestMethod<"tasks/list", "either", ListParams, ListTasksResult>
   readonly "tasks/cancel": RequestMethod<"tasks/cancel", "either", TaskParams, TaskResult>
+  readonly "server/discover": RequestMethod<"server/discover", "client", RequestParams, DiscoverResult>
+  readonly "subscriptions/listen": RequestMethod<"subscriptions/listen", "client", ListenParams, EmptyResult>
 }
 
 /**
@@ -110,6 +115,11 @@ export interface Notifications {
     ElicitationCompleteParams
   >
   readonly "notifications/tasks/status": NotificationMethod<"notifications/tasks/status", "either", TaskResult>
+  readonly "notifications/subscriptions/acknowledged": NotificationMethod<
+    "notifications/subscriptions/acknowledged",
+    "server",
+    AcknowledgedParams
+  >
 }
 
 /**
@@ -125,8 +135,13 @@ export interface Notifications {
  * @category constants
  */
 export const requests: Requests = {
-  "initialize": request("initialize", { from: "client", params: InitializeParams, result: InitializeResult }),
-  "ping": request("ping", { from: "either", params: RequestParams, result: EmptyResult }),
+  "initialize": request("initialize", {
+    from: "client",
+    params: InitializeParams,
+    result: InitializeResult,
+    until: latestLegacy
+  }),
+  "ping": request("ping", { from: "either", params: RequestParams, result: EmptyResult, until: latestLegacy }),
   "tools/list": request("tools/list", {
     from: "client",
     params: ListParams,
@@ -161,13 +176,15 @@ export const requests: Requests = {
     from: "client",
     params: ResourceParams,
     result: EmptyResult,
-    capability: "resources.subscribe"
+    capability: "resources.subscribe",
+    until: latestLegacy
   }),
   "resources/unsubscribe": request("resources/unsubscribe", {
     from: "client",
     params: ResourceParams,
     result: EmptyResult,
-    capability: "resources.subscribe"
+    capability: "resources.subscribe",
+    until: latestLegacy
   }),
   "prompts/list": request("prompts/list", {
     from: "client",
@@ -191,54 +208,74 @@ export const requests: Requests = {
     from: "client",
     params: SetLevelParams,
     result: EmptyResult,
-    capability: "logging"
+    capability: "logging",
+    until: latestLegacy
   }),
   "sampling/createMessage": request("sampling/createMessage", {
     from: "server",
     params: CreateMessageParams,
     result: CreateMessageResult,
-    capability: "sampling"
+    capability: "sampling",
+    until: latestLegacy
   }),
   "elicitation/create": request("elicitation/create", {
     from: "server",
     params: ElicitParams,
     result: ElicitResult,
     capability: "elicitation",
-    since: "2025-06-18"
+    since: "2025-06-18",
+    until: latestLegacy
   }),
   "roots/list": request("roots/list", {
     from: "server",
     params: RequestParams,
     result: ListRootsResult,
-    capability: "roots"
+    capability: "roots",
+    until: latestLegacy
   }),
   "tasks/get": request("tasks/get", {
     from: "either",
     params: TaskParams,
     result: TaskResult,
     capability: "tasks",
-    since: "2025-11-25"
+    since: "2025-11-25",
+    until: latestLegacy
   }),
   "tasks/result": request("tasks/result", {
     from: "either",
     params: TaskParams,
     result: TaskPayload,
     capability: "tasks",
-    since: "2025-11-25"
+    since: "2025-11-25",
+    until: latestLegacy
   }),
   "tasks/list": request("tasks/list", {
     from: "either",
     params: ListParams,
     result: ListTasksResult,
     capability: "tasks.list",
-    since: "2025-11-25"
+    since: "2025-11-25",
+    until: latestLegacy
   }),
   "tasks/cancel": request("tasks/cancel", {
     from: "either",
     params: TaskParams,
     result: TaskResult,
     capability: "tasks.cancel",
-    since: "2025-11-25"
+    since: "2025-11-25",
+    until: latestLegacy
+  }),
+  "server/discover": request("server/discover", {
+    from: "client",
+    params: RequestParams,
+    result: DiscoverResult,
+    since: "2026-07-28"
+  }),
+  "subscriptions/listen": request("subscriptions/listen", {
+    from: "client",
+    params: ListenParams,
+    result: EmptyResult,
+    since: "2026-07-28"
   })
 }
 
@@ -250,14 +287,16 @@ export const requests: Requests = {
 export const notifications: Notifications = {
   "notifications/initialized": notification("notifications/initialized", {
     from: "client",
-    params: NotificationParams
+    params: NotificationParams,
+    until: latestLegacy
   }),
   "notifications/cancelled": notification("notifications/cancelled", { from: "either", params: CancelledParams }),
   "notifications/progress": notification("notifications/progress", { from: "either", params: ProgressParams }),
   "notifications/roots/list_changed": notification("notifications/roots/list_changed", {
     from: "client",
     params: NotificationParams,
-    capability: "roots.listChanged"
+    capability: "roots.listChanged",
+    until: latestLegacy
   }),
   "notifications/message": notification("notifications/message", {
     from: "server",
@@ -287,13 +326,20 @@ export const notifications: Notifications = {
   "notifications/elicitation/complete": notification("notifications/elicitation/complete", {
     from: "server",
     params: ElicitationCompleteParams,
-    since: "2025-11-25"
+    since: "2025-11-25",
+    until: latestLegacy
   }),
   "notifications/tasks/status": notification("notifications/tasks/status", {
     from: "either",
     params: TaskResult,
     capability: "tasks",
-    since: "2025-11-25"
+    since: "2025-11-25",
+    until: latestLegacy
+  }),
+  "notifications/subscriptions/acknowledged": notification("notifications/subscriptions/acknowledged", {
+    from: "server",
+    params: AcknowledgedParams,
+    since: "2026-07-28"
   })
 }
 

@@ -12,7 +12,7 @@
  */
 import { trust } from "./internal/trust.ts"
 import type { Notifications, Requests } from "./MethodTable.ts"
-import { isAtLeast, latest, type Revision } from "./Revision.ts"
+import { isAtLeast, latestLegacy, type Revision } from "./Revision.ts"
 
 /**
  * The treatment of members that are newer than the revision in use. `"tolerant"` removes those that would change the
@@ -343,7 +343,7 @@ export const downgrade = <A>(
   projection: Projection = "tolerant"
 ): A => {
   // The canonical form of every message is that of the newest revision.
-  if (revision === latest) return value
+  if (revision === latestLegacy) return value
   const difference = byMethod.get(method)?.[part]
   // An unknown method must not enter the cache: a peer could invent names without end.
   if (difference === undefined) return value

@@ -95,7 +95,7 @@ it("[INIT-15] inherited member names declare nothing", () => {
 })
 
 it("[CMP-01] completions are a capability from 2025-03-26 on; the older revision has them without a capability", () => {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     assert.strictEqual(Capabilities.isKnownTo("completions", revision), revision !== "2024-11-05")
   }
 })
@@ -106,7 +106,7 @@ it("[INIT-15] each revision of a method knows its capability, except for complet
     ...Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications })
   ]
   const unknown = rows.flatMap(({ capability, name, since }) =>
-    Revision.supported
+    Revision.legacy
       .filter((revision) => Revision.isAtLeast(revision, since))
       .filter((revision) => capability !== undefined && !Capabilities.isKnownTo(capability, revision))
       .map((revision) => `${name} in ${revision}`)

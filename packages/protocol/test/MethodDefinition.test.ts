@@ -12,7 +12,8 @@ it("request keeps all given members", () => {
     params: Meta.RequestParams,
     result: Meta.EmptyResult,
     capability: "tools",
-    since: "2025-06-18"
+    since: "2025-06-18",
+    until: "2025-11-25"
   })
   assert.deepStrictEqual(row, {
     kind: "request",
@@ -21,12 +22,21 @@ it("request keeps all given members", () => {
     params: Meta.RequestParams,
     result: Meta.EmptyResult,
     capability: "tools",
-    since: "2025-06-18"
+    since: "2025-06-18",
+    until: "2025-11-25"
   })
 })
 
-it("the defaults are no capability and the oldest revision", () => {
+it("the defaults are no capability and all revisions", () => {
   const row = MethodDefinition.notification("acme/reindexed", { from: "either", params: Meta.NotificationParams })
   assert.strictEqual(row.capability, undefined)
-  assert.strictEqual(row.since, Revision.supported[0])
+  for (const revision of Revision.supported) assert.isTrue(MethodDefinition.isIn(row, revision))
+})
+
+it("a method is in the revisions from its first to its last", () => {
+  const row = { since: "2025-03-26", until: "2025-06-18" } as const
+  assert.deepStrictEqual(Revision.supported.filter((revision) => MethodDefinition.isIn(row, revision)), [
+    "2025-03-26",
+    "2025-06-18"
+  ])
 })

@@ -28,7 +28,32 @@ const later: ReadonlyMap<string, Revision.Revision> = new Map([
   ["tasks/result", "2025-11-25"],
   ["tasks/list", "2025-11-25"],
   ["tasks/cancel", "2025-11-25"],
-  ["notifications/tasks/status", "2025-11-25"]
+  ["notifications/tasks/status", "2025-11-25"],
+  ["server/discover", "2026-07-28"],
+  ["subscriptions/listen", "2026-07-28"],
+  ["notifications/subscriptions/acknowledged", "2026-07-28"]
+])
+
+/** The methods that revision 2026-07-28 has. Questions to a client are parts of results there. */
+const modern: ReadonlySet<string> = new Set([
+  "server/discover",
+  "subscriptions/listen",
+  "tools/list",
+  "tools/call",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "notifications/subscriptions/acknowledged",
+  "notifications/cancelled",
+  "notifications/progress",
+  "notifications/message",
+  "notifications/resources/updated",
+  "notifications/resources/list_changed",
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed"
 ])
 
 /** Returns capabilities that declare this path: nested objects, with a flag or an object at the end. */
@@ -67,6 +92,10 @@ describe.each(rows)("%s", (key, row) => {
 
   it("has the revision that introduced it", () => {
     assert.strictEqual(row.since, later.get(key) ?? "2024-11-05")
+  })
+
+  it("has the last revision before that which removed it", () => {
+    assert.strictEqual(row.until, modern.has(key) ? undefined : "2025-11-25")
   })
 
   it.each(roles)("is found by its name for the %s only if that side may send it", (role) => {
@@ -151,7 +180,10 @@ it("the handshake, ping, cancellation and progress require no capability", () =>
     "notifications/cancelled",
     "notifications/progress",
     // It is sent only to a client that received a URL elicitation.
-    "notifications/elicitation/complete"
+    "notifications/elicitation/complete",
+    "server/discover",
+    "subscriptions/listen",
+    "notifications/subscriptions/acknowledged"
   ])
 })
 
@@ -166,9 +198,12 @@ it("each method has the sender that the specification gives it", () => {
     "notifications/resources/list_changed",
     "notifications/tools/list_changed",
     "notifications/prompts/list_changed",
-    "notifications/elicitation/complete"
+    "notifications/elicitation/complete",
+    "notifications/subscriptions/acknowledged"
   ])
   assert.sameMembers(sent("client"), [
+    "server/discover",
+    "subscriptions/listen",
     "initialize",
     "tools/list",
     "tools/call",

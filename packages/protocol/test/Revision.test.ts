@@ -15,8 +15,8 @@ it("[INIT-04] every supported revision is recognized, and similar strings are no
     assert.isFalse(Revision.isRevision(`${revision} `))
     assert.isFalse(Revision.isRevision(revision.slice(1)))
   }
-  // 2026-07-28 has no handshake; 2024-10-07 was never published.
-  for (const other of ["2026-07-28", "2024-10-07", "DRAFT-2026-v1", ...inheritedNames]) {
+  // 2024-10-07 was never published.
+  for (const other of ["2024-10-07", "DRAFT-2026-v1", ...inheritedNames]) {
     assert.isFalse(Revision.isRevision(other))
   }
 })
@@ -49,4 +49,10 @@ it("newest returns the revision with the latest date, in any order", () => {
   assert.strictEqual(Revision.newest(["2024-11-05", "2025-03-26", "2025-06-18"]), "2025-06-18")
   assert.strictEqual(Revision.newest(["2024-11-05"]), "2024-11-05")
   assert.strictEqual(Revision.newest(Revision.supported), Revision.latest)
+})
+
+it("a revision has a handshake, or each request carries its revision", () => {
+  assert.deepStrictEqual(Revision.supported.filter(Revision.isLegacy), [...Revision.legacy])
+  assert.deepStrictEqual(Revision.supported.filter(Revision.isModern), [...Revision.modern])
+  assert.strictEqual(Revision.legacy.at(-1), Revision.latestLegacy)
 })

@@ -40,8 +40,8 @@ const task = {
 
 /** The minimal value of each schema. */
 const minimal: ReadonlyMap<Schema.Codec<unknown>, object> = new Map<Schema.Codec<unknown>, object>([
-  [Initialize.InitializeParams, { protocolVersion: Revision.latest, capabilities: {}, clientInfo: info }],
-  [Initialize.InitializeResult, { protocolVersion: Revision.latest, capabilities: {}, serverInfo: info }],
+  [Initialize.InitializeParams, { protocolVersion: Revision.latestLegacy, capabilities: {}, clientInfo: info }],
+  [Initialize.InitializeResult, { protocolVersion: Revision.latestLegacy, capabilities: {}, serverInfo: info }],
   [Meta.RequestParams, {}],
   [Meta.NotificationParams, {}],
   [Meta.EmptyResult, {}],

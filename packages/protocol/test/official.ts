@@ -1,12 +1,12 @@
 /**
  * The validators of the official packages, one entry for each schema of the method table.
  */
-import type { MethodTable } from "@effect-mcp/protocol"
 import { assert } from "@effect/vitest"
 import * as Second from "@modelcontextprotocol/client"
 import * as First from "@modelcontextprotocol/sdk/types.js"
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
+import type { NotificationName, RequestName } from "./table.ts"
 import { isMembers, overTheWire } from "./wire.ts"
 
 /** Returns the problem of a value, or `undefined`. */
@@ -36,7 +36,7 @@ interface RequestValidators {
   readonly result: Packages
 }
 
-const requests: { readonly [Name in keyof MethodTable.Requests]: RequestValidators } = {
+const requests: { readonly [Name in RequestName]: RequestValidators } = {
   "initialize": {
     params: both(First.InitializeRequestSchema, "InitializeRequest"),
     result: both(First.InitializeResultSchema, "InitializeResult")
@@ -119,7 +119,7 @@ const requests: { readonly [Name in keyof MethodTable.Requests]: RequestValidato
   }
 }
 
-const notifications: { readonly [Name in keyof MethodTable.Notifications]: { readonly params: Packages } } = {
+const notifications: { readonly [Name in NotificationName]: { readonly params: Packages } } = {
   "notifications/initialized": { params: both(First.InitializedNotificationSchema, "InitializedNotification") },
   "notifications/cancelled": { params: both(First.CancelledNotificationSchema, "CancelledNotification") },
   "notifications/progress": { params: both(First.ProgressNotificationSchema, "ProgressNotification") },

@@ -2,7 +2,8 @@
  * The members and the union variants of each revision, taken from the specification's schema of that revision. The
  * revision knows no other member, except where its schema accepts any value.
  */
-import { type MethodTable, Revision } from "@effect-mcp/protocol"
+import { Revision } from "@effect-mcp/protocol"
+import type { NotificationName, RequestName } from "./table.ts"
 import { isMembers } from "./wire.ts"
 
 /** The reader of a message: its revision, and whether it skips unknown members. */
@@ -40,7 +41,7 @@ const object = (
 (value, reader, at) => {
   if (!isMembers(value)) return [`${at} is not an object`]
   const known = new Map(
-    Revision.supported.filter((since) => Revision.isAtLeast(reader.revision, since))
+    Revision.legacy.filter((since) => Revision.isAtLeast(reader.revision, since))
       .flatMap((since) => Object.entries(layers[since] ?? {}))
   )
   return Object.entries(value).flatMap(([name, member]) =>
@@ -318,7 +319,7 @@ interface RequestShapes {
   readonly result: Shape
 }
 
-const requests: { readonly [Name in keyof MethodTable.Requests]: RequestShapes } = {
+const requests: { readonly [Name in RequestName]: RequestShapes } = {
   "initialize": {
     params: params({
       "2024-11-05": { protocolVersion: anything, capabilities: clientCapabilities, clientInfo: implementation }
@@ -436,7 +437,7 @@ const requests: { readonly [Name in keyof MethodTable.Requests]: RequestShapes }
   "tasks/cancel": { params: taskId, result: aTask }
 }
 
-const notifications: { readonly [Name in keyof MethodTable.Notifications]: { readonly params: Shape } } = {
+const notifications: { readonly [Name in NotificationName]: { readonly params: Shape } } = {
   "notifications/initialized": { params: none },
   "notifications/cancelled": { params: params({ "2024-11-05": { requestId: anything, reason: anything } }) },
   "notifications/progress": {

@@ -1,10 +1,19 @@
 /**
  * The schemas of the method table.
  */
-import { MethodTable, type Revision } from "@effect-mcp/protocol"
+import { MethodTable, Revision } from "@effect-mcp/protocol"
 import type * as Schema from "effect/Schema"
 
-/** The params or the result of a method. */
+/** The requests of revisions with a handshake. */
+export type RequestName = Exclude<keyof MethodTable.Requests, "server/discover" | "subscriptions/listen">
+
+/** The notifications of revisions with a handshake. */
+export type NotificationName = Exclude<
+  keyof MethodTable.Notifications,
+  "notifications/subscriptions/acknowledged"
+>
+
+/** The params or the result of a method of a revision with a handshake. */
 export interface Part {
   /** The label in test names. */
   readonly label: string
@@ -18,8 +27,10 @@ const partOf = (
   { name, params, since }: MethodTable.AnyRequest | MethodTable.AnyNotification
 ): Part => ({ label: `params of ${name}`, method: name, part: "params", since, codec: params })
 
+const isLegacy = ({ since }: { readonly since: Revision.Revision }): boolean => Revision.isLegacy(since)
+
 export const requestParts: ReadonlyArray<Part> = Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests })
-  .flatMap(
+  .filter(isLegacy).flatMap(
     (row): ReadonlyArray<Part> => [
       partOf(row),
       { ...partOf(row), label: `result of ${row.name}`, part: "result", codec: row.result }
@@ -28,6 +39,6 @@ export const requestParts: ReadonlyArray<Part> = Object.values<MethodTable.AnyRe
 
 export const notificationParts: ReadonlyArray<Part> = Object.values<MethodTable.AnyNotification>({
   ...MethodTable.notifications
-}).map(partOf)
+}).filter(isLegacy).map(partOf)
 
 export const parts: ReadonlyArray<Part> = [...requestParts, ...notificationParts]

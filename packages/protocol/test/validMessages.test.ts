@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { unknownTo } from "./revisions.ts"
 
 const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
-const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
+const sides = Revision.legacy.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 40 } }
 
 describe.each(sides)("a valid message of a $from in $revision", ({ from, revision }) => {

@@ -42,7 +42,7 @@ export interface Options<R = never> extends Session.Options {
    * can cancel them. If several clients share a connection, use `SessionlessServer` for its frames. Default: a session,
    * which begins with a handshake.
    */
-  readonly sessionless?: { readonly revision: Revision.Revision }
+  readonly sessionless?: { readonly revision: Revision.LegacyRevision }
   /** The handlers of the client's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", R | RequestContext | Scope.Scope>>
   /** The middleware of requests in both directions. */

@@ -16,7 +16,7 @@ export interface Options {
   /** The name and the version of this side. */
   readonly info: Implementation.Implementation
   /** The revisions that this side speaks. Default: all revisions of this library. */
-  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  readonly revisions?: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
   /**
    * The treatment of members that are newer than the negotiated revision, in messages that this side sends and in
    * capabilities that it receives. `"tolerant"` removes only those that would change the behaviour of a peer of that

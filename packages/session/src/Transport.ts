@@ -76,7 +76,11 @@ export type TransportEvent =
   }
   | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
   | { readonly _tag: "SessionRenewed" }
-  | { readonly _tag: "RevisionMismatch"; readonly negotiated: Revision.Revision; readonly received: Revision.Revision }
+  | {
+    readonly _tag: "RevisionMismatch"
+    readonly negotiated: Revision.LegacyRevision
+    readonly received: Revision.LegacyRevision
+  }
 
 /**
  * Functions of the session that its transport calls. They neither suspend nor throw.

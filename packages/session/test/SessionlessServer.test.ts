@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { call, codeOf, info, initialize, recorder, settled, start, text, tools, traced } from "./support/sessions.ts"
 
-const revision = Revision.latest
+const revision = Revision.latestLegacy
 
 const serving = Effect.fnUntraced(function*(
   byName: Parameters<typeof tools>[0],

@@ -386,11 +386,11 @@ describe("low-level members of a session", () => {
 })
 
 describe("elicitation and completion by revision", () => {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     it.effect(`[INIT-13] ${revision}`, () =>
       Effect.gen(function*() {
         const { client, server } = yield* connect({ client: { revisions: [revision] } })
-        const isAtLeast = (since: Revision.Revision) => Revision.isAtLeast(revision, since)
+        const isAtLeast = (since: Revision.LegacyRevision) => Revision.isAtLeast(revision, since)
         const elicited = yield* Effect.result(server.elicitForm("Who?", form))
         assert.strictEqual(elicited._tag === "Success", isAtLeast("2025-06-18"))
         if (elicited._tag === "Failure") assert.strictEqual(elicited.failure.reason._tag, "NotInRevision")
@@ -405,6 +405,6 @@ describe("elicitation and completion by revision", () => {
   }
 
   it("every revision is supported by both sides", () => {
-    assert.isTrue(Schema.is(Schema.Literals(Revision.supported))(Revision.latest))
+    assert.isTrue(Schema.is(Schema.Literals(Revision.legacy))(Revision.latestLegacy))
   })
 })

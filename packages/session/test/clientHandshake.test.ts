@@ -52,7 +52,7 @@ describe("a client's handshake", () => {
             id: 0,
             method: "initialize",
             params: {
-              protocolVersion: Revision.latest,
+              protocolVersion: Revision.latestLegacy,
               capabilities: { roots: { listChanged: true } },
               clientInfo: info
             }
@@ -109,7 +109,7 @@ describe("a client's handshake", () => {
         })
       })
       assert.deepStrictEqual<unknown>(session.profile, {
-        revision: Revision.latest,
+        revision: Revision.latestLegacy,
         capabilities: { tools: { listChanged: true }, future: { x: 1 } },
         info: { name: "s", version: "2", homepage: "https://example.org" },
         instructions: "Call add."
@@ -183,8 +183,8 @@ describe("a client's handshake", () => {
     const [what, result] of [
       ["null", null],
       ["an array", []],
-      ["without serverInfo", { protocolVersion: Revision.latest, capabilities: {} }],
-      ["without capabilities", { protocolVersion: Revision.latest, serverInfo: info }],
+      ["without serverInfo", { protocolVersion: Revision.latestLegacy, capabilities: {} }],
+      ["without capabilities", { protocolVersion: Revision.latestLegacy, serverInfo: info }],
       ["with a number as revision", RawServer.initializeResult({ protocolVersion: 20251125 })],
       ["with a number as instructions", RawServer.initializeResult({ instructions: 42 })]
     ] as const
@@ -523,7 +523,7 @@ describe("a client's handshake", () => {
         JsonRpc.success(0, RawServer.initializeResult({ protocolVersion: "2024-11-05", capabilities: {} })),
         JsonRpc.failure(0, McpError.invalidRequest("second"))
       )
-      assert.strictEqual(session.profile.revision, Revision.latest)
+      assert.strictEqual(session.profile.revision, Revision.latestLegacy)
       assert.deepStrictEqual(yield* session.state, { _tag: "Operating", profile: session.profile })
       assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
       assert.strictEqual(record.of("UnmatchedResponse").length, 2)

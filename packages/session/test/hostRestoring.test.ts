@@ -71,7 +71,7 @@ describe("a restored session", () => {
         const state = yield* (hosted?.session.state ?? Effect.undefined)
         assert.deepStrictEqual(state, {
           _tag: "Operating",
-          profile: { revision: Revision.latest, capabilities: {}, info }
+          profile: { revision: Revision.latestLegacy, capabilities: {}, info }
         })
         assert.deepStrictEqual([hosted?.id, hosted?.openedAt, hosted?.principal], ["kept", 5000, { id: "ada" }])
         yield* raw.send(call(7, "x"))

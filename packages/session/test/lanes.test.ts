@@ -59,7 +59,7 @@ const streams = () => {
 }
 
 const initialize = JsonRpc.request("init", "initialize", {
-  protocolVersion: Revision.latest,
+  protocolVersion: Revision.latestLegacy,
   capabilities: {},
   clientInfo: info
 })

@@ -187,7 +187,7 @@ describe("a session whose peer ends", () => {
       yield* Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
         yield* session.callTool("x")
-        assert.strictEqual(session.profile.revision, Revision.latest)
+        assert.strictEqual(session.profile.revision, Revision.latestLegacy)
       }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), MemoryTransport.layer(pair.client))))
       assert.deepStrictEqual(yield* Fiber.join(serving), { _tag: "PeerEnded", exit: undefined })
     }))

@@ -18,7 +18,7 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
-const revision = Revision.latest
+const revision = Revision.latestLegacy
 
 const initializeWith = (members: object): JsonRpc.Request =>
   JsonRpc.request(0, "initialize", { protocolVersion: revision, capabilities: {}, clientInfo: info, ...members })

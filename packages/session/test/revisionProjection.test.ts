@@ -20,7 +20,7 @@ const info = { ...Sessions.info, title: "T", description: "d" }
 
 /** Runs a session in a revision, with one projection, and returns all messages that both sides sent. */
 const runSession = Effect.fnUntraced(
-  function*(revision: Revision.Revision, projection?: RevisionProjection.Projection) {
+  function*(revision: Revision.LegacyRevision, projection?: RevisionProjection.Projection) {
     const pair = yield* MemoryTransport.make()
     const options = { info, ...(projection === undefined ? undefined : { projection }) }
     const contexts: Array<unknown> = []
@@ -68,10 +68,10 @@ const runSession = Effect.fnUntraced(
   }
 )
 
-const older = Revision.supported.filter((revision) => revision !== Revision.latest)
+const older = Revision.legacy.filter((revision) => revision !== Revision.latestLegacy)
 
 describe.each(older)("at %s", (revision) => {
-  const has = (since: Revision.Revision) => Revision.isAtLeast(revision, since)
+  const has = (since: Revision.LegacyRevision) => Revision.isAtLeast(revision, since)
 
   it.effect("tolerant: members of later revisions are sent, and content of a later type becomes text", () =>
     Effect.gen(function*() {

@@ -14,7 +14,7 @@ describe("roots", () => {
       Effect.gen(function*() {
         const { raw, session } = yield* withRawClient()
         yield* raw.send(JsonRpc.request(0, "initialize", {
-          protocolVersion: Revision.latest,
+          protocolVersion: Revision.latestLegacy,
           capabilities: { roots: {} },
           clientInfo: info
         }))

@@ -57,7 +57,7 @@ describe("sampling", () => {
         const capabilities = { sampling: { tools: {} } }
         const { raw, session } = yield* withRawClient()
         yield* raw.send(
-          JsonRpc.request(0, "initialize", { protocolVersion: Revision.latest, capabilities, clientInfo: info })
+          JsonRpc.request(0, "initialize", { protocolVersion: Revision.latestLegacy, capabilities, clientInfo: info })
         )
         yield* raw.response
         yield* raw.send(initialized)

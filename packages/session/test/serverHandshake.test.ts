@@ -28,7 +28,7 @@ const requestRoots = (session: ServerSession.ServerSessionShape, options?: { rea
 
 const root = (name: string) => ({ roots: [{ uri: `file:///${name}` }] })
 
-const withRoots = (protocolVersion: string = Revision.latest) =>
+const withRoots = (protocolVersion: string = Revision.latestLegacy) =>
   JsonRpc.request(0, "initialize", { protocolVersion, capabilities: { roots: {} }, clientInfo: info })
 
 describe("a server's handshake", () => {
@@ -71,10 +71,10 @@ describe("a server's handshake", () => {
           ...(_meta === undefined ? undefined : { _meta })
         }))
         yield* raw.response
-        assert.strictEqual((yield* session.profile).revision, Revision.latest)
+        assert.strictEqual((yield* session.profile).revision, Revision.latestLegacy)
         return [yield* Fiber.join(waiting), yield* session.initializeMeta]
       })
-      assert.deepStrictEqual(yield* storedAfter(Revision.latest), [Revision.latest, undefined])
+      assert.deepStrictEqual(yield* storedAfter(Revision.latestLegacy), [Revision.latestLegacy, undefined])
       assert.deepStrictEqual(yield* storedAfter("2099-01-01", { "example.org/a": [1] }), ["2099-01-01", {
         "example.org/a": [1]
       }])

@@ -5,7 +5,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { call, initialize, initialized, names, settled, start, text, tools, withRawClient } from "./support/sessions.ts"
 
-const sessionless = (handlers: Parameters<typeof tools>[0] = {}, revision: Revision.Revision = Revision.latest) =>
+const sessionless = (
+  handlers: Parameters<typeof tools>[0] = {},
+  revision: Revision.LegacyRevision = Revision.latestLegacy
+) =>
   withRawClient({
     handlers: tools(handlers),
     server: { capabilities: { logging: {}, tools: { listChanged: true } }, sessionless: { revision } }

@@ -10,13 +10,13 @@ import * as Schema from "effect/Schema"
 import { servers } from "./support/sessionlessServers.ts"
 import { call, codeOf, initialize, initialized, names, text, tools, traced } from "./support/sessions.ts"
 
-const batched: Revision.Revision = "2025-03-26"
+const batched: Revision.LegacyRevision = "2025-03-26"
 const token = { _meta: { progressToken: "t" } }
 
 describe.each(servers)("a server without sessions ($server)", ({ make }) => {
   const serving = (
     byName: Parameters<typeof tools>[0] = {},
-    revision: Revision.Revision = Revision.latest,
+    revision: Revision.LegacyRevision = Revision.latestLegacy,
     options: Parameters<typeof make>[2] = {}
   ) => make(tools(byName), revision, { capabilities: { logging: {} }, ...options })
 
@@ -141,7 +141,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
             return text("done")
           })
         },
-        Revision.latest,
+        Revision.latestLegacy,
         { capabilities: { logging: {}, tools: { listChanged: true } } }
       )
       const messages = yield* send(call(1, "report", token))
@@ -171,9 +171,9 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
   it.effect("[LOG-01] logs unless logging is false; a handler that logs dies then", () =>
     Effect.gen(function*() {
       const logs = { x: Effect.as(RequestContext.log({ level: "info", data: 1 }), text("x")) }
-      const on = yield* serving(logs, Revision.latest, { capabilities: {} })
+      const on = yield* serving(logs, Revision.latestLegacy, { capabilities: {} })
       assert.deepStrictEqual(names(yield* on.send(call(1, "x"))), ["notifications/message", 1])
-      const off = yield* serving(logs, Revision.latest, { capabilities: { logging: false } })
+      const off = yield* serving(logs, Revision.latestLegacy, { capabilities: { logging: false } })
       assert.deepStrictEqual((yield* off.send(call(1, "x"))).map(codeOf), [ErrorCode.InternalError])
       assert.deepStrictEqual(
         off.events.map((event) => event._tag === "HandlerFailed" ? Cause.squash(event.cause) : event._tag),
@@ -316,7 +316,7 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
       const note = (text: string) => Effect.sync(() => void seen.push(text))
       const { events, send } = yield* make(
         { "notifications/roots/list_changed": () => note("roots") },
-        Revision.latest,
+        Revision.latestLegacy,
         {
           extensions: [
             Extension.request(echo, (params) => Effect.succeed(params)),

@@ -54,7 +54,7 @@ const clientRequests = (
 /** The requests of a server that need a capability of its client. */
 const serverRequests = (
   session: ServerSession.ServerSessionShape
-): ReadonlyArray<readonly [capability: string, since: Revision.Revision, Attempt]> => [
+): ReadonlyArray<readonly [capability: string, since: Revision.LegacyRevision, Attempt]> => [
   ["roots", "2024-11-05", session.listRoots()],
   ["sampling", "2024-11-05", session.createMessage({ messages: [], maxTokens: 1 })],
   ["elicitation.form", "2025-06-18", session.elicitForm("Who?", { type: "object", properties: {} })],
@@ -75,10 +75,10 @@ const serverNotifications = (
 
 // Before 2025-06-18, the specification says that both sides should use only declared capabilities, and later that they
 // must.
-const ids = (revision: Revision.Revision) =>
+const ids = (revision: Revision.LegacyRevision) =>
   Revision.isAtLeast(revision, "2025-06-18") ? "[INIT-13] [INIT-15]" : "[INIT-12] [INIT-14]"
 
-for (const revision of Revision.supported) {
+for (const revision of Revision.legacy) {
   describe(`${ids(revision)} undeclared capabilities in ${revision}`, () => {
     it.effect("fail the requests and notifications of a client, and nothing is sent", () =>
       Effect.gen(function*() {
@@ -142,7 +142,7 @@ describe("[INIT-15] a declared capability does not imply its sub-capabilities", 
         id: 0,
         method: "initialize",
         params: {
-          protocolVersion: Revision.latest,
+          protocolVersion: Revision.latestLegacy,
           capabilities: { sampling: {} },
           clientInfo: { name: "c", version: "1" }
         }

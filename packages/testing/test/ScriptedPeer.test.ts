@@ -552,6 +552,6 @@ the conversation so far:
   )
 
   it("the handshake of the tests above has the newest revision", () => {
-    assert.include(handshake, Revision.latest)
+    assert.include(handshake, Revision.latestLegacy)
   })
 })

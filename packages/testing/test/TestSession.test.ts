@@ -73,7 +73,7 @@ describe("TestSession", () => {
           })
           assert.deepStrictEqual([(yield* client.state)._tag, (yield* server.state)._tag], ["Operating", "Operating"])
           assert.deepStrictEqual((yield* server.profile).info, { name: "me", version: "1" })
-          assert.strictEqual(client.profile.revision, Revision.latest)
+          assert.strictEqual(client.profile.revision, Revision.latestLegacy)
           yield* server.toolListChanged
           yield* Deferred.await(heard)
           assert.deepStrictEqual(yield* client.callTool("Ada"), { content: [Content.text("hello Ada")] })

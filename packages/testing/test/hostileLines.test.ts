@@ -74,7 +74,7 @@ const decoded = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<unknown> => {
 
 const size = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 64 })))
 
-const sidesOf = Revision.supported.map((revision) => ({ revision }))
+const sidesOf = Revision.legacy.map((revision) => ({ revision }))
 
 describe.each(sidesOf)("lines in $revision", ({ revision }) => {
   const lines = Arbitrary.array(HostileBytes.line("client", revision), { maxLength: 8 })
@@ -133,7 +133,7 @@ describe.each(sidesOf)("lines in $revision", ({ revision }) => {
 })
 
 /** Starts a server over lines, and performs the handshake. */
-const served = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
+const served = Effect.fnUntraced(function*(protocolVersion: Revision.LegacyRevision) {
   const wire = yield* OverLines.make
   yield* ServerSession.make(serverHandlers, serverOptions).pipe(
     Effect.provideService(Transport.Transport, wire.transport)

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { rowOf } from "./support/rows.ts"
 
 const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
-const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
+const sides = Revision.legacy.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 500 } }
 
 const fits = (schema: Schema.Codec<unknown>, value: unknown): boolean => Schema.is(schema)(value)
@@ -16,7 +16,7 @@ const fits = (schema: Schema.Codec<unknown>, value: unknown): boolean => Schema.
 const found = (
   frame: unknown,
   from: MethodDefinition.Role,
-  revision: Revision.Revision,
+  revision: Revision.LegacyRevision,
   asked: string | undefined
 ): NearlyValid.Rejection | "Valid" => {
   const classified = JsonRpc.classify(frame)
@@ -85,13 +85,13 @@ describe.each(sides)("of a $from in $revision", ({ from, revision }) => {
         "MemberUnwanted",
         "MethodUnknown"
       ]
-      assert.sameMembers([...tags], revision === Revision.latest ? [...all] : [...all, "MethodNewer"])
+      assert.sameMembers([...tags], revision === Revision.latestLegacy ? [...all] : [...all, "MethodNewer"])
       assert.strictEqual(new Set(changed.map(({ rejection }) => rejection)).size, 4)
 
       const harmless = yield* Arbitrary.sampleEffect(tolerated, { count: 1_000, seed: 1 })
       assert.sameMembers(
         [...new Set(harmless.map(({ mutation }) => mutation._tag))],
-        revision === Revision.latest
+        revision === Revision.latestLegacy
           ? ["MemberUnknown", "ParamsNull"]
           : ["MemberUnknown", "ParamsNull", "MemberNewer"]
       )

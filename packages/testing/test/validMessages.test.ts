@@ -20,7 +20,7 @@ import * as Schema from "effect/Schema"
 import { rowOf } from "./support/rows.ts"
 
 const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
-const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
+const sides = Revision.legacy.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 60 } }
 
 describe.each(sides)("the messages of a $from in $revision", ({ from, revision }) => {
@@ -87,7 +87,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
       assert.isTrue(drawn.some((message) => "result" in message))
       assert.isTrue(drawn.some((message) => "error" in message))
       for (const method of methods) {
-        assert.isTrue(Revision.isAtLeast(revision, rowOf(method, from)?.since ?? Revision.latest))
+        assert.isTrue(Revision.isAtLeast(revision, rowOf(method, from)?.since ?? Revision.latestLegacy))
       }
     }))
 
@@ -110,7 +110,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
     }))
 })
 
-describe.each(Revision.supported)("in %s", (revision) => {
+describe.each(Revision.legacy)("in %s", (revision) => {
   it.prop("[INIT-02] [INIT-03] [INIT-07] the handshake requests this revision", [
     ValidMessages.params("initialize", revision),
     ValidMessages.result("initialize", revision)
@@ -122,7 +122,7 @@ describe.each(Revision.supported)("in %s", (revision) => {
   it.prop("a cancellation names its request, unless it can mean a task", [
     ValidMessages.params("notifications/cancelled", revision)
   ], ([{ requestId }]) => {
-    if (revision !== Revision.latest) assert.isTrue(RequestId.isRequestId(requestId))
+    if (revision !== Revision.latestLegacy) assert.isTrue(RequestId.isRequestId(requestId))
   }, runs)
 
   it.prop("[SMP-03] [SMP-04] sampling messages answer the uses of tools", [

@@ -22,7 +22,7 @@ interface Client {
 }
 
 /** Opens two sessions with one server, the first with this revision. */
-type Open = (revision: Revision.Revision) => Effect.Effect<readonly [Client, Client], Error, Scope.Scope>
+type Open = (revision: Revision.LegacyRevision) => Effect.Effect<readonly [Client, Client], Error, Scope.Scope>
 
 /** Creates a client whose messages all arrive on one connection. */
 const onOneConnection = (write: (frame: string) => void, messages: () => ReadonlyArray<Http.Message>): Client => {

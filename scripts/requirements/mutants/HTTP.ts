@@ -110,9 +110,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-15",
     file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "if (version === undefined || Revision.isRevision(version)) return Effect.succeed(version)",
+    original: "if (version === undefined || Revision.isLegacy(version)) return Effect.succeed(version)",
     broken:
-      "if (version === undefined || Revision.isRevision(version) || version !== \"\") return Effect.succeed(undefined)",
+      "if (version === undefined || Revision.isLegacy(version) || version !== \"\") return Effect.succeed(undefined)",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "an unsupported version header is answered with 400, and a mismatch is reported"
   }

@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "INIT-03",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
     original: "offer: Revision.newest(revisions)",
-    broken: "offer: Revision.latest",
+    broken: "offer: Revision.latestLegacy",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "the client requests the newest revision of its options"
   },
@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "INIT-06",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
     original: "const revision = revisions.find((revision) => revision === protocolVersion)",
-    broken: "const revision = Revision.supported.find((revision) => revision === protocolVersion) ?? revisions[0]",
+    broken: "const revision = Revision.legacy.find((revision) => revision === protocolVersion) ?? revisions[0]",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "a revision that is not in the client's options fails as UnsupportedRevision"
   },

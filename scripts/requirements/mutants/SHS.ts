@@ -245,8 +245,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-29",
     file: "packages/transport/src/internal/http/server/streamable/StatelessHandler.ts",
-    original: "const undeclared: Revision.Revision = \"2025-03-26\"",
-    broken: "const undeclared: Revision.Revision = \"2025-11-25\"",
+    original: "const undeclared: Revision.LegacyRevision = \"2025-03-26\"",
+    broken: "const undeclared: Revision.LegacyRevision = \"2025-11-25\"",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "serves a request without a revision with 2025-03-26"
   },

@@ -21,7 +21,7 @@ const handlers = {
 
 /** Creates a session that requests a revision, and accepts older ones from the server. */
 export const layer = (
-  requested: Revision.Revision
+  requested: Revision.LegacyRevision
 ): Layer.Layer<ClientSession.ClientSession, HandshakeError.HandshakeError, Transport> =>
   ClientSession.layer({
     info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" },

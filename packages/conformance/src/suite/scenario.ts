@@ -13,11 +13,11 @@ export interface Scenario {
   readonly side: Side
   readonly name: string
   readonly release: Release
-  readonly revision: Revision.Revision
+  readonly revision: Revision.LegacyRevision
 }
 
 /** The revisions that the suite has scenarios for and that begin with a handshake, newest first. */
-export const revisions: ReadonlyArray<Revision.Revision> = ["2025-11-25", "2025-06-18", "2025-03-26"]
+export const revisions: ReadonlyArray<Revision.LegacyRevision> = ["2025-11-25", "2025-06-18", "2025-03-26"]
 
 /** Returns whether a scenario needs authorization, which the library does not support yet. */
 const needsAuthorization = (name: string): boolean => name.startsWith("auth/")

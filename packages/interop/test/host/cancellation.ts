@@ -85,7 +85,7 @@ export const cancellation = ({ host, it, revision }: Conditions) => {
     }))
 
   // This test is slow, and does not depend on the revision.
-  if (revision !== Revision.latest) return
+  if (revision !== Revision.latestLegacy) return
 
   it.effect("[TMO-05] [TMO-06] progress extends a timeout, up to the total timeout", () =>
     Effect.gen(function*() {

@@ -57,7 +57,7 @@ const scripted = (script: Script) =>
 
 /** Creates the host with this server at one revision. */
 export const make = (
-  revision: Revision.Revision,
+  revision: Revision.LegacyRevision,
   server: Child.Server,
   limits: Limits.Options = {}
 ): Host => {
@@ -104,6 +104,6 @@ export interface Conditions {
   readonly it: Vitest.MethodsNonLive<ClientSession.ClientSession | Notifications.Notifications | Workspace.Workspace>
   readonly host: Host
   readonly peer: Peer
-  readonly revision: Revision.Revision
+  readonly revision: Revision.LegacyRevision
   readonly over: "stdio" | "http"
 }

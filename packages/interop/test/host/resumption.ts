@@ -20,7 +20,7 @@ export const resumption = (it: Vitest.MethodsNonLive, listener: HttpListener.Lis
     Effect.gen(function*() {
       const proxy = yield* TcpProxy.make(`${listener.address()}/resumable`)
       const server = HttpListener.server(listener, () => proxy.url)
-      const host = make(Revision.latest, server)
+      const host = make(Revision.latestLegacy, server)
       return yield* Effect.provide(program(proxy, server, host), host.layer)
     })
 

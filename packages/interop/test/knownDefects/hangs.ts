@@ -56,7 +56,7 @@ const makeServer = Effect.gen(function*() {
 })
 
 const testsWithClient = (peer: Peer) => {
-  const latest = Revision.latest
+  const latest = Revision.latestLegacy
 
   for (const responseMode of ["stream", "json"] as const) {
     it.live(`[CAN-04] mcp-ts-core#401, #2559: a cancelled call leaves no response open (${responseMode})`, () =>
@@ -133,7 +133,7 @@ const initialize = {
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
-  params: { protocolVersion: Revision.latest, capabilities: {}, clientInfo: { name: "hand", version: "1" } }
+  params: { protocolVersion: Revision.latestLegacy, capabilities: {}, clientInfo: { name: "hand", version: "1" } }
 }
 
 const callOf = (id: number, name: string): JsonRpc.Request => ({
@@ -179,13 +179,13 @@ export const hangs = () => {
       layer(listener.layer, { excludeTestServices: true })((it) => {
         const at = (mode: Mode) => {
           const server = HttpListener.server(listener, () => `${listener.address()}/${mode}`)
-          return make(Revision.latest, server).layer
+          return make(Revision.latestLegacy, server).layer
         }
 
         it.effect("[law 1] #2739: a call fails with OutcomeUnknown as soon as its stream ends without a response", () =>
           Effect.gen(function*() {
             const proxy = yield* TcpProxy.make(`${listener.address()}/stateful`)
-            const host = make(Revision.latest, HttpListener.server(listener, () => proxy.url))
+            const host = make(Revision.latestLegacy, HttpListener.server(listener, () => proxy.url))
             yield* Effect.gen(function*() {
               const { callTool } = yield* ClientSession.ClientSession
               const { reason } = yield* Effect.flip(
@@ -198,7 +198,7 @@ export const hangs = () => {
         it.effect("mcp-ts-core#401: the client closes the stream of a cancelled call; this server never does", () =>
           Effect.gen(function*() {
             const proxy = yield* TcpProxy.make(`${listener.address()}/stateful`)
-            const host = make(Revision.latest, HttpListener.server(listener, () => proxy.url))
+            const host = make(Revision.latestLegacy, HttpListener.server(listener, () => proxy.url))
             yield* Effect.gen(function*() {
               const { callTool, ping } = yield* ClientSession.ClientSession
               yield* ping()

@@ -27,7 +27,7 @@ import { peers as servers } from "../host/peers.ts"
 import { callForText } from "../host/results.ts"
 import { members } from "../notebook/results.ts"
 
-const { latest } = Revision
+const latest = Revision.latestLegacy
 
 const http = Effect.map(OfficialClient, ({ http }) => {
   assert(http !== undefined)

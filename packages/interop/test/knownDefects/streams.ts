@@ -15,7 +15,7 @@ import { make } from "../host/conditions.ts"
 import { peers as servers } from "../host/peers.ts"
 import { callForText } from "../host/results.ts"
 
-const { latest } = Revision
+const latest = Revision.latestLegacy
 
 const testsWithClient = (peer: Peer) => {
   it.live("#2682: after its session ended, this client reconnects maxRetries times, gets 404, and stops", () =>

@@ -33,7 +33,7 @@ export const elicitation = (conditions: Conditions) => {
   it.effect("[ELI-03] [INIT-13] sends no kind of elicitation that the revision does not have", () =>
     Effect.gen(function*() {
       const received = yield* respondWith({ action: "cancel" })
-      const failure = (since: Revision.Revision) => ({
+      const failure = (since: Revision.LegacyRevision) => ({
         text: `elicitation/create: the negotiated revision ${revision} does not have this; ` +
           `revision ${since} or later is needed`,
         isError: true

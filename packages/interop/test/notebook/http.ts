@@ -91,7 +91,7 @@ export const http = ({ it, over, revision }: Conditions) => {
     }))
 
   // This test is slow.
-  if (over !== "adaptive" || revision !== Revision.latest) return
+  if (over !== "adaptive" || revision !== Revision.latestLegacy) return
 
   it.effect("a slow call is answered on a stream when it completes", () =>
     Effect.gen(function*() {

@@ -21,7 +21,7 @@ const resumptions = Effect.map(http, ({ calls }) => calls.filter(({ lastEventId 
 export const resumption = (
   it: Vitest.MethodsNonLive<HttpServers>,
   peer: Peer,
-  revision: Revision.Revision,
+  revision: Revision.LegacyRevision,
   path: Path
 ) => {
   /** Runs a program with a client over a proxy that disconnects. */

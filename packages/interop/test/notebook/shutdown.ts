@@ -7,7 +7,7 @@ import { call, OfficialClient } from "../fixtures/officialClient.ts"
 import { isLateProgress, type Peer } from "../fixtures/officialClients.ts"
 import { receivedSince } from "./results.ts"
 
-export const shutdown = (peer: Peer, revision: Revision.Revision) => {
+export const shutdown = (peer: Peer, revision: Revision.LegacyRevision) => {
   const connected = Effect.provide(peer.connect(peer.program("notebook", revision), revision))
 
   it.live("[STD-07] [STD-10] [CAN-04] the client disconnects: a call is interrupted, and the server exits", () =>

@@ -5,7 +5,7 @@ import { clientProfile, info, serverProfile } from "./states.ts"
 
 /** Creates the `n`-th event of each tag. Its payload differs from that of every other event. */
 export const constructors: { readonly [Tag in Handshake.EventTag]: (n: number) => Handshake.EventOf<Tag> } = {
-  SendInitialize: () => ({ _tag: "SendInitialize", offer: Revision.latest }),
+  SendInitialize: () => ({ _tag: "SendInitialize", offer: Revision.latestLegacy }),
   SendInitializeResult: () => ({ _tag: "SendInitializeResult" }),
   SendPing: () => ({ _tag: "SendPing" }),
   SendRequest: () => ({ _tag: "SendRequest" }),

@@ -13,9 +13,9 @@ export type Variants<Union extends { readonly _tag: string }> = {
 }
 
 export const info = { name: "peer", version: "1" }
-export const clientProfile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
+export const clientProfile: Profile.ClientProfile = { revision: Revision.latestLegacy, capabilities: {}, info }
 export const serverProfile: Profile.ServerProfile = {
-  revision: Revision.latest,
+  revision: Revision.latestLegacy,
   capabilities: {},
   info,
   instructions: undefined
@@ -28,7 +28,7 @@ const ending = {
 
 export const clientStates: Variants<Handshake.ClientState> = {
   Idle: { _tag: "Idle" },
-  Initializing: { _tag: "Initializing", offer: Revision.latest },
+  Initializing: { _tag: "Initializing", offer: Revision.latestLegacy },
   Operating: { _tag: "Operating", profile: serverProfile },
   ...ending
 }

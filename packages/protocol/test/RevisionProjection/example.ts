@@ -58,7 +58,7 @@ export const testExamples = (examples: ReadonlyArray<Example>): void => {
     const row = parts.find((row) => row.method === method && row.part === part)
     const inAll = (given: Omit<InRevisions, "2025-11-25">) => {
       let last: unknown = revisions["2025-11-25"]
-      return Revision.supported.toReversed().map((revision) => {
+      return Revision.legacy.toReversed().map((revision) => {
         last = revision === "2025-11-25" ? last : given[revision] ?? last
         return [revision, within(last)] as const
       })

@@ -5,11 +5,14 @@ import type { MethodDefinition, MethodTable } from "@effect-mcp/protocol"
 /** The names of the requests from `From` that a program can handle. */
 export type RequestName<From extends MethodDefinition.Role> = Exclude<
   MethodTable.RequestName<From>,
-  "initialize" | "ping"
+  "initialize" | "ping" | "server/discover" | "subscriptions/listen"
 >
 
 /** The names of the notifications from `From` that a program can handle. */
 export type NotificationName<From extends MethodDefinition.Role> = Exclude<
   MethodTable.NotificationName<From>,
-  "notifications/initialized" | "notifications/cancelled" | "notifications/progress"
+  | "notifications/initialized"
+  | "notifications/cancelled"
+  | "notifications/progress"
+  | "notifications/subscriptions/acknowledged"
 >

@@ -102,7 +102,7 @@ export const make = Effect.fnUntraced(function*(
 export const initializeResult = (
   over: { readonly [name: string]: unknown } = {}
 ) => ({
-  protocolVersion: Revision.latest,
+  protocolVersion: Revision.latestLegacy,
   capabilities: { tools: {}, logging: {} },
   serverInfo: { name: "raw-server", version: "1.0.0" },
   ...over

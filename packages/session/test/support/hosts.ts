@@ -35,7 +35,7 @@ export const openOperating = Effect.fnUntraced(function*(
 
 /** The handshake messages of a client. */
 export const handshakeMessages: ReadonlyArray<JsonRpc.Request | JsonRpc.Notification> = [
-  initialize(Revision.latest),
+  initialize(Revision.latestLegacy),
   initialized
 ]
 

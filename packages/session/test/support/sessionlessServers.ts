@@ -14,33 +14,37 @@ export interface Sessionless {
 
 type Options = Omit<Partial<ServerSession.Options>, "sessionless" | "observe">
 
-const asSession = Effect.fnUntraced(function*(handlers: ServerHandlers, revision: Revision.Revision, options: Options) {
-  const { link, raw, record } = yield* withRawClient({ handlers, server: { ...options, sessionless: { revision } } })
-  yield* settled
-  const served: Sessionless = {
-    send: (frame) => Effect.andThen(Effect.sync(() => link.deliver(frame)), Effect.andThen(settled, raw.pending)),
-    events: record.events
+const asSession = Effect.fnUntraced(
+  function*(handlers: ServerHandlers, revision: Revision.LegacyRevision, options: Options) {
+    const { link, raw, record } = yield* withRawClient({ handlers, server: { ...options, sessionless: { revision } } })
+    yield* settled
+    const served: Sessionless = {
+      send: (frame) => Effect.andThen(Effect.sync(() => link.deliver(frame)), Effect.andThen(settled, raw.pending)),
+      events: record.events
+    }
+    return served
   }
-  return served
-})
+)
 
-const byFrame = Effect.fnUntraced(function*(handlers: ServerHandlers, revision: Revision.Revision, options: Options) {
-  const record = recorder()
-  const server = yield* SessionlessServer.make(handlers, { info, ...options, observe: record.observe })
-  const served: Sessionless = {
-    send: Effect.fnUntraced(function*(frame) {
-      const messages: Array<JsonRpc.Message> = []
-      const notify = (message: JsonRpc.Message) => Effect.sync(() => void messages.push(message))
-      yield* start(Effect.map(server.handle(frame, { revision, notify }), (reply) => {
-        if (reply !== undefined) messages.push(...JsonRpc.messages(reply))
-      }))
-      yield* settled
-      return messages
-    }),
-    events: record.events
+const byFrame = Effect.fnUntraced(
+  function*(handlers: ServerHandlers, revision: Revision.LegacyRevision, options: Options) {
+    const record = recorder()
+    const server = yield* SessionlessServer.make(handlers, { info, ...options, observe: record.observe })
+    const served: Sessionless = {
+      send: Effect.fnUntraced(function*(frame) {
+        const messages: Array<JsonRpc.Message> = []
+        const notify = (message: JsonRpc.Message) => Effect.sync(() => void messages.push(message))
+        yield* start(Effect.map(server.handle(frame, { revision, notify }), (reply) => {
+          if (reply !== undefined) messages.push(...JsonRpc.messages(reply))
+        }))
+        yield* settled
+        return messages
+      }),
+      events: record.events
+    }
+    return served
   }
-  return served
-})
+)
 
 export const servers = [
   { server: "ServerSession", make: asSession },

@@ -154,7 +154,7 @@ export const withRawServer = Effect.fnUntraced(function*(options: {
 })
 
 /** The messages of a handshake of a scripted client. */
-export const initialize = (protocolVersion: string = Revision.latest) =>
+export const initialize = (protocolVersion: string = Revision.latestLegacy) =>
   JsonRpc.request(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: info })
 export const initialized = JsonRpc.notification("notifications/initialized")
 

@@ -9,7 +9,7 @@ import * as Profiles from "./Profiles.ts"
 
 type Overflow = Extract<CloseReason.CloseReason, { readonly _tag: "RepliesOverflow" }>
 
-const revision: Arbitrary.Arbitrary<Revision.Revision> = oneOf(Revision.latest, ...Revision.supported)
+const revision: Arbitrary.Arbitrary<Revision.LegacyRevision> = oneOf(Revision.latestLegacy, ...Revision.legacy)
 
 const clientProfile: Arbitrary.Arbitrary<Profile.ClientProfile> = Arbitrary.flatMap(revision, Profiles.clientProfile)
 const serverProfile: Arbitrary.Arbitrary<Profile.ServerProfile> = Arbitrary.flatMap(revision, Profiles.serverProfile)

@@ -113,10 +113,10 @@ const misspelt = (method: string): ReadonlyArray<Change> =>
 const ofOtherSide = memoised((from: MethodDefinition.Role) => {
   const other = MethodDefinition.peerOf(from)
   return {
-    requests: ValidMessages.requestNames(other, Revision.latest).filter((name) =>
+    requests: ValidMessages.requestNames(other, Revision.latestLegacy).filter((name) =>
       MethodTable.findRequest(name, from) === undefined
     ).map((name) => change("MethodUnknown", "UnknownMethod", ["method"], name)),
-    notifications: ValidMessages.notificationNames(other, Revision.latest).filter((name) =>
+    notifications: ValidMessages.notificationNames(other, Revision.latestLegacy).filter((name) =>
       MethodTable.findNotification(name, from) === undefined
     ).map((name) => change("MethodUnknown", "UnknownMethod", ["method"], name))
   }
@@ -228,7 +228,7 @@ const changed = <M extends JsonRpc.Message>(
 /** Messages of methods that newer revisions added. */
 const newerMethods = (
   from: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): ReadonlyArray<Arbitrary.Arbitrary<Rejected>> => {
   const rejected = (valid: Arbitrary.Arbitrary<JsonRpc.Message>, method: string): Arbitrary.Arbitrary<Rejected> => {
     const mutation: Mutation<Invalidating> = { _tag: "MethodNewer", path: ["method"], value: method }
@@ -237,12 +237,12 @@ const newerMethods = (
   const requests = new Set<string>(ValidMessages.requestNames(from, revision))
   const notifications = new Set<string>(ValidMessages.notificationNames(from, revision))
   return [
-    ...ValidMessages.requestNames(from, Revision.latest).filter((name) => !requests.has(name)).map((name) =>
+    ...ValidMessages.requestNames(from, Revision.latestLegacy).filter((name) => !requests.has(name)).map((name) =>
       rejected(ValidMessages.request(name, revision), name)
     ),
-    ...ValidMessages.notificationNames(from, Revision.latest).filter((name) => !notifications.has(name)).map((name) =>
-      rejected(ValidMessages.notification(name, revision), name)
-    )
+    ...ValidMessages.notificationNames(from, Revision.latestLegacy).filter((name) => !notifications.has(name)).map((
+      name
+    ) => rejected(ValidMessages.notification(name, revision), name))
   ]
 }
 
@@ -253,7 +253,7 @@ const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): ReadonlyA
 }
 
 const rejectedFrom = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.Revision) => {
+  memoised((revision: Revision.LegacyRevision) => {
     const failures = changed(ValidMessages.failure(revision), undefined, () => changesOfFailure)
     const requests = anyOf(
       ValidMessages.requestNames(from, revision).map((name) =>
@@ -303,10 +303,12 @@ const rejectedFrom = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const rejected = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Rejected> =>
-  rejectedFrom(from)(revision)
+export const rejected = (
+  from: MethodDefinition.Role,
+  revision: Revision.LegacyRevision
+): Arbitrary.Arbitrary<Rejected> => rejectedFrom(from)(revision)
 
-const rejectedResultAt = memoised((revision: Revision.Revision) =>
+const rejectedResultAt = memoised((revision: Revision.LegacyRevision) =>
   memoised((method: keyof MethodTable.Requests) =>
     changed(ValidMessages.success(method, revision), method, (valid) => {
       const [, content] = changesOfSuccess(method, valid)
@@ -342,7 +344,7 @@ const rejectedResultAt = memoised((revision: Revision.Revision) =>
  */
 export const rejectedResult = (
   method: keyof MethodTable.Requests,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<Rejected> => rejectedResultAt(revision)(method)
 
 // =====================================================================================================================
@@ -361,7 +363,10 @@ interface Carrier {
 
 const stated = (content: JsonRpc.Params) => Object.keys(content).length === 0 ? undefined : content
 
-const tolerable = ({ make, method, part }: Carrier, revision: Revision.Revision): Arbitrary.Arbitrary<Tolerated> => {
+const tolerable = (
+  { make, method, part }: Carrier,
+  revision: Revision.LegacyRevision
+): Arbitrary.Arbitrary<Tolerated> => {
   const known = asOf(method, revision)
   const schema = schemaOf(method, part)
   const mayBeNull = part === "params" && !hasRequired(schema)
@@ -413,7 +418,7 @@ const successOf = (method: string): Carrier => ({
 })
 
 const toleratedFrom = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.Revision) => {
+  memoised((revision: Revision.LegacyRevision) => {
     const carried = (carriers: ReadonlyArray<Carrier>) => carriers.map((carrier) => tolerable(carrier, revision))
     const requests = anyOf(carried(ValidMessages.requestNames(from, revision).map(requestOf)))
     const notifications = anyOf(carried(ValidMessages.notificationNames(from, revision).map(notificationOf)))
@@ -444,10 +449,12 @@ const toleratedFrom = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const tolerated = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Tolerated> =>
-  toleratedFrom(from)(revision)
+export const tolerated = (
+  from: MethodDefinition.Role,
+  revision: Revision.LegacyRevision
+): Arbitrary.Arbitrary<Tolerated> => toleratedFrom(from)(revision)
 
-const toleratedResultAt = memoised((revision: Revision.Revision) =>
+const toleratedResultAt = memoised((revision: Revision.LegacyRevision) =>
   memoised((method: keyof MethodTable.Requests) => tolerable(successOf(method), revision))
 )
 
@@ -477,5 +484,5 @@ const toleratedResultAt = memoised((revision: Revision.Revision) =>
  */
 export const toleratedResult = (
   method: keyof MethodTable.Requests,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<Tolerated> => toleratedResultAt(revision)(method)

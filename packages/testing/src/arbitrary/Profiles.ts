@@ -10,7 +10,7 @@ import { trust } from "../internal/trust.ts"
 
 /** Generates values of a schema as they are sent in a member of `initialize` or of its response. */
 const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", member: string) =>
-  memoised((revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
+  memoised((revision: Revision.LegacyRevision): Arbitrary.Arbitrary<A> =>
     Arbitrary.map(Arbitrary.schema(schema), (value) =>
       // The value was generated from the schema, and the projection removes only optional members.
       trust<A>(
@@ -37,7 +37,7 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
  * @category arbitraries
  */
 export const clientCapabilities: (
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ) => Arbitrary.Arbitrary<Capabilities.ClientCapabilities> = inHandshake(
   Capabilities.ClientCapabilities,
   "params",
@@ -62,7 +62,7 @@ export const clientCapabilities: (
  * @category arbitraries
  */
 export const serverCapabilities: (
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ) => Arbitrary.Arbitrary<Capabilities.ServerCapabilities> = inHandshake(
   Capabilities.ServerCapabilities,
   "result",
@@ -87,7 +87,7 @@ export const serverCapabilities: (
  *
  * @category arbitraries
  */
-export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrary<Implementation.Implementation> =
+export const implementation: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<Implementation.Implementation> =
   inHandshake(Implementation.Implementation, "params", "clientInfo")
 
 /**
@@ -112,16 +112,17 @@ export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrar
  *
  * @category arbitraries
  */
-export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ClientProfile> = memoised(
-  (revision) =>
-    Arbitrary.map(
-      Arbitrary.all([
-        clientCapabilities(revision),
-        choose<Implementation.Implementation | undefined>(implementation(revision), Arbitrary.Constant(undefined))
-      ]),
-      ([capabilities, info]) => ({ revision, capabilities, info })
-    )
-)
+export const clientProfile: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<Profile.ClientProfile> =
+  memoised(
+    (revision) =>
+      Arbitrary.map(
+        Arbitrary.all([
+          clientCapabilities(revision),
+          choose<Implementation.Implementation | undefined>(implementation(revision), Arbitrary.Constant(undefined))
+        ]),
+        ([capabilities, info]) => ({ revision, capabilities, info })
+      )
+  )
 
 /**
  * Generates the profile that a client has of a server of this revision.
@@ -140,14 +141,15 @@ export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary
  *
  * @category arbitraries
  */
-export const serverProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ServerProfile> = memoised(
-  (revision) =>
-    Arbitrary.map(
-      Arbitrary.all([
-        serverCapabilities(revision),
-        implementation(revision),
-        choose<string | undefined>(Arbitrary.Constant(undefined), Arbitrary.schema(Schema.String))
-      ]),
-      ([capabilities, info, instructions]) => ({ revision, capabilities, info, instructions })
-    )
-)
+export const serverProfile: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<Profile.ServerProfile> =
+  memoised(
+    (revision) =>
+      Arbitrary.map(
+        Arbitrary.all([
+          serverCapabilities(revision),
+          implementation(revision),
+          choose<string | undefined>(Arbitrary.Constant(undefined), Arbitrary.schema(Schema.String))
+        ]),
+        ([capabilities, info, instructions]) => ({ revision, capabilities, info, instructions })
+      )
+  )

@@ -19,7 +19,7 @@ export type Frame = JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
 
 /** One generator for each part of each method at each revision. */
 const partsOf = memoised((part: Part) =>
-  memoised((revision: Revision.Revision) =>
+  memoised((revision: Revision.LegacyRevision) =>
     memoised((method: string) => {
       const known = asOf(method, revision)
       return Arbitrary.map(
@@ -55,13 +55,13 @@ const partsOf = memoised((part: Part) =>
 export const params: {
   <Name extends keyof MethodTable.Requests>(
     method: Name,
-    revision: Revision.Revision
+    revision: Revision.LegacyRevision
   ): Arbitrary.Arbitrary<MethodTable.ParamsOf<Name>>
   <Name extends keyof MethodTable.Notifications>(
     method: Name,
-    revision: Revision.Revision
+    revision: Revision.LegacyRevision
   ): Arbitrary.Arbitrary<MethodTable.NotificationParamsOf<Name>>
-} = <A>(method: string, revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
+} = <A>(method: string, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<A> =>
   // The values are drawn from the schema of the same row as the type.
   trust<Arbitrary.Arbitrary<A>>(partsOf("params")(revision)(method))
 
@@ -88,18 +88,18 @@ export const params: {
  */
 export const result = <Name extends keyof MethodTable.Requests>(
   method: Name,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<MethodTable.ResultOf<Name>> =>
   // The values are drawn from the schema of the same row as the type.
   trust<Arbitrary.Arbitrary<MethodTable.ResultOf<Name>>>(partsOf("result")(revision)(method))
 
-const paramsOf = (method: string, revision: Revision.Revision) => partsOf("params")(revision)(method)
+const paramsOf = (method: string, revision: Revision.LegacyRevision) => partsOf("params")(revision)(method)
 
 /** Empty params may be left out. */
 const stated = (params: JsonRpc.Params): JsonRpc.Params | undefined =>
   Object.keys(params).length === 0 ? undefined : params
 
-const requests = memoised((revision: Revision.Revision) =>
+const requests = memoised((revision: Revision.LegacyRevision) =>
   memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Request> =>
     Arbitrary.map(
       Arbitrary.all([requestId, paramsOf(method, revision)]),
@@ -108,13 +108,13 @@ const requests = memoised((revision: Revision.Revision) =>
   )
 )
 
-const notifications = memoised((revision: Revision.Revision) =>
+const notifications = memoised((revision: Revision.LegacyRevision) =>
   memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Notification> =>
     Arbitrary.map(paramsOf(method, revision), (params) => JsonRpc.notification(method, stated(params)))
   )
 )
 
-const successes = memoised((revision: Revision.Revision) =>
+const successes = memoised((revision: Revision.LegacyRevision) =>
   memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Success> =>
     Arbitrary.map(
       Arbitrary.all([requestId, partsOf("result")(revision)(method)]),
@@ -146,7 +146,7 @@ const successes = memoised((revision: Revision.Revision) =>
  */
 export const request = (
   method: keyof MethodTable.Requests,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Request> => requests(revision)(method)
 
 /**
@@ -164,7 +164,7 @@ export const request = (
  */
 export const notification = (
   method: keyof MethodTable.Notifications,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => notifications(revision)(method)
 
 /**
@@ -186,7 +186,7 @@ export const notification = (
  */
 export const success = (
   method: keyof MethodTable.Requests,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Success> => successes(revision)(method)
 
 /**
@@ -207,14 +207,16 @@ export const success = (
  *
  * @category arbitraries
  */
-export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonRpc.Failure> = memoised((revision) => {
-  const unreadable = Revision.envelopes[revision].unreadableId === "null" ? null : undefined
-  const id = choose<JsonRpc.Failure["id"]>(requestId, requestId, requestId, Arbitrary.Constant(unreadable))
-  return Arbitrary.map(
-    Arbitrary.all([id, ErrorObjects.errorObject]),
-    ([id, error]): JsonRpc.Failure => id === undefined ? { jsonrpc: "2.0", error } : { jsonrpc: "2.0", id, error }
-  )
-})
+export const failure: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<JsonRpc.Failure> = memoised(
+  (revision) => {
+    const unreadable = Revision.envelopes[revision].unreadableId === "null" ? null : undefined
+    const id = choose<JsonRpc.Failure["id"]>(requestId, requestId, requestId, Arbitrary.Constant(unreadable))
+    return Arbitrary.map(
+      Arbitrary.all([id, ErrorObjects.errorObject]),
+      ([id, error]): JsonRpc.Failure => id === undefined ? { jsonrpc: "2.0", error } : { jsonrpc: "2.0", id, error }
+    )
+  }
+)
 
 /**
  * Returns the requests that one side may send in this revision, in the order of the table.
@@ -231,7 +233,7 @@ export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonR
  */
 export const requestNames = <From extends MethodDefinition.Role>(
   from: From,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): ReadonlyArray<MethodTable.RequestName<From>> =>
   // The row decides which side may send it, and so does the type.
   trust(
@@ -254,7 +256,7 @@ export const requestNames = <From extends MethodDefinition.Role>(
  */
 export const notificationNames = <From extends MethodDefinition.Role>(
   from: From,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): ReadonlyArray<MethodTable.NotificationName<From>> =>
   // The row decides which side may send it, and so does the type.
   trust(
@@ -271,11 +273,11 @@ const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary
 }
 
 /** Creates one value for each side and revision. */
-const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.Revision) => A) => {
+const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.LegacyRevision) => A) => {
   const sides = memoised((from: MethodDefinition.Role) =>
-    memoised((revision: Revision.Revision) => make(from, revision))
+    memoised((revision: Revision.LegacyRevision) => make(from, revision))
   )
-  return (from: MethodDefinition.Role, revision: Revision.Revision): A => sides(from)(revision)
+  return (from: MethodDefinition.Role, revision: Revision.LegacyRevision): A => sides(from)(revision)
 }
 
 /** Requests except `initialize`, which is not part of a batch and is not repeated. */
@@ -313,7 +315,7 @@ const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc
  */
 export const requestFrom = (
   from: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Request> => anyRequest(from, revision)
 
 /**
@@ -331,7 +333,7 @@ export const requestFrom = (
  */
 export const notificationFrom = (
   from: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => anyNotification(from, revision)
 
 /**
@@ -349,7 +351,7 @@ export const notificationFrom = (
  */
 export const responseFrom = (
   from: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Response> => anyResponse(from, revision)
 
 const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.Message> =>
@@ -384,7 +386,7 @@ const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.
  */
 export const message = (
   from: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<JsonRpc.Message> => anyMessage(from, revision)
 
 const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => {
@@ -422,5 +424,5 @@ const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => 
  *
  * @category arbitraries
  */
-export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Frame> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<Frame> =>
   anyFrame(from, revision)

@@ -10,7 +10,7 @@ export const settled: Effect.Effect<void> = Effect.asVoid(Effect.repeat(Effect.y
 /** Generates valid, nearly valid and hostile frames. */
 export const frames = (
   from: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Arbitrary.Arbitrary<ReadonlyArray<unknown>> =>
   Arbitrary.map(
     Arbitrary.array(
@@ -38,7 +38,12 @@ interface Owed {
  * A client sends no reply to a malformed message without an id, because it may be a stray line of a child process. A
  * message with too long an id is no such line.
  */
-const owedFor = (frame: unknown, by: MethodDefinition.Role, revision: Revision.Revision, inBatch = false): Owed => {
+const owedFor = (
+  frame: unknown,
+  by: MethodDefinition.Role,
+  revision: Revision.LegacyRevision,
+  inBatch = false
+): Owed => {
   if (frame === unreadable) return { requests: [], complaints: by === "server" ? 1 : 0 }
   const classified = JsonRpc.classify(frame)
   switch (classified._tag) {
@@ -93,7 +98,7 @@ export const unpaid = (
   sent: ReadonlyArray<unknown>,
   said: ReadonlyArray<JsonRpc.Message>,
   by: MethodDefinition.Role,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): string | undefined => {
   const owed = sum(sent.map((frame) => owedFor(frame, by, revision)))
   const responses = said.filter((message): message is JsonRpc.Response => !("method" in message))

@@ -11,7 +11,7 @@ import { settled } from "./frames.ts"
 const pair = MemoryTransport.make({ serialization: "none" })
 
 /** Starts a server, and performs the handshake as a raw client. */
-export const servedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
+export const servedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.LegacyRevision) {
   const { client, server } = yield* pair
   yield* ServerSession.make(serverHandlers, serverOptions).pipe(Effect.provideService(Transport.Transport, server))
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, client))
@@ -22,7 +22,7 @@ export const servedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.R
 })
 
 /** Starts a client, and performs the handshake as a raw server. */
-export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Revision) {
+export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.LegacyRevision) {
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, server))
   const opening = yield* Effect.forkChild(

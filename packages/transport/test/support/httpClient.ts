@@ -180,7 +180,7 @@ export const initialize = (revision: string, capabilities: object = {}) => ({
 })
 
 export interface ClientOptions {
-  readonly revision?: Revision.Revision
+  readonly revision?: Revision.LegacyRevision
   readonly capabilities?: object
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -112,7 +112,7 @@ export const openSse = Effect.fnUntraced(function*(
 export const connectSse = Effect.fnUntraced(function*(
   server: { readonly port: number },
   options: RequestOptions = {},
-  revision: Revision.Revision = "2024-11-05"
+  revision: Revision.LegacyRevision = "2024-11-05"
 ): Effect.fn.Return<SseClient, never, Scope.Scope> {
   const client = yield* openSse(server, options)
   yield* client.post(initialize(revision))

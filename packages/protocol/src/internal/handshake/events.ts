@@ -1,7 +1,7 @@
 /** The events of a session, and the source of each. */
 import type { CloseReason } from "../../CloseReason.ts"
 import type { ClientProfile, ServerProfile } from "../../Profile.ts"
-import type { Revision } from "../../Revision.ts"
+import type { LegacyRevision } from "../../Revision.ts"
 
 /**
  * The events of a session, with the members of each.
@@ -10,7 +10,7 @@ import type { Revision } from "../../Revision.ts"
  */
 export interface Events {
   /** The client sends `initialize`. */
-  readonly SendInitialize: { readonly offer: Revision }
+  readonly SendInitialize: { readonly offer: LegacyRevision }
   /** The server is about to send its response to `initialize`, ahead of the responses to pipelined requests. */
   readonly SendInitializeResult: {}
   readonly SendPing: {}

@@ -1,7 +1,7 @@
 /** The states of a session, on each side. */
 import type { CloseReason } from "../../CloseReason.ts"
 import type { ClientProfile, ServerProfile } from "../../Profile.ts"
-import type { Revision } from "../../Revision.ts"
+import type { LegacyRevision } from "../../Revision.ts"
 
 /**
  * A session that is ending: requests in flight may finish, up to a limit.
@@ -30,7 +30,7 @@ export interface Closed {
  */
 export type ClientState =
   | { readonly _tag: "Idle" }
-  | { readonly _tag: "Initializing"; readonly offer: Revision }
+  | { readonly _tag: "Initializing"; readonly offer: LegacyRevision }
   | { readonly _tag: "Operating"; readonly profile: ServerProfile }
   | Closing
   | Closed

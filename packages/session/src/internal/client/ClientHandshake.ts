@@ -35,9 +35,9 @@ type StateOf<Name extends Handshake.ClientState["_tag"]> = Extract<Handshake.Cli
 
 /** The client as it describes itself to a server. */
 export interface ClientDescription {
-  readonly revisions: ReadonlyArray<Revision.Revision>
+  readonly revisions: ReadonlyArray<Revision.LegacyRevision>
   /** The revision that the client requests: the newest of `revisions`. */
-  readonly offer: Revision.Revision
+  readonly offer: Revision.LegacyRevision
   readonly info: Implementation.Implementation
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection: RevisionProjection.Projection | undefined
@@ -45,12 +45,12 @@ export interface ClientDescription {
 
 /** Describes a client by its options. */
 export const describe = (options: {
-  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  readonly revisions?: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
   readonly info: Implementation.Implementation
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection?: RevisionProjection.Projection | undefined
 }): ClientDescription => {
-  const revisions = options.revisions ?? Revision.supported
+  const revisions = options.revisions ?? Revision.legacy
   return {
     revisions,
     offer: Revision.newest(revisions),
@@ -63,7 +63,7 @@ export const describe = (options: {
 /** Returns the params of `initialize`, in the form of a revision. */
 export const initializeParams = (
   { capabilities, info, projection }: ClientDescription,
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): Initialize.InitializeParams =>
   RevisionProjection.downgrade("initialize", "params", revision, {
     protocolVersion: revision,

@@ -4,10 +4,10 @@ import {
   type Capabilities,
   type JsonRpc,
   type McpError,
-  type MethodDefinition,
+  MethodDefinition,
   MethodTable,
   type Profile,
-  Revision,
+  type Revision,
   type RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
@@ -62,6 +62,7 @@ export interface Options<Services = never> {
 interface Handled<Handler> {
   readonly name: string
   readonly since: Revision.Revision
+  readonly until: Revision.Revision | undefined
   readonly check: Validate<object>
   readonly handler: Handler
 }
@@ -70,11 +71,15 @@ type RequestHandler<R> = (params: object) => Effect.Effect<unknown, McpError.Mcp
 type NotificationHandler<R> = (params: object) => Effect.Effect<void, never, R>
 
 const handled = <Handler>(
-  row: { readonly name: string; readonly since: Revision.Revision; readonly params: object },
+  row: Pick<
+    MethodDefinition.MethodDefinition<string, MethodDefinition.Sender, object>,
+    "name" | "since" | "until" | "params"
+  >,
   handler: Handler
 ): Handled<Handler> => ({
   name: row.name,
   since: row.since,
+  until: row.until,
   // The params of every method are an object.
   check: validate<object>(trust(row.params)),
   handler
@@ -82,9 +87,6 @@ const handled = <Handler>(
 
 /** Returns the params of a message; `{}` for none. */
 const paramsOf = (message: JsonRpc.Request | JsonRpc.Notification): unknown => message.params ?? {}
-
-const isIn = (row: { readonly since: Revision.Revision }, profile: Profile.Profile): boolean =>
-  Revision.isAtLeast(profile.revision, row.since)
 
 /** Prepares the handlers of the messages that `from` sends, with the middleware of requests. */
 export const make = <From extends MethodDefinition.Role, const H extends Handlers<From, unknown>, Services = never>(
@@ -119,7 +121,7 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
 
   const prepare: Dispatch<R>["prepare"] = (request, profile) => {
     const found = requests.get(request.method)
-    if (found === undefined || !isIn(found, profile)) {
+    if (found === undefined || !MethodDefinition.isIn(found, profile.revision)) {
       return Result.fail(RequestRejections.methodNotFound(request.method))
     }
     const { handler, name: method } = found
@@ -144,7 +146,7 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
     prepare,
     notify: (notification, profile) => {
       const found = notifications.get(notification.method)
-      if (found === undefined || !isIn(found, profile)) return Result.fail("unknown method")
+      if (found === undefined || !MethodDefinition.isIn(found, profile.revision)) return Result.fail("unknown method")
       const { check, handler } = found
       const params = check(paramsOf(notification))
       if (Result.isFailure(params)) return Result.fail(params.failure)

@@ -18,7 +18,7 @@ import * as ServerHandshake from "./ServerHandshake.ts"
 /** The options that define a server. */
 export interface Options {
   readonly info: Implementation.Implementation
-  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  readonly revisions?: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
   readonly projection?: RevisionProjection.Projection
   readonly limits?: Limits.Options
   readonly instructions?: string
@@ -70,7 +70,7 @@ export const sessionless: { readonly _tag: "Sessionless" } = { _tag: "Sessionles
 export const sessionlessMachine = Handshake.sessionlessServer
 
 /** Returns the profile of a client without a session: only its revision is known. */
-export const unknownClient = (revision: Revision.Revision): Profile.ClientProfile => ({
+export const unknownClient = (revision: Revision.LegacyRevision): Profile.ClientProfile => ({
   revision,
   capabilities: {},
   info: undefined

@@ -35,9 +35,9 @@ type StateOf<Name extends State["_tag"]> = Extract<State, { readonly _tag: Name 
 
 /** The server as it describes itself to every client. */
 export interface ServerDescription {
-  readonly revisions: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
+  readonly revisions: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
   /** The revision for a client that requests one that is not among `revisions`. */
-  readonly fallback: Revision.Revision
+  readonly fallback: Revision.LegacyRevision
   readonly info: Implementation.Implementation
   readonly instructions: string | undefined
   readonly capabilities: Capabilities.ServerCapabilities
@@ -52,7 +52,7 @@ export const describe = (options: {
   readonly capabilities: Capabilities.ServerCapabilities
   readonly projection?: RevisionProjection.Projection | undefined
 }): ServerDescription => {
-  const revisions = options.revisions ?? Revision.supported
+  const revisions = options.revisions ?? Revision.legacy
   return {
     revisions,
     fallback: Revision.newest(revisions),
@@ -101,13 +101,13 @@ const maxMetaBytes = 4096
 /** Returns the details that a session stores until it ends. The client does not decide how large they are. */
 const detailsOf = ({ _meta: meta, protocolVersion }: Initialize.InitializeParams): InitializeDetails => ({
   // A known revision is one string for all sessions.
-  requestedRevision: Revision.supported.find((revision) => revision === protocolVersion) ??
+  requestedRevision: Revision.legacy.find((revision) => revision === protocolVersion) ??
     Excerpt.of(protocolVersion, maxRevisionCharacters),
   meta: meta === undefined || Weight.of(meta, maxMetaBytes) > maxMetaBytes ? undefined : meta
 })
 
 /** Returns the negotiated revision: the requested one, if the server supports it (INIT-04, INIT-05). */
-const negotiate = ({ fallback, revisions }: ServerDescription, requested: string): Revision.Revision =>
+const negotiate = ({ fallback, revisions }: ServerDescription, requested: string): Revision.LegacyRevision =>
   revisions.find((revision) => revision === requested) ?? fallback
 
 const invalidInitialize = (problem: string): JsonRpc.ErrorObject =>
@@ -140,7 +140,7 @@ const profileOf = (
 const responseOf = (
   { capabilities, info, instructions, projection }: ServerDescription,
   id: JsonRpc.Request["id"],
-  revision: Revision.Revision
+  revision: Revision.LegacyRevision
 ): JsonRpc.Response => {
   const result: Initialize.InitializeResult = {
     protocolVersion: revision,

@@ -49,7 +49,7 @@ import type {
 /** The options that all sessions of a server share. */
 export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {
   readonly requireInitialized?: boolean
-  readonly sessionless?: { readonly revision: Revision.Revision }
+  readonly sessionless?: { readonly revision: Revision.LegacyRevision }
 }
 
 /** The options of one session. */

@@ -48,7 +48,7 @@ export interface Server extends ServerDefinition.ServerDefinition {
 /** The client and the circumstances of one frame. */
 export interface IncomingFrame {
   /** The revision of the frame, because no handshake has negotiated one. `initialize` negotiates its own. */
-  readonly revision: Revision.Revision
+  readonly revision: Revision.LegacyRevision
   /** The authenticated sender of the frame. */
   readonly principal?: Principal | undefined
   /**
@@ -70,11 +70,11 @@ interface Queued extends NotificationHandling {
   readonly bytes: number
 }
 
-const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
-  Revision.supported.map((revision) => [revision, ServerDefinition.unknownClient(revision)])
+const profiles: ReadonlyMap<Revision.LegacyRevision, Profile.ClientProfile> = new Map(
+  Revision.legacy.map((revision) => [revision, ServerDefinition.unknownClient(revision)])
 )
 
-const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
+const profileOf = (revision: Revision.LegacyRevision): Profile.ClientProfile =>
   profiles.get(revision) ?? ServerDefinition.unknownClient(revision)
 
 /** A rate limit that is never reached: a frame has a bounded number of messages, and each has one reply. */

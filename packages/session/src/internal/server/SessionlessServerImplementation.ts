@@ -21,7 +21,7 @@ export interface Options extends ServerDefinition.Options, Pick<Session.Options,
 /** A server without sessions, ready to serve. */
 export interface SessionlessServer {
   /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
-  readonly revisions: ReadonlyArray<Revision.Revision>
+  readonly revisions: ReadonlyArray<Revision.LegacyRevision>
   /**
    * Serves one frame as it was received, and returns its reply, if it has one. Before that, all notifications of
    * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and

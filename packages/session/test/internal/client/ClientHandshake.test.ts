@@ -21,7 +21,7 @@ const description = ClientHandshake.describe({ info, capabilities: { roots: { li
 const limit = 16_384
 
 const responseWith = (members: object): JsonRpc.Response =>
-  JsonRpc.success(0, { protocolVersion: Revision.latest, capabilities: { tools: {} }, serverInfo, ...members })
+  JsonRpc.success(0, { protocolVersion: Revision.latestLegacy, capabilities: { tools: {} }, serverInfo, ...members })
 
 const judgeResponse = (members: object, limitBytes = limit, client = description) =>
   ClientHandshake.judge(client, limitBytes, responseWith(members))
@@ -30,7 +30,7 @@ describe("initialize", () => {
   it("[INIT-03] requests the newest of the client's revisions, in any order", () => {
     const { offer } = ClientHandshake.describe({ info, capabilities: {}, revisions: ["2024-11-05", "2025-03-26"] })
     assert.strictEqual(offer, "2025-03-26")
-    assert.strictEqual(description.offer, Revision.latest)
+    assert.strictEqual(description.offer, Revision.latestLegacy)
   })
 
   it("[INIT-02] has the revision, the capabilities and the info of the client", () => {
@@ -55,7 +55,7 @@ describe("the response to initialize", () => {
       judgeResponse({ instructions: "Call add." }),
       Result.succeed({
         profile: {
-          revision: Revision.latest,
+          revision: Revision.latestLegacy,
           capabilities: { tools: {} },
           info: serverInfo,
           instructions: "Call add."
@@ -99,7 +99,7 @@ describe("the response to initialize", () => {
   it("does not declare capabilities that its revision does not have", () => {
     const client = ClientHandshake.describe({ info, capabilities: {}, projection: "strict" })
     const capabilities = { tools: {}, completions: {} }
-    const capabilitiesIn = (protocolVersion: Revision.Revision) =>
+    const capabilitiesIn = (protocolVersion: Revision.LegacyRevision) =>
       Result.map(judgeResponse({ protocolVersion, capabilities }, limit, client), ({ profile }) => profile.capabilities)
     assert.deepStrictEqual(capabilitiesIn("2025-03-26"), Result.succeed(capabilities))
     assert.deepStrictEqual(capabilitiesIn("2024-11-05"), Result.succeed({ tools: {} }))
@@ -198,7 +198,7 @@ const respondWith = (response: JsonRpc.Response) => ({ onResponse }: SendOptions
 }
 
 const profile: Profile.ServerProfile = {
-  revision: Revision.latest,
+  revision: Revision.latestLegacy,
   capabilities: {},
   info: serverInfo,
   instructions: undefined
@@ -296,7 +296,7 @@ describe("log messages of the server", () => {
     }))
 
   it("are dropped if the session ends before, and are not delivered later", () => {
-    const { handshake, log, moveTo } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latest } })
+    const { handshake, log, moveTo } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latestLegacy } })
     handshake.receiveLog(logMessage(1), undefined)
     handshake.dropLogs()
     handshake.dropLogs()
@@ -310,7 +310,7 @@ describe("log messages of the server", () => {
   })
 
   it("law 12: more than 256 of them replace the oldest, with an event each", () => {
-    const { handshake, log } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latest } })
+    const { handshake, log } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latestLegacy } })
     for (let n = 1; n <= 258; n++) handshake.receiveLog(logMessage(n), undefined)
     assert.strictEqual(log.length, 2)
     handshake.dropLogs()

@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import * as Dispatch from "../../../src/internal/engine/Dispatch.ts"
 import { info, text } from "../../support/sessions.ts"
 
-const profile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
+const profile: Profile.ClientProfile = { revision: Revision.latestLegacy, capabilities: {}, info }
 
 /** The context of handlers in these tests. */
 const context = (request: JsonRpc.Request): RequestContext.RequestContext["Service"] => ({
@@ -200,7 +200,7 @@ describe("the dispatch of requests", () => {
         const dispatch = dispatchOf(
           Object.fromEntries([[row.name, () => Effect.succeed({ completion: { values: [] } })]])
         )
-        for (const revision of Revision.supported) {
+        for (const revision of Revision.legacy) {
           const outcome = yield* Effect.result(
             Effect.provideService(
               serve(dispatch, request(row.name, validForAll), { ...profile, revision }),
@@ -273,7 +273,7 @@ describe("the result of a handler", () => {
   it.effect("is projected to the peer's revision", () =>
     Effect.gen(function*() {
       const dispatch = Dispatch.make("client", { "tools/call": () => Effect.succeed(rich) })
-      const answer = (revision: Revision.Revision) =>
+      const answer = (revision: Revision.LegacyRevision) =>
         serve(dispatch, request("tools/call", { name: "x" }), { ...profile, revision })
       assert.strictEqual(yield* answer("2025-11-25"), rich)
       assert.strictEqual(yield* answer("2025-03-26"), rich)

@@ -6,7 +6,7 @@ import { codeOf, info, initialize, initialized } from "../../support/sessions.ts
 
 const description = ServerHandshake.describe({ info, capabilities: { tools: {} } })
 const requested: CloseReason.CloseReason = { _tag: "Requested" }
-const profile: Profile.ClientProfile = { revision: Revision.latest, capabilities: {}, info }
+const profile: Profile.ClientProfile = { revision: Revision.latestLegacy, capabilities: {}, info }
 
 /** A handshake whose runtime has no connection. The log lists what happened. */
 const handshakeWith = (options: {

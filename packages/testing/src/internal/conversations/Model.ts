@@ -311,7 +311,7 @@ const openedOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>): 
       response === undefined || !isResponse(response) || JsonRpc.isFailure(response) || !initializeIds.has(response.id)
     ) return false
     const revision = member(response.result, "protocolVersion")
-    return Revision.supported.some((supported) => supported === revision)
+    return Revision.legacy.some((supported) => supported === revision)
   })?.place
 }
 

@@ -34,7 +34,7 @@ const frameOf = (
       return JsonRpc.notification("notifications/cancelled", { requestId: last.request?.id ?? unassignedId })
     case "Initialize":
       return JsonRpc.request("again", "initialize", {
-        protocolVersion: Revision.supported[0],
+        protocolVersion: Revision.legacy[0],
         capabilities: {},
         clientInfo: { name: "intruder", version: "1.0.0" }
       })

@@ -37,7 +37,7 @@ export interface LawContext<Served extends ClientEnd> {
 export const info = { name: "law-client", version: "1.0.0" }
 
 export const initialize = JsonRpc.request(0, "initialize", {
-  protocolVersion: Revision.latest,
+  protocolVersion: Revision.latestLegacy,
   capabilities: {},
   clientInfo: info
 })

@@ -93,13 +93,13 @@ export const handshake = <Served extends ClientEnd>(
       Effect.gen(function*() {
         const session = yield* open()
         assert.strictEqual((yield* session.state)._tag, "Operating")
-        assert.strictEqual(session.profile.revision, Revision.latest)
+        assert.strictEqual(session.profile.revision, Revision.latestLegacy)
         assert.strictEqual(session.profile.info.name, "law-server")
         assert.strictEqual(session.profile.instructions, "Every tool shows one side of a session.")
       })
     ),
 
-    ...Revision.supported.map((revision) =>
+    ...Revision.legacy.map((revision) =>
       law(
         `[TRN-01] [INIT-04] [INIT-13] both sides settle on ${revision}`,
         Effect.gen(function*() {
@@ -119,7 +119,7 @@ export const handshake = <Served extends ClientEnd>(
         )
         const response = yield* peer.response
         assert.strictEqual(JsonRpc.isFailure(response), false)
-        assert.ok(JSON.stringify(response).includes(Revision.latest))
+        assert.ok(JSON.stringify(response).includes(Revision.latestLegacy))
       })
     ),
 

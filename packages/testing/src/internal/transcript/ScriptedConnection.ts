@@ -31,14 +31,14 @@ const asResult = Schema.decodeUnknownOption(Initialize.InitializeResult)
 
 const clientProfile = (params: unknown, result: unknown): Profile.ClientProfile | undefined => {
   const [offer, response] = [Option.getOrUndefined(asParams(params)), Option.getOrUndefined(asResult(result))]
-  return offer === undefined || response === undefined || !Revision.isRevision(response.protocolVersion)
+  return offer === undefined || response === undefined || !Revision.isLegacy(response.protocolVersion)
     ? undefined
     : { revision: response.protocolVersion, capabilities: offer.capabilities, info: offer.clientInfo }
 }
 
 const serverProfile = (result: unknown): Profile.ServerProfile | undefined => {
   const answered = Option.getOrUndefined(asResult(result))
-  return answered === undefined || !Revision.isRevision(answered.protocolVersion) ? undefined : {
+  return answered === undefined || !Revision.isLegacy(answered.protocolVersion) ? undefined : {
     revision: answered.protocolVersion,
     capabilities: answered.capabilities,
     info: answered.serverInfo,

@@ -51,7 +51,7 @@ export interface Body {
 }
 
 /** The revision that a request declares; `undefined` if it declares none (SHS-29). */
-export type DeclaredVersion = Revision.Revision | undefined
+export type DeclaredVersion = Revision.LegacyRevision | undefined
 
 /** A POST that is read. */
 export interface Post extends Sender, Body {
@@ -103,11 +103,11 @@ const unparsable = HttpResponses.error(400, "Parse error", { code: ErrorCode.Par
 /** Returns the version that a request declares; fails if this library does not know it. */
 export const declaredVersion = ({ headers }: HttpServerRequest): Effect.Effect<DeclaredVersion, Response> => {
   const version = headers["mcp-protocol-version"]
-  if (version === undefined || Revision.isRevision(version)) return Effect.succeed(version)
+  if (version === undefined || Revision.isLegacy(version)) return Effect.succeed(version)
   return Effect.fail(HttpResponses.error(
     400,
     `MCP-Protocol-Version ${JSON.stringify(Excerpt.of(version))} is not supported; supported: ${
-      Revision.supported.join(", ")
+      Revision.legacy.join(", ")
     }`
   ))
 }

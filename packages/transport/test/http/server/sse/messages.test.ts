@@ -23,7 +23,7 @@ const handlers = tools({
 })
 
 describe.concurrent("a server of HTTP+SSE", () => {
-  for (const revision of Revision.supported) {
+  for (const revision of Revision.legacy) {
     it.live(`[SSE-01] [SSE-02] [SSE-04] names the endpoint for POSTs, and responds on its stream (${revision})`, () =>
       Effect.gen(function*() {
         const server = yield* serveSse(handlers)

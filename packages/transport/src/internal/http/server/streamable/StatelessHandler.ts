@@ -34,7 +34,7 @@ export interface StatelessHandler {
 }
 
 /** The revision of a request that declares none (SHS-29). */
-const undeclared: Revision.Revision = "2025-03-26"
+const undeclared: Revision.LegacyRevision = "2025-03-26"
 
 /** The time that interrupted handlers have to clean up. */
 const cleanup = "1 second"
@@ -80,7 +80,7 @@ class Exchanges implements Owner {
   post(
     { bytes, frame, principal, request }: Post,
     message: JsonRpc.Classified,
-    revision: Revision.Revision
+    revision: Revision.LegacyRevision
   ): PostExchange {
     const exchange = new PostExchange(this, frame)
     const fiber = this.#fork(
