@@ -139,7 +139,7 @@ export const internalError: McpError = make(ErrorCode.InternalError)("Internal e
  * ```ts
  * import { McpError } from "@effect-mcp/protocol"
  *
- * export const { message } = McpError.headerMismatch("the header mcp-method is missing")
+ * export const message = McpError.headerMismatch("the header mcp-method is missing").message
  * // => "Header mismatch: the header mcp-method is missing"
  * ```
  *
@@ -177,12 +177,8 @@ export const missingCapability = (method: string, requiredCapabilities: ClientCa
  * ```ts
  * import { McpError } from "@effect-mcp/protocol"
  *
- * export const { data, message } = McpError.unsupportedVersion("1900-01-01", ["2026-07-28"])
- * export const error = { data, message }
- * // => {
- * //   data: { supported: ["2026-07-28"], requested: "1900-01-01" },
- * //   message: "Unsupported protocol version: 1900-01-01"
- * // }
+ * export const data = McpError.unsupportedVersion("1900-01-01", ["2026-07-28"]).data
+ * // => { supported: ["2026-07-28"], requested: "1900-01-01" }
  * ```
  *
  * @category constructors
