@@ -1,6 +1,6 @@
 /**
- * The form of each message in older revisions. The canonical form of a message is that of the newest revision that has
- * it. An older revision is a list of differences from it. Nothing is reordered.
+ * The form of each message in each revision. The canonical form of a message is that of the newest revision with a
+ * handshake that has it. Another revision is a list of differences from it. Nothing is reordered.
  *
  * The tolerant projection, the default, changes only data that a receiver of the older revision would misread. Content
  * of an unknown type becomes text, several content blocks become one, and members that would change the receiver's
@@ -51,6 +51,12 @@ const removedFor = (introduced: { readonly [name: string]: Revision }): Differen
   return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
 }
 
+/** Removes members that newer revisions no longer have. `last` has the last revision with each. */
+const removedAfter = (last: { readonly [name: string]: Revision }): Difference => (revision) => {
+  const unknown = new Set(Object.keys(last).filter((name) => !isAtLeast(last[name] ?? revision, revision)))
+  return unknown.size === 0 ? undefined : (value) => isMembers(value) ? without(value, unknown) : value
+}
+
 /**
  * Removes members that were added later than their object and that an older receiver skips. Only the strict projection
  * removes them.
@@ -62,41 +68,41 @@ const since = (introduced: { readonly [name: string]: Revision }): Difference =>
 
 /** Converts one member. */
 const member = (name: string, inner: Difference): Difference => (revision, projection) => {
-  const project = inner(revision, projection)
-  if (project === undefined) return undefined
+  const convert = inner(revision, projection)
+  if (convert === undefined) return undefined
   return (value) => {
     if (!isMembers(value) || !(name in value)) return value
-    const projected = project(value[name])
+    const projected = convert(value[name])
     return projected === value[name] ? value : { ...value, [name]: projected }
   }
 }
 
 /** Converts every element of a list, or a value that is not a list. */
 const each = (inner: Difference): Difference => (revision, projection) => {
-  const project = inner(revision, projection)
-  if (project === undefined) return undefined
+  const convert = inner(revision, projection)
+  if (convert === undefined) return undefined
   return (value) => {
-    if (!Array.isArray(value)) return project(value)
-    const projected = value.map((element) => project(element))
+    if (!Array.isArray(value)) return convert(value)
+    const projected = value.map((element) => convert(element))
     return projected.some((element, index) => element !== value[index]) ? projected : value
   }
 }
 
 /** Converts every member, regardless of its name. */
 const values = (inner: Difference): Difference => (revision, projection) => {
-  const project = inner(revision, projection)
-  if (project === undefined) return undefined
+  const convert = inner(revision, projection)
+  if (convert === undefined) return undefined
   return (value) => {
     if (!isMembers(value)) return value
-    const entries = Object.entries(value).map(([name, element]) => [name, project(element)] as const)
+    const entries = Object.entries(value).map(([name, element]) => [name, convert(element)] as const)
     return entries.some(([name, projected]) => projected !== value[name]) ? Object.fromEntries(entries) : value
   }
 }
 
 /** Converts objects of one kind. */
 const where = (isKind: (value: Members) => boolean, inner: Difference): Difference => (revision, projection) => {
-  const project = inner(revision, projection)
-  return project === undefined ? undefined : (value) => isMembers(value) && isKind(value) ? project(value) : value
+  const convert = inner(revision, projection)
+  return convert === undefined ? undefined : (value) => isMembers(value) && isKind(value) ? convert(value) : value
 }
 
 /** Applies several conversions in order. */
@@ -183,14 +189,17 @@ const structured = before("2025-06-18", (result) => {
     : result
 })
 
-const tool = since({
-  title: "2025-06-18",
-  outputSchema: "2025-06-18",
-  _meta: "2025-06-18",
-  annotations: "2025-03-26",
-  icons: "2025-11-25",
-  execution: "2025-11-25"
-})
+const tool = all(
+  since({
+    title: "2025-06-18",
+    outputSchema: "2025-06-18",
+    _meta: "2025-06-18",
+    annotations: "2025-03-26",
+    icons: "2025-11-25",
+    execution: "2025-11-25"
+  }),
+  removedAfter({ execution: latestLegacy })
+)
 const resource = all(since({ title: "2025-06-18", icons: "2025-11-25" }), annotated)
 const prompt = all(
   since({ title: "2025-06-18", _meta: "2025-06-18", icons: "2025-11-25" }),
@@ -215,12 +224,18 @@ const clientCapabilities = all(
   urlElicitationOnly,
   removedFor({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
   member("sampling", all(removedFor({ tools: "2025-11-25" }), since({ context: "2025-11-25" }))),
-  member("elicitation", all(removedFor({ url: "2025-11-25" }), since({ form: "2025-11-25" })))
+  member("elicitation", all(removedFor({ url: "2025-11-25" }), since({ form: "2025-11-25" }))),
+  removedAfter({ tasks: latestLegacy }),
+  member("roots", removedAfter({ listChanged: latestLegacy }))
 )
-const serverCapabilities = all(removedFor({ tasks: "2025-11-25" }), since({ completions: "2025-03-26" }))
+const serverCapabilities = all(
+  removedFor({ tasks: "2025-11-25" }),
+  since({ completions: "2025-03-26" }),
+  removedAfter({ tasks: latestLegacy })
+)
 
 /** Removes `task`: a receiver that supports tasks would respond with a task instead of a result. */
-const task = removedFor({ task: "2025-11-25" })
+const task = all(removedFor({ task: "2025-11-25" }), removedAfter({ task: latestLegacy }))
 
 type WithBlocks = Members & { readonly content: ReadonlyArray<unknown> }
 
@@ -307,7 +322,9 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
     // Every revision has the `_meta` of a result.
     result: member("content", all(each(content), joined))
   },
-  "elicitation/create": { params: form },
+  // Without a handshake, a question is a part of a result, and a page has no id.
+  "elicitation/create": { params: all(form, removedAfter({ elicitationId: latestLegacy, task: latestLegacy })) },
+  "server/discover": { result: member("capabilities", serverCapabilities) },
   "roots/list": { result: member("roots", each(since({ _meta: "2025-06-18" }))) },
   "notifications/progress": { params: since({ message: "2025-03-26" }) }
 }
@@ -326,16 +343,16 @@ const compiled = new Map<string, Conversion>()
  *
  * const result = { content: [], structuredContent: { sum: 42 } }
  *
- * export const older = RevisionProjection.downgrade("tools/call", "result", "2025-03-26", result)
+ * export const older = RevisionProjection.project("tools/call", "result", "2025-03-26", result)
  * // => { content: [{ type: "text", text: "{\"sum\":42}" }], structuredContent: { sum: 42 } }
  *
- * export const strictly = RevisionProjection.downgrade("tools/call", "result", "2025-03-26", result, "strict")
+ * export const strictly = RevisionProjection.project("tools/call", "result", "2025-03-26", result, "strict")
  * // => { content: [{ type: "text", text: "{\"sum\":42}" }] }
  * ```
  *
  * @category projections
  */
-export const downgrade = <A>(
+export const project = <A>(
   method: string,
   part: "params" | "result",
   revision: Revision,

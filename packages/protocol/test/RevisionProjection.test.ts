@@ -9,7 +9,7 @@ import { misreadBy, unknownTo } from "./revisions.ts"
 import { type Part, parts } from "./table.ts"
 import { frozen, inheritedNames, isMembers } from "./wire.ts"
 
-const { downgrade } = RevisionProjection
+const { project } = RevisionProjection
 
 type Side = "params" | "result"
 
@@ -50,7 +50,7 @@ describe.each(parts)("$label", (row) => {
 
   it.prop("[INIT-13] is unchanged in the newest revision", [received], ([value]) => {
     for (const projection of projections) {
-      assert.strictEqual(downgrade(method, part, Revision.latestLegacy, value, projection), value)
+      assert.strictEqual(project(method, part, Revision.latestLegacy, value, projection), value)
     }
     assert.deepStrictEqual(unknownTo(Revision.latestLegacy, method, part, value), [])
   }, runs)
@@ -58,14 +58,14 @@ describe.each(parts)("$label", (row) => {
   for (const revision of older) {
     for (const projection of projections) {
       it.prop(
-        `[INIT-12] [INIT-13] (${projection}) is valid in ${revision}, a second downgrade changes nothing, and only a` +
+        `[INIT-12] [INIT-13] (${projection}) is valid in ${revision}, a second projection changes nothing, and only a` +
           " changed value is copied",
         [received],
         ([value]) => {
           // The value is frozen: a modification in place would throw.
-          const projected = downgrade(method, part, revision, value, projection)
+          const projected = project(method, part, revision, value, projection)
           if (projected !== value) assert.notDeepEqual(projected, value)
-          assert.strictEqual(downgrade(method, part, revision, projected, projection), projected)
+          assert.strictEqual(project(method, part, revision, projected, projection), projected)
           if (!hasForm(row, value)) return
           const problems = projection === "strict" ? unknownTo : misreadBy
           assert.deepStrictEqual(problems(revision, method, part, projected), [])
@@ -82,22 +82,22 @@ describe.each(parts)("$label", (row) => {
       `[INIT-12] in ${revision} the strict form of the tolerant form is the strict form`,
       [received],
       ([value]) => {
-        const tolerant = downgrade(method, part, revision, value)
+        const tolerant = project(method, part, revision, value)
         assert.deepStrictEqual(
-          downgrade(method, part, revision, tolerant, "strict"),
-          downgrade(method, part, revision, value, "strict")
+          project(method, part, revision, tolerant, "strict"),
+          project(method, part, revision, value, "strict")
         )
       },
       runs
     )
   }
 
-  it.prop("[INIT-12] [INIT-13] one downgrade has the result of several single steps", [received], ([value]) => {
+  it.prop("[INIT-12] [INIT-13] one projection has the result of several single steps", [received], ([value]) => {
     for (const projection of projections) {
       let stepwise = value
       for (const revision of revisions.toReversed()) {
-        stepwise = downgrade(method, part, revision, stepwise, projection)
-        assert.deepStrictEqual(stepwise, downgrade(method, part, revision, value, projection))
+        stepwise = project(method, part, revision, stepwise, projection)
+        assert.deepStrictEqual(stepwise, project(method, part, revision, value, projection))
       }
     }
   }, runs)
@@ -124,7 +124,7 @@ const formless: ReadonlyArray<readonly [string, Side, unknown]> = [
 it.each(formless)("%s is unchanged, so that no older receiver misreads it", (_, part, value) => {
   for (const revision of revisions) {
     for (const projection of projections) {
-      assert.strictEqual(downgrade("elicitation/create", part, revision, value, projection), value)
+      assert.strictEqual(project("elicitation/create", part, revision, value, projection), value)
     }
   }
   assert.isNotEmpty(unknownTo("2025-06-18", "elicitation/create", part, value))
@@ -138,8 +138,8 @@ describe.each([...inheritedNames, "acme/echo", "tools/call params"])("the unknow
   it("is never converted", () => {
     const value = { content: [], structuredContent: {}, title: "", _meta: {} }
     for (const revision of revisions) {
-      assert.strictEqual(downgrade(name, "params", revision, value), value)
-      assert.strictEqual(downgrade(name, "result", revision, value), value)
+      assert.strictEqual(project(name, "params", revision, value), value)
+      assert.strictEqual(project(name, "result", revision, value), value)
     }
   })
 })
@@ -149,7 +149,7 @@ it.each(inheritedNames)("members named %j are kept", (name) => {
     `{"content":[{"type":"text","text":"","_meta":{}}],"structuredContent":{},${JSON.stringify(name)}:{"a":1}}`
   )
   const expected: unknown = JSON.parse(`{"content":[{"type":"text","text":""}],${JSON.stringify(name)}:{"a":1}}`)
-  const projected = downgrade("tools/call", "result", "2025-03-26", received, "strict")
+  const projected = project("tools/call", "result", "2025-03-26", received, "strict")
   assert.strictEqual(JSON.stringify(projected), JSON.stringify(expected))
   assert.strictEqual(Object.getPrototypeOf(projected), Object.prototype)
 })
@@ -157,7 +157,7 @@ it.each(inheritedNames)("members named %j are kept", (name) => {
 it.each(inheritedNames)("a form field named %j is converted", (name) => {
   const form = (field: string): unknown =>
     JSON.parse(`{"message":"","requestedSchema":{"type":"object","properties":{${JSON.stringify(name)}:${field}}}}`)
-  const projected = downgrade(
+  const projected = project(
     "elicitation/create",
     "params",
     "2025-06-18",
@@ -173,19 +173,19 @@ cycle["self"] = cycle
 it.each([["a cycle", cycle], ["a big integer", { n: 1n }]])(
   "%s in content that becomes text does not throw",
   (_, value) => {
-    const result = downgrade("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
+    const result = project("tools/call", "result", "2025-03-26", { content: [], structuredContent: value }, "strict")
     assert.deepStrictEqual<unknown>(result, { content: [textBlock("[not representable as JSON]")] })
   }
 )
 
-it.prop("no value makes downgrade throw", [Arbitrary.schema(Schema.Unknown)], ([value]) => {
+it.prop("no value makes project throw", [Arbitrary.schema(Schema.Unknown)], ([value]) => {
   for (const { method, part } of parts) {
     for (const revision of revisions) {
       for (const projection of projections) {
-        downgrade(method, part, revision, value, projection)
+        project(method, part, revision, value, projection)
         for (const name of ["content", "messages", "capabilities", "requestedSchema", "tools"]) {
-          downgrade(method, part, revision, { [name]: value }, projection)
-          downgrade(method, part, revision, { [name]: [value] }, projection)
+          project(method, part, revision, { [name]: value }, projection)
+          project(method, part, revision, { [name]: [value] }, projection)
         }
       }
     }

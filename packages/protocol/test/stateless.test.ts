@@ -4,8 +4,11 @@ import {
   Discover,
   InputRequired,
   McpError,
+  MethodDefinition,
+  MethodTable,
   RequestMetadata,
   ResultType,
+  RevisionProjection,
   Subscription
 } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,7 +16,7 @@ import { Ajv } from "ajv"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { readFileSync } from "node:fs"
-import { strictly } from "./official.ts"
+import { definitionOf, strictly } from "./official.ts"
 import { isMembers } from "./wire.ts"
 
 const official = new Ajv({ strict: false, validateFormats: false })
@@ -43,6 +46,9 @@ const meta = RequestMetadata.write({
   logLevel: "info"
 })
 
+const definition = (method: string, part: "params" | "result") =>
+  method === "server/discover" ? part === "params" ? "DiscoverRequest" : "DiscoverResult" : definitionOf(method, part)
+
 const runs = { arbitrary: { runs: 60 } }
 
 describe("the schema of the specification accepts", () => {
@@ -67,6 +73,27 @@ describe("the schema of the specification accepts", () => {
     })
     assertIn("SubscriptionsListenResult", { resultType: "complete", _meta: Subscription.meta("a") })
   }, runs)
+
+  const requests = Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }).filter((row) =>
+    MethodDefinition.isIn(row, "2026-07-28") && row.name !== "subscriptions/listen"
+  )
+
+  for (const row of requests) {
+    const { name } = row
+    it.prop(
+      `the params and the result of ${name}`,
+      [strictly(row.params), strictly(row.result)],
+      ([sent, received]) => {
+        const modern = (part: "params" | "result", value: unknown) =>
+          members(RevisionProjection.project(name, part, "2026-07-28", value))
+        const params = { ...modern("params", sent), _meta: meta }
+        assertIn(definition(name, "params"), { jsonrpc: "2.0", id: 1, method: name, params })
+        const hint = Caching.methods.has(name) ? Caching.none : {}
+        assertIn(definition(name, "result"), { ...modern("result", received), ...hint, resultType: "complete" })
+      },
+      runs
+    )
+  }
 
   it("the errors", () => {
     const response = ({ code, data, message }: McpError.McpError) => ({
@@ -122,4 +149,41 @@ it("a message belongs to the stream whose id it has", () => {
   for (const id of [1.5, null, {}, true]) {
     assert.isUndefined(Subscription.idIn({ "io.modelcontextprotocol/subscriptionId": id }))
   }
+})
+
+describe("the form of revision 2026-07-28", () => {
+  const { project } = RevisionProjection
+
+  it("has no tasks of the last revision with a handshake, in capabilities and in params", () => {
+    const capabilities = { tasks: { list: {} }, sampling: { tools: {} }, roots: { listChanged: true } }
+    assert.deepStrictEqual<unknown>(project("initialize", "params", "2026-07-28", { capabilities }), {
+      capabilities: { sampling: { tools: {} }, roots: {} }
+    })
+    assert.deepStrictEqual<unknown>(
+      project("server/discover", "result", "2026-07-28", { capabilities: { tools: {}, tasks: {} } }),
+      { capabilities: { tools: {} } }
+    )
+    const params = { name: "add", task: { ttl: 1 } }
+    assert.deepStrictEqual<unknown>(project("tools/call", "params", "2026-07-28", params), { name: "add" })
+    assert.deepStrictEqual<unknown>(
+      project("tools/list", "result", "2026-07-28", {
+        tools: [{ name: "add", execution: { taskSupport: "required" } }]
+      }),
+      { tools: [{ name: "add" }] }
+    )
+  })
+
+  it("has no ids of pages to visit", () => {
+    const page = { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1", task: {} }
+    assert.deepStrictEqual<unknown>(project("elicitation/create", "params", "2026-07-28", page), {
+      mode: "url",
+      message: "Sign in",
+      url: "https://example.com"
+    })
+    const form = { message: "Who?", requestedSchema: { type: "object", properties: {} }, task: {} }
+    assert.deepStrictEqual<unknown>(project("elicitation/create", "params", "2026-07-28", form), {
+      message: "Who?",
+      requestedSchema: { type: "object", properties: {} }
+    })
+  })
 })

@@ -35,7 +35,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
         assert.deepStrictEqual(JsonRpc.classify(request), { _tag: "Request", message: request })
         assert.isTrue(Schema.is(params)(request.params ?? {}))
         const stated = request.params ?? {}
-        assert.strictEqual(RevisionProjection.downgrade(name, "params", revision, stated, "strict"), stated)
+        assert.strictEqual(RevisionProjection.project(name, "params", revision, stated, "strict"), stated)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(request)), request)
       },
       runs
@@ -51,7 +51,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
         assert.deepStrictEqual(JsonRpc.classify(success), { _tag: "Response", message: success })
         assert.isTrue(Schema.is(result)(success.result))
         assert.strictEqual(
-          RevisionProjection.downgrade(name, "result", revision, success.result, "strict"),
+          RevisionProjection.project(name, "result", revision, success.result, "strict"),
           success.result
         )
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(success)), success)
@@ -69,7 +69,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
         assert.deepStrictEqual(JsonRpc.classify(notification), { _tag: "Notification", message: notification })
         const stated = notification.params ?? {}
         assert.isTrue(Schema.is(params)(stated))
-        assert.strictEqual(RevisionProjection.downgrade(name, "params", revision, stated, "strict"), stated)
+        assert.strictEqual(RevisionProjection.project(name, "params", revision, stated, "strict"), stated)
         assert.deepStrictEqual<unknown>(JSON.parse(JSON.stringify(notification)), notification)
       },
       runs
@@ -148,9 +148,9 @@ describe.each(Revision.legacy)("in %s", (revision) => {
     assert.isTrue(client.info === undefined || Schema.is(Implementation.Implementation)(client.info))
     assert.isTrue(Schema.is(Implementation.Implementation)(server.info))
     const params = { capabilities: client.capabilities, clientInfo: client.info }
-    assert.strictEqual(RevisionProjection.downgrade("initialize", "params", revision, params, "strict"), params)
+    assert.strictEqual(RevisionProjection.project("initialize", "params", revision, params, "strict"), params)
     const result = { capabilities: server.capabilities, serverInfo: server.info }
-    assert.strictEqual(RevisionProjection.downgrade("initialize", "result", revision, result, "strict"), result)
+    assert.strictEqual(RevisionProjection.project("initialize", "result", revision, result, "strict"), result)
     assert.deepStrictEqual([client.revision, server.revision], [revision, revision])
   }, runs)
 })

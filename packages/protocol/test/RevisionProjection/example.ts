@@ -65,9 +65,9 @@ export const testExamples = (examples: ReadonlyArray<Example>): void => {
     }
 
     it.each(inAll(revisions))("[INIT-12] [INIT-13] in %s, strict", (revision, value) => {
-      const projected = RevisionProjection.downgrade(method, part, revision, newest, "strict")
+      const projected = RevisionProjection.project(method, part, revision, newest, "strict")
       assert.deepStrictEqual(projected, value)
-      assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected, "strict"), projected)
+      assert.strictEqual(RevisionProjection.project(method, part, revision, projected, "strict"), projected)
       if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
       assert.deepStrictEqual(unknownTo(revision, method, part, projected), [])
       assertInSchema(revision, method, part, projected)
@@ -77,9 +77,9 @@ export const testExamples = (examples: ReadonlyArray<Example>): void => {
     it.each(inAll(tolerant === "as strict" ? revisions : tolerant))(
       "[INIT-12] [INIT-13] in %s, tolerant",
       (revision, value) => {
-        const projected = RevisionProjection.downgrade(method, part, revision, newest)
+        const projected = RevisionProjection.project(method, part, revision, newest)
         assert.deepStrictEqual(projected, value)
-        assert.strictEqual(RevisionProjection.downgrade(method, part, revision, projected), projected)
+        assert.strictEqual(RevisionProjection.project(method, part, revision, projected), projected)
         if (row === undefined || !Revision.isAtLeast(revision, row.since)) return
         assert.deepStrictEqual(misreadBy(revision, method, part, projected), [])
         assertInSchema(revision, method, part, projected)

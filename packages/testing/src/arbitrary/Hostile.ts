@@ -49,7 +49,7 @@ const frames = memoised((from: MethodDefinition.Role) =>
  * // It fits no result, and projecting it does not throw.
  * export const outcome = Effect.map(
  *   Arbitrary.checkEffect(Hostile.frame("server", "2025-11-25"), (frame) => {
- *     RevisionProjection.downgrade("tools/call", "result", "2024-11-05", frame)
+ *     RevisionProjection.project("tools/call", "result", "2024-11-05", frame)
  *     return true
  *   }),
  *   (result) => result._tag

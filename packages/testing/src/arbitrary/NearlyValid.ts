@@ -380,7 +380,7 @@ const tolerable = (
       unknownValue
     ]),
     ([id, newest, kind, place, name, value]): Tolerated => {
-      const content = RevisionProjection.downgrade(method, part, known, newest, "strict")
+      const content = RevisionProjection.project(method, part, known, newest, "strict")
       const nearly = (valid: JsonRpc.Message, mutation: Mutation<Harmless>): Tolerated => ({
         valid,
         method,

@@ -14,7 +14,7 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
     Arbitrary.map(Arbitrary.schema(schema), (value) =>
       // The value was generated from the schema, and the projection removes only optional members.
       trust<A>(
-        RevisionProjection.downgrade("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]
+        RevisionProjection.project("initialize", part, revision, { [member]: overTheWire(value) }, "strict")[member]
       ))
   )
 

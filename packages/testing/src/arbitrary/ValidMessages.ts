@@ -24,7 +24,7 @@ const partsOf = memoised((part: Part) =>
       const known = asOf(method, revision)
       return Arbitrary.map(
         canonical(method, part, known),
-        (value) => RevisionProjection.downgrade(method, part, known, value, "strict")
+        (value) => RevisionProjection.project(method, part, known, value, "strict")
       )
     })
   )

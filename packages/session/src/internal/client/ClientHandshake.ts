@@ -65,7 +65,7 @@ export const initializeParams = (
   { capabilities, info, projection }: ClientDescription,
   revision: Revision.LegacyRevision
 ): Initialize.InitializeParams =>
-  RevisionProjection.downgrade("initialize", "params", revision, {
+  RevisionProjection.project("initialize", "params", revision, {
     protocolVersion: revision,
     capabilities,
     clientInfo: info
@@ -91,7 +91,7 @@ export const judge = (
     return Result.fail({ _tag: "UnsupportedRevision", chosen: protocolVersion, supported: revisions })
   }
   // A capability that has no meaning in the revision does not count as declared, even if the result has it.
-  const { capabilities } = RevisionProjection.downgrade("initialize", "result", revision, result.success, projection)
+  const { capabilities } = RevisionProjection.project("initialize", "result", revision, result.success, projection)
   return Result.mapError(
     KeptProfile.within({ revision, capabilities, info: serverInfo, instructions }, maxProfileBytes),
     (problem) => ({ _tag: "InvalidResult", problem })

@@ -99,7 +99,7 @@ export const project = (
   peer: Profile.Profile | undefined,
   projection: RevisionProjection.Projection | undefined
 ): JsonRpc.Params =>
-  peer === undefined ? params : RevisionProjection.downgrade(method, "params", peer.revision, params, projection)
+  peer === undefined ? params : RevisionProjection.project(method, "params", peer.revision, params, projection)
 
 const isEmpty = (params: JsonRpc.Params): boolean => {
   for (const _ in params) return false

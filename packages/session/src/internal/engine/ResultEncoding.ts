@@ -26,7 +26,7 @@ export const encode = (
     if (problem !== undefined) {
       return Exit.die(new Error(`the handler of ${method} returned an invalid result: ${problem}`))
     }
-    return Exit.succeed(RevisionProjection.downgrade(method, "result", revision, value, projection))
+    return Exit.succeed(RevisionProjection.project(method, "result", revision, value, projection))
   } catch (thrown) {
     return Exit.die(thrown)
   }

@@ -59,7 +59,7 @@ export interface SenderDependencies {
   readonly peer: () => Profile.Profile | undefined
   /** The capabilities that this side declares. */
   readonly declared: Outgoing.Declared
-  /** The projection to older revisions. Default: the one of `RevisionProjection.downgrade`. */
+  /** The projection to older revisions. Default: the one of `RevisionProjection.project`. */
   readonly projection: RevisionProjection.Projection | undefined
   /** The middleware of all requests except `initialize`. */
   readonly middleware: Middleware.OutboundMiddleware<unknown> | undefined

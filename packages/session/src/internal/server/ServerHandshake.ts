@@ -123,7 +123,7 @@ const profileOf = (
   params: Initialize.InitializeParams
 ): Result.Result<KeptProfile.Kept<Profile.ClientProfile>, JsonRpc.ErrorObject> => {
   const revision = negotiate(description, params.protocolVersion)
-  const { capabilities } = RevisionProjection.downgrade(
+  const { capabilities } = RevisionProjection.project(
     "initialize",
     "params",
     revision,
@@ -148,7 +148,7 @@ const responseOf = (
     serverInfo: info,
     ...(instructions === undefined ? undefined : { instructions })
   }
-  return JsonRpc.success(id, RevisionProjection.downgrade("initialize", "result", revision, result, projection))
+  return JsonRpc.success(id, RevisionProjection.project("initialize", "result", revision, result, projection))
 }
 
 /**
