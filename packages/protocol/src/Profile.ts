@@ -3,7 +3,7 @@
  */
 import type { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"
 import type { Implementation } from "./Implementation.ts"
-import type { LegacyRevision } from "./Revision.ts"
+import type { Revision } from "./Revision.ts"
 
 /**
  * The profile of a client, as its server knows it.
@@ -11,7 +11,7 @@ import type { LegacyRevision } from "./Revision.ts"
  * @category models
  */
 export interface ClientProfile {
-  readonly revision: LegacyRevision
+  readonly revision: Revision
   readonly capabilities: ClientCapabilities
   /** The name and version of the client; `undefined` in a server without sessions. */
   readonly info: Implementation | undefined
@@ -23,7 +23,7 @@ export interface ClientProfile {
  * @category models
  */
 export interface ServerProfile {
-  readonly revision: LegacyRevision
+  readonly revision: Revision
   readonly capabilities: ServerCapabilities
   readonly info: Implementation
   /** Instructions from the server to a model that uses it. */

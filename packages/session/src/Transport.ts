@@ -78,8 +78,8 @@ export type TransportEvent =
   | { readonly _tag: "SessionRenewed" }
   | {
     readonly _tag: "RevisionMismatch"
-    readonly negotiated: Revision.LegacyRevision
-    readonly received: Revision.LegacyRevision
+    readonly negotiated: Revision.Revision
+    readonly received: Revision.Revision
   }
 
 /**

@@ -63,7 +63,7 @@ export const describe = (options: {
 /** Returns the params of `initialize`, in the form of a revision. */
 export const initializeParams = (
   { capabilities, info, projection }: ClientDescription,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Initialize.InitializeParams =>
   RevisionProjection.project("initialize", "params", revision, {
     protocolVersion: revision,

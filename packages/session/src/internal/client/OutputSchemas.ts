@@ -13,7 +13,7 @@ import * as Weight from "../engine/Weight.ts"
 import { trust } from "../trust.ts"
 
 /** The revision that brought output schemas and structured content. */
-const since: Revision.LegacyRevision = "2025-06-18"
+const since: Revision.Revision = "2025-06-18"
 
 /** The bytes of memory that all stored schemas may take together. */
 const maxBytes = 32 * 1024 * 1024
@@ -60,7 +60,7 @@ export const make = (options: {
   readonly capacity: number
   readonly emit: (event: SessionEvent) => void
   /** Returns the negotiated revision, after the handshake. */
-  readonly revision: () => Revision.LegacyRevision | undefined
+  readonly revision: () => Revision.Revision | undefined
 }): OutputSchemas => {
   const { emit, revision, validator } = options
 

@@ -61,7 +61,7 @@ const notAllowed = malformed("a batch is not allowed here")
 export const open = (
   size: number,
   origin: StreamOrigin | undefined,
-  revision: Revision.LegacyRevision | undefined,
+  revision: Revision.Revision | undefined,
   { maxBatchMessages: limit }: Limits
 ): Result.Result<Batch, JsonRpc.Malformed> => {
   // Before the handshake no revision with batches is negotiated, so `initialize` cannot be in a batch (MSG-16).

@@ -53,7 +53,7 @@ export const malformed = (problem: string): JsonRpc.ErrorObject => invalidReques
 export const response = (
   error: JsonRpc.ErrorObject,
   id: JsonRpc.Request["id"] | undefined,
-  revision: Revision.LegacyRevision | undefined
+  revision: Revision.Revision | undefined
 ): JsonRpc.Failure => {
   const unreadable = revision !== undefined && Revision.envelopes[revision].unreadableId === "null" ? null : undefined
   return JsonRpc.failure(id ?? unreadable, error)

@@ -12,7 +12,7 @@ const isResult = (value: unknown): boolean => typeof value === "object" && value
  */
 export const encode = (
   method: string,
-  revision: Revision.LegacyRevision,
+  revision: Revision.Revision,
   params: object,
   value: unknown,
   projection: RevisionProjection.Projection | undefined

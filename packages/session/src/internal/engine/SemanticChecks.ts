@@ -49,7 +49,7 @@ const validateParams = <Params>(
 }
 
 /** The revision that added tools to sampling, URLs to elicitation, and multiple choice to forms. */
-const extended: Revision.LegacyRevision = "2025-11-25"
+const extended: Revision.Revision = "2025-11-25"
 
 /**
  * Returns whether params need the capability for contexts. Older revisions have contexts without a capability (SMP-09).

@@ -122,7 +122,7 @@ export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
     : { _tag: "TransportFailed", cause: error }
 
 /** Returns the negotiated revision. */
-const revisionOf = (state: State): Revision.LegacyRevision | undefined =>
+const revisionOf = (state: State): Revision.Revision | undefined =>
   "profile" in state ? state.profile.revision : undefined
 
 /** Waits for an effect, for a limited time. */
@@ -373,7 +373,7 @@ export class SessionRuntime<S extends State> {
     for (const { origin } of this.inflight.interruptAll()) if (isBatch(origin)) this.replies.settle(origin)
   }
 
-  #shutDown(reason: CloseReason.CloseReason, revision: Revision.LegacyRevision | undefined, mode: ShutdownMode): void {
+  #shutDown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined, mode: ShutdownMode): void {
     this.exchanges.close(reason)
     this.#side.onEnd(reason)
     // An observer of the fiber reports the end, and not the fiber itself, so that nothing of the session is left then.
@@ -414,7 +414,7 @@ export class SessionRuntime<S extends State> {
     return method === undefined ? this.inflight.unfinished() : [...this.inflight.unfinished(), { method, count: 1 }]
   }
 
-  #teardown(reason: CloseReason.CloseReason, revision: Revision.LegacyRevision | undefined): Effect.Effect<void> {
+  #teardown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
     const { context, inflight, limits, notifications, outbox, timer } = this
     const handled = Effect.andThen(inflight.drained, notifications.drained)
     const handledOrCutOff = Effect.raceFirst(handled, Context.get(context, HandlerCutoff))

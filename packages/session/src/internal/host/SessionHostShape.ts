@@ -116,7 +116,7 @@ export interface SessionInfo {
   /** The client's name and version, from its `initialize`. */
   readonly client: Implementation.Implementation | undefined
   /** The negotiated revision, after `initialize`. */
-  readonly revision: Revision.LegacyRevision | undefined
+  readonly revision: Revision.Revision | undefined
   /** Whether the handshake is finished. */
   readonly operating: boolean
   /** Milliseconds since the epoch. */

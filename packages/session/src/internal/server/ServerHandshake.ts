@@ -140,7 +140,7 @@ const profileOf = (
 const responseOf = (
   { capabilities, info, instructions, projection }: ServerDescription,
   id: JsonRpc.Request["id"],
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): JsonRpc.Response => {
   const result: Initialize.InitializeResult = {
     protocolVersion: revision,

@@ -10,7 +10,7 @@ export interface Ended {
   readonly role: MethodDefinition.Role
   readonly reason: CloseReason.CloseReason
   /** The negotiated revision, if there was one. */
-  readonly revision: Revision.LegacyRevision | undefined
+  readonly revision: Revision.Revision | undefined
   /** The duration of the session. */
   readonly millis: number
 }

@@ -43,7 +43,7 @@ export class StreamableHttpServerConnection implements Owner {
   #isUsed = false
   #isClosed = false
   #isEndedByClient = false
-  #revision: Revision.LegacyRevision | undefined
+  #revision: Revision.Revision | undefined
   #streamCount = 0
   #exchanges: Set<PostExchange> | undefined
   #resumable: Map<string, Resumable> | undefined
@@ -83,7 +83,7 @@ export class StreamableHttpServerConnection implements Owner {
   }
 
   /** The revision of the session, after its handshake. */
-  get revision(): Revision.LegacyRevision | undefined {
+  get revision(): Revision.Revision | undefined {
     return this.#revision
   }
 
@@ -184,7 +184,7 @@ export class StreamableHttpServerConnection implements Owner {
   }
 
   /** Reports a message whose header declares another revision than that of the session. */
-  reportMismatch(received: Revision.LegacyRevision): void {
+  reportMismatch(received: Revision.Revision): void {
     if (this.#revision === undefined || received === this.#revision) return
     this.#hooks?.report({ _tag: "RevisionMismatch", negotiated: this.#revision, received })
   }
