@@ -99,8 +99,8 @@ export class RequestServer<P extends Profile.Profile, R> {
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
-    if (message.method === "ping") return this.#answerPing(message, origin)
     if (this.#gate.intercept(message, origin, bytes)) return
+    if (message.method === "ping") return this.#answerPing(message, origin)
     const profile = this.#isDelivered() ? this.#gate.peer() : undefined
     if (profile === undefined) return this.#rejectNotReady(message, origin)
     this.#prepare(message, profile, origin, bytes, principal)

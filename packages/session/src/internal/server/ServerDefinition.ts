@@ -70,7 +70,7 @@ export const sessionless: { readonly _tag: "Sessionless" } = { _tag: "Sessionles
 export const sessionlessMachine = Handshake.sessionlessServer
 
 /** Returns the profile of a client without a session: only its revision is known. */
-export const unknownClient = (revision: Revision.LegacyRevision): Profile.ClientProfile => ({
+export const unknownClient = (revision: Revision.Revision): Profile.ClientProfile => ({
   revision,
   capabilities: {},
   info: undefined

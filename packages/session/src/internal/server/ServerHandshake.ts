@@ -36,6 +36,8 @@ type StateOf<Name extends State["_tag"]> = Extract<State, { readonly _tag: Name 
 /** The server as it describes itself to every client. */
 export interface ServerDescription {
   readonly revisions: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
+  /** The revisions of the server, those without a handshake included, newest first. */
+  readonly supported: ReadonlyArray<Revision.Revision>
   /** The revision for a client that requests one that is not among `revisions`. */
   readonly fallback: Revision.LegacyRevision
   readonly info: Implementation.Implementation
@@ -55,6 +57,7 @@ export const describe = (options: {
   const revisions = options.revisions ?? Revision.legacy
   return {
     revisions,
+    supported: [...Revision.modern, ...revisions].toSorted().toReversed(),
     fallback: Revision.newest(revisions),
     info: options.info,
     instructions: options.instructions,

@@ -1,6 +1,15 @@
 /** The exchange of one frame without a session: its gate in front of the engine, and its state. */
 
-import { type Handshake, type JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
+import {
+  type Discover,
+  type Handshake,
+  JsonRpc,
+  Logging,
+  MethodTable,
+  type Profile,
+  Revision,
+  RevisionProjection
+} from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -23,9 +32,12 @@ import * as Outbox from "../engine/Outbox.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { RateLimit } from "../engine/RateLimit.ts"
-import type { RequestGate } from "../engine/RequestServer.ts"
+import * as RequestRejections from "../engine/RequestRejections.ts"
+import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
+import { type FrameReplies, ModernReplies } from "./ModernReplies.ts"
+import * as ModernRequest from "./ModernRequest.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
@@ -47,8 +59,11 @@ export interface Server extends ServerDefinition.ServerDefinition {
 
 /** The client and the circumstances of one frame. */
 export interface IncomingFrame {
-  /** The revision of the frame, because no handshake has negotiated one. `initialize` negotiates its own. */
-  readonly revision: Revision.LegacyRevision
+  /**
+   * The revision of the frame, because no handshake has negotiated one. `initialize` negotiates its own. With a revision
+   * that has no handshake, the metadata of each request names its revision and its client.
+   */
+  readonly revision: Revision.Revision
   /** The authenticated sender of the frame. */
   readonly principal?: Principal | undefined
   /**
@@ -70,11 +85,11 @@ interface Queued extends NotificationHandling {
   readonly bytes: number
 }
 
-const profiles: ReadonlyMap<Revision.LegacyRevision, Profile.ClientProfile> = new Map(
-  Revision.legacy.map((revision) => [revision, ServerDefinition.unknownClient(revision)])
+const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
+  Revision.supported.map((revision) => [revision, ServerDefinition.unknownClient(revision)])
 )
 
-const profileOf = (revision: Revision.LegacyRevision): Profile.ClientProfile =>
+const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
   profiles.get(revision) ?? ServerDefinition.unknownClient(revision)
 
 /** A rate limit that is never reached: a frame has a bounded number of messages, and each has one reply. */
@@ -102,11 +117,14 @@ export class SessionlessExchange
   readonly malformedReplies = unlimited
   readonly subscriptions = unfollowed
   readonly sender = nothingHeld
-  readonly replies: SessionlessReplies
+  readonly replies: FrameReplies
   readonly notifications: InboundRuntime["notifications"]
   readonly #server: Server
   readonly #from: IncomingFrame
-  readonly #profile: Profile.ClientProfile
+  readonly #isModern: boolean
+  #profile: Profile.ClientProfile
+  /** The request of the frame, in a revision without batches and without a handshake. */
+  #modern: { readonly method: string; readonly logLevel: Logging.Level | undefined } | undefined
   readonly #processor: InboundProcessor<Profile.ClientProfile, unknown>
   readonly #queued: Array<Queued> = []
   #inflight: IncomingRequests.IncomingRequests | undefined
@@ -118,8 +136,12 @@ export class SessionlessExchange
   constructor(server: Server, from: IncomingFrame, done: (reply: Reply) => void) {
     this.#server = server
     this.#from = from
+    this.#isModern = Revision.isModern(from.revision)
     this.#profile = profileOf(from.revision)
-    this.replies = new SessionlessReplies(server, done)
+    const replies = new SessionlessReplies(server, done)
+    this.replies = this.#isModern
+      ? new ModernReplies(replies, server.description.info, () => this.#modern?.method ?? "")
+      : replies
     this.notifications = {
       offer: (notification, bytes) => {
         this.#queued.push({ ...notification, bytes })
@@ -258,7 +280,38 @@ export class SessionlessExchange
   }
 
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
-    return ServerHandshake.intercept(this, this, message, origin)
+    if (!this.#isModern) return ServerHandshake.intercept(this, this, message, origin)
+    return "id" in message && this.#interceptModern(message, origin)
+  }
+
+  /** Reads the client of a request, and answers the requests that no handler serves. */
+  #interceptModern(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
+    const { method } = message
+    const { capabilities, instructions, projection, supported } = this.description
+    this.#modern = { method, logLevel: undefined }
+    const client = ModernRequest.clientOf(message, supported)
+    if (Result.isFailure(client)) {
+      reject(this, message, client.failure, origin)
+      return true
+    }
+    const { logLevel, profile } = client.success
+    this.#profile = profile
+    this.#modern = { method, logLevel }
+    if (method === "ping") {
+      reject(this, message, RequestRejections.methodNotFound(method), origin)
+      return true
+    }
+    if (method !== "server/discover") return false
+    const result: Discover.DiscoverResult = {
+      supportedVersions: supported,
+      capabilities,
+      ...(instructions === undefined ? undefined : { instructions })
+    }
+    this.replies.reply(
+      JsonRpc.success(message.id, RevisionProjection.project(method, "result", profile.revision, result, projection)),
+      origin
+    )
+    return true
   }
 
   /** Does nothing: a client without a session is not stored. */
@@ -277,9 +330,17 @@ export class SessionlessExchange
       sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
       session: undefined,
       detachStream: undefined,
-      // No client has a log level, because none is stored.
-      sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)
+      // No client has a log level, because none is stored. A request without a handshake has one, or wants no messages.
+      sendLog: (message) =>
+        this.#isLogged(message.level)
+          ? this.#notify(MethodTable.notifications["notifications/message"], message)
+          : Effect.void
     }
+  }
+
+  #isLogged(level: Logging.Level): boolean {
+    const threshold = this.#modern?.logLevel
+    return !this.#isModern || (threshold !== undefined && Logging.isAtLeast(level, threshold))
   }
 
   /** Fails: the machine of a server without sessions sends no request. */

@@ -1,0 +1,65 @@
+/** Replies in the form of a revision without a handshake. */
+
+import { Caching, ErrorCode, type Implementation, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import type { StreamOrigin } from "../../Transport.ts"
+import type { ReplySink } from "../engine/RequestServer.ts"
+
+/** The sink of the replies to one frame. */
+export interface FrameReplies extends ReplySink {
+  reject(origin: StreamOrigin | undefined): void
+}
+
+const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Returns a result with its type, its hint for caches, and the server that it is from (MSG-18, CCH-01, VER-05). */
+const complete = (method: string, result: unknown, info: Implementation.Implementation): unknown => {
+  if (!isMembers(result)) return result
+  const { _meta: meta } = result
+  return {
+    // A handler may give a hint of its own.
+    ...(Caching.methods.has(method) ? Caching.none : undefined),
+    ...result,
+    resultType: "complete",
+    _meta: { ...(isMembers(meta) ? meta : undefined), [RequestMetadata.keys.serverInfo]: info }
+  }
+}
+
+/** The codes of revisions with a handshake that this revision no longer has, with the codes in their place (MSG-23). */
+const replaced: ReadonlyMap<number, number> = new Map([
+  [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
+  [ErrorCode.UrlElicitationRequired, ErrorCode.InternalError]
+])
+
+/** Gives the replies to one frame their form. `method` returns the method of its request. */
+export class ModernReplies implements FrameReplies {
+  readonly #replies: FrameReplies
+  readonly #info: Implementation.Implementation
+  readonly #method: () => string
+
+  constructor(replies: FrameReplies, info: Implementation.Implementation, method: () => string) {
+    this.#replies = replies
+    this.#info = info
+    this.#method = method
+  }
+
+  reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void {
+    this.#replies.reply(this.#formOf(response), origin, handed)
+  }
+
+  settle(origin: StreamOrigin | undefined): void {
+    this.#replies.settle(origin)
+  }
+
+  reject(origin: StreamOrigin | undefined): void {
+    this.#replies.reject(origin)
+  }
+
+  #formOf(response: JsonRpc.Response): JsonRpc.Response {
+    if ("result" in response) {
+      return JsonRpc.success(response.id, complete(this.#method(), response.result, this.#info))
+    }
+    const code = replaced.get(response.error.code)
+    return code === undefined ? response : { ...response, error: { ...response.error, code } }
+  }
+}
