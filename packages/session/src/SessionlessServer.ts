@@ -48,7 +48,8 @@ export interface SessionlessServer extends SessionlessServerImplementation.Sessi
 
 /**
  * Makes a server. Each request runs its handler with a `RequestContext` and a scope. The other services of the handlers
- * are those of the program that makes the server.
+ * are those of the program that makes the server. A request of a revision without a handshake (2026-07-28) has its
+ * client in its metadata, so its handler knows the client's capabilities; log messages have the level of the request.
  *
  * @example
  * ```ts

@@ -60,8 +60,8 @@ export interface Server extends ServerDefinition.ServerDefinition {
 /** The client and the circumstances of one frame. */
 export interface IncomingFrame {
   /**
-   * The revision of the frame, because no handshake has negotiated one. `initialize` negotiates its own. With a revision
-   * that has no handshake, the metadata of each request names its revision and its client.
+   * The revision of the frame, because no handshake has negotiated one. `initialize` negotiates its own. In a revision
+   * without a handshake, the metadata of each request names its revision and its client.
    */
   readonly revision: Revision.Revision
   /** The authenticated sender of the frame. */
