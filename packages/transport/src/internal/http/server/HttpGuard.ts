@@ -76,6 +76,8 @@ export interface HttpGuard {
   readonly protect: (routes: Routes, methodNotAllowed?: MethodNotAllowed) => Handler
   /** Reads a POST whose response is JSON or an event stream. */
   readonly readPost: (sender: Sender) => Effect.Effect<Post, Response>
+  /** Reads such a POST of a declared version that the caller checks, because the body decides how. */
+  readonly readVersionedPost: (sender: Sender) => Effect.Effect<Omit<Post, "version">, Response>
   /** Reads the body of a POST, and nothing else of it. */
   readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
 }
@@ -83,7 +85,7 @@ export interface HttpGuard {
 /** The headers of the response to a preflight request. */
 const preflightHeaders = {
   "access-control-allow-headers":
-    "accept, authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id",
+    "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
   "access-control-max-age": "86400"
 }
 
@@ -151,15 +153,25 @@ export const make = Effect.fnUntraced(function*(
       : Effect.flatMap(bodies.receive(request), parse)
   }
 
+  const acceptsReply = (request: HttpServerRequest): Effect.Effect<void, Response> =>
+    Effect.flatMapEager(
+      AcceptHeader.requireJsonAndEventStream(request),
+      () => ContentType.isJson(request.headers["content-type"]) ? Effect.void : Effect.fail(notJson)
+    )
+
   const readPost: HttpGuard["readPost"] = ({ principal, request }) =>
-    Effect.flatMapEager(AcceptHeader.requireJsonAndEventStream(request), () => {
-      if (!ContentType.isJson(request.headers["content-type"])) return Effect.fail(notJson)
-      return Effect.flatMapEager(
+    Effect.flatMapEager(acceptsReply(request), () =>
+      Effect.flatMapEager(
         declaredVersion(request),
         (version) =>
           Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, version, bytes, frame }))
-      )
-    })
+      ))
+
+  const readVersionedPost: HttpGuard["readVersionedPost"] = ({ principal, request }) =>
+    Effect.flatMapEager(
+      acceptsReply(request),
+      () => Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, bytes, frame }))
+    )
 
   const route = (
     routes: Routes,
@@ -196,6 +208,7 @@ export const make = Effect.fnUntraced(function*(
     protect: (routes, methodNotAllowed = methodNotAllowedInJson) => (request) =>
       connections.serve(request, () => route(routes, request, methodNotAllowed)),
     readPost,
+    readVersionedPost,
     readBody
   }
 })

@@ -7,6 +7,7 @@ import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
+import * as ModernPost from "./ModernPost.ts"
 
 /** The decision on the response to a POST. `Accepted`: there is no reply. */
 export type PostOutcome =
@@ -43,10 +44,11 @@ const tooManyRejected: PostOutcome = {
  * rejected message that is not a request has 400. So has a rejected `initialize`, which must not look like a new
  * session.
  */
-const statusOf = (reply: JsonRpc.Frame, frame: unknown): number => {
+const statusOf = (reply: JsonRpc.Frame, frame: unknown, isModern: boolean): number => {
   if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
   if (reply.error.code === ErrorCode.Overloaded) return 429
   const classified = JsonRpc.classify(frame)
+  if (isModern) return ModernPost.statusOf(reply.error.code, classified)
   if (classified._tag !== "Request") return 400
   return classified.message.method === "initialize" && reply.error.code === ErrorCode.InvalidRequest ? 400 : 200
 }
@@ -77,6 +79,7 @@ export interface Owner {
  */
 export class PostExchange {
   readonly #owner: Owner
+  readonly #isModern: boolean
   /** The body of the POST, until the exchange has ended: a slowly read response must not keep it in memory. */
   #frame: unknown
   #outcome: PostOutcome | undefined
@@ -87,9 +90,11 @@ export class PostExchange {
   #isRejected = false
   #timeout: Timeout | undefined
 
-  constructor(owner: Owner, frame: unknown) {
+  /** `isModern`: the POST is of a revision without a handshake, in which a lost response cancels its request (SHE-07). */
+  constructor(owner: Owner, frame: unknown, isModern = false) {
     this.#owner = owner
     this.#frame = frame
+    this.#isModern = isModern
   }
 
   /** The decision on the response, if there is one already. */
@@ -125,9 +130,13 @@ export class PostExchange {
     else if (this.#outcome._tag === "EventStream") this.#outcome.body.close()
   }
 
-  /** Opens the event stream before there is a message, unless the response is decided or must be JSON. */
+  /**
+   * Opens the event stream before there is a message, unless the response is decided or must be JSON. In a revision
+   * without a handshake the first message opens it, because an error that is found late still has its status.
+   */
   startStream(): void {
     if (this.#outcome !== undefined || this.#isEnded || this.#isDetached || this.#owner.mode === "json") return
+    if (this.#isModern) return
     this.#openStream(true)
   }
 
@@ -158,7 +167,7 @@ export class PostExchange {
     const body = encoded.success
     if (last) this.#isRejected = "error" in message
     if (this.#stream !== undefined) return this.#writeEvent(this.#stream, body, last)
-    const status = last ? statusOf(message, this.#frame) : 200
+    const status = last ? statusOf(message, this.#frame, this.#isModern) : 200
     // An error with its own status is JSON in every mode: the headers of a stream would have sent 200.
     if (last && (this.#owner.mode !== "stream" || status !== 200)) {
       const wasDetached = this.#isDetached
@@ -235,11 +244,15 @@ export class PostExchange {
     this.#timeout = undefined
   }
 
-  /** A lost connection cancels nothing (SHS-10), but the request is abandoned after `detachedMillis`. */
+  /**
+   * A lost connection cancels nothing (SHS-10), but the request is abandoned after `detachedMillis`. In a revision
+   * without a handshake, it cancels the request (SHE-07).
+   */
   #markDetached(): void {
     if (this.#isEnded || this.#isDetached) return
     const { detachedMillis, watchdog } = this.#owner
     this.#isDetached = true
+    if (this.#isModern) return this.#owner.abandon(this)
     this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))
   }
 }

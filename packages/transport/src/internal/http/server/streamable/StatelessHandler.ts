@@ -1,17 +1,19 @@
 /** The handler of Streamable HTTP without sessions: each POST is served by itself. */
-import { ErrorCode, JsonRpc, type Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import { replaceUnserializable } from "../../../shared/OutgoingFrame.ts"
-import type { Handler, HttpGuard, Post, Route } from "../HttpGuard.ts"
+import { declaredVersion, type Handler, type HttpGuard, type Post, type Route } from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
+import * as ModernPost from "./ModernPost.ts"
 import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
 import type { PostResponse } from "./PostResponse.ts"
 
@@ -78,11 +80,11 @@ class Exchanges implements Owner {
 
   /** Starts to serve a POST, and returns its exchange. */
   post(
-    { bytes, frame, principal, request }: Post,
+    { bytes, frame, principal, request }: Omit<Post, "version">,
     message: JsonRpc.Classified,
-    revision: Revision.LegacyRevision
+    revision: Revision.Revision
   ): PostExchange {
-    const exchange = new PostExchange(this, frame)
+    const exchange = new PostExchange(this, frame, Revision.isModern(revision))
     const fiber = this.#fork(
       Effect.flatMap(
         this.#server.handle(frame, {
@@ -156,29 +158,48 @@ export const make = Effect.fnUntraced(function*(
   const { gracefulCloseMillis } = options
   let isDraining = false
 
-  const post = (received: Post): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
-    const message = JsonRpc.classify(received.frame)
-    const request = message._tag === "Request" ? message.message : undefined
-    if (isDraining) return Effect.fail(HttpResponses.shuttingDown(gracefulCloseMillis, request?.id))
-    const revision = received.version ?? undeclared
-    // The params of `initialize` contain the revision.
-    if (request?.method !== "initialize" && !server.revisions.includes(revision)) {
-      return Effect.fail(HttpResponses.error(
-        400,
-        `MCP-Protocol-Version ${JSON.stringify(revision)} is not supported; supported: ${server.revisions.join(", ")}`,
-        { id: request?.id }
-      ))
+  /** Returns the revision in which a POST is served. */
+  const revisionOf = (
+    request: HttpServerRequest,
+    message: JsonRpc.Classified
+  ): Effect.Effect<Revision.Revision, HttpServerResponse> => {
+    const served = message._tag === "Request" ? message.message : undefined
+    if (ModernPost.isModern(request.headers, message)) {
+      const rejection = served === undefined ? undefined : ModernPost.rejection(request.headers, served)
+      // The metadata of the request names the revision itself.
+      return rejection === undefined ? Effect.succeed(Revision.latest) : Effect.fail(rejection)
     }
-    return Effect.uninterruptibleMask((restore) => {
-      const exchange = exchanges.post(received, message, revision)
-      const response = responses.ifDecided(exchange, {})
-      return response === undefined ? responses.of(exchange, restore) : Effect.succeed(response)
-    })
+    return Effect.flatMapEager(declaredVersion(request), (version = undeclared) =>
+      // The params of `initialize` contain the revision.
+      served?.method === "initialize" || server.revisions.includes(version)
+        ? Effect.succeed(version)
+        : Effect.fail(HttpResponses.error(
+          400,
+          `MCP-Protocol-Version ${JSON.stringify(version)} is not supported; supported: ${server.revisions.join(", ")}`,
+          { id: served?.id }
+        )))
+  }
+
+  const post = (received: Omit<Post, "version">): Effect.Effect<HttpServerResponse, HttpServerResponse> => {
+    const message = JsonRpc.classify(received.frame)
+    if (isDraining) {
+      const id = message._tag === "Request" ? message.message.id : undefined
+      return Effect.fail(HttpResponses.shuttingDown(gracefulCloseMillis, id))
+    }
+    return Effect.flatMapEager(
+      revisionOf(received.request, message),
+      (revision) =>
+        Effect.uninterruptibleMask((restore) => {
+          const exchange = exchanges.post(received, message, revision)
+          const response = responses.ifDecided(exchange, {})
+          return response === undefined ? responses.of(exchange, restore) : Effect.succeed(response)
+        })
+    )
   }
 
   return {
     handle: guard.protect(
-      new Map<string, Route>([["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]])
+      new Map<string, Route>([["POST", (sender) => Effect.flatMap(guard.readVersionedPost(sender), post)]])
     ),
     drain: Effect.suspend(() => {
       isDraining = true

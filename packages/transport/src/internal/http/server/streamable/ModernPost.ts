@@ -1,0 +1,45 @@
+/** POSTs of a revision without a handshake, whose headers repeat parts of the body. */
+import { ErrorCode, JsonRpc, McpError, RequestHeaders, RequestMetadata, Revision } from "@effect-mcp/protocol"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Result from "effect/Result"
+import * as HttpResponses from "../HttpResponses.ts"
+
+type Headers = HttpServerRequest["headers"]
+
+const metaOf = (message: JsonRpc.Classified): unknown =>
+  message._tag === "Request" || message._tag === "Notification" ? message.message.params?.["_meta"] : undefined
+
+/** Returns whether the header or the metadata of a message names a revision without a handshake, or an unknown one. */
+export const isModern = (headers: Headers, message: JsonRpc.Classified): boolean => {
+  const declared = headers[RequestHeaders.names.version]
+  return RequestMetadata.isIn(metaOf(message)) || (declared !== undefined && Revision.isModern(declared))
+}
+
+/** Returns the rejection of a request whose headers differ from its body (SHE-12, SHE-17). */
+export const rejection = (headers: Headers, message: JsonRpc.Request): HttpServerResponse | undefined => {
+  const { id, method, params = {} } = message
+  const metadata = RequestMetadata.read(params["_meta"])
+  // The server rejects invalid metadata.
+  if (Result.isFailure(metadata)) return undefined
+  const problem = RequestHeaders.difference(headers, { method, params, version: metadata.success.protocolVersion })
+  return problem === undefined
+    ? undefined
+    : HttpResponses.json(400, JSON.stringify(JsonRpc.failure(id, McpError.headerMismatch(problem))), {})
+}
+
+/** The statuses of errors, by code. Any other error has 200. */
+const statuses: ReadonlyMap<number, number> = new Map([
+  [ErrorCode.ParseError, 400],
+  [ErrorCode.InvalidRequest, 400],
+  [ErrorCode.MethodNotFound, 404],
+  [ErrorCode.HeaderMismatch, 400],
+  [ErrorCode.MissingRequiredClientCapability, 400],
+  [ErrorCode.UnsupportedProtocolVersion, 400]
+])
+
+/** Returns the status of an error in reply to this frame (SHE-14, VER-03, VER-07, VER-11). */
+export const statusOf = (code: number, message: JsonRpc.Classified): number =>
+  code === ErrorCode.InvalidParams && Result.isFailure(RequestMetadata.read(metaOf(message)))
+    ? 400
+    : statuses.get(code) ?? 200

@@ -1,0 +1,149 @@
+/** Streamable HTTP in revision 2026-07-28, by a server without sessions that serves the other revisions as well. */
+import { RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import { RequestContext } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
+import { text, tools } from "../../../support/server.ts"
+import { serveSessionless } from "../../../support/sessionlessServer.ts"
+
+const version = "2026-07-28"
+
+const metadata: RequestMetadata.RequestMetadata = {
+  protocolVersion: version,
+  clientCapabilities: {},
+  clientInfo: { name: "client", version: "1" },
+  logLevel: undefined
+}
+
+/** Returns a request with its headers. */
+const post = (
+  method: string,
+  params: { readonly [name: string]: unknown } = {},
+  more: { readonly meta?: object; readonly headers?: Readonly<Record<string, string | undefined>> } = {}
+) => {
+  const body = {
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: { ...params, _meta: { ...RequestMetadata.write(metadata), ...more.meta } }
+  }
+  return { body, headers: { ...RequestHeaders.encode({ method, params, version }), ...more.headers } }
+}
+
+const outcome = ({ messages: [message], status }: ReceivedResponse) => [status, message?.error?.code]
+
+const reporting = Effect.gen(function*() {
+  yield* RequestContext.progress({ progress: 1 })
+  yield* RequestContext.progress({ progress: 2 })
+  return text("done")
+})
+
+describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
+  it.live("serves requests of it and of other revisions at one endpoint, each by itself", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSessionless(tools({ now: Effect.succeed(text("now")) }))
+      const modern = yield* exchange(server, {
+        ...post("tools/call", { name: "now" }),
+        headers: { ...post("tools/call", { name: "now" }).headers, "mcp-session-id": "any", "last-event-id": "1" }
+      })
+      assert.strictEqual(modern.status, 200)
+      assert.notProperty(modern.headers, "mcp-session-id")
+      assert.deepInclude(modern.messages[0]?.result, { ...text("now"), resultType: "complete" })
+      const legacy = yield* exchange(server, { body: initialize("2025-11-25") })
+      assert.deepStrictEqual([legacy.status, legacy.messages[0]?.result?.["protocolVersion"]], [200, "2025-11-25"])
+      assert.notProperty(legacy.messages[0]?.result ?? {}, "resultType")
+      const discovered = yield* exchange(server, post("server/discover"))
+      assert.deepInclude(discovered.messages[0]?.result, {
+        supportedVersions: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+      })
+    }))
+
+  it.live("rejects headers that differ from the body, or that are missing, with 400", () =>
+    Effect.gen(function*() {
+      const calls: Array<string> = []
+      const server = yield* serveSessionless(tools({ now: Effect.sync(() => (calls.push("now"), text("now"))) }))
+      const differing: ReadonlyArray<Readonly<Record<string, string | undefined>>> = [
+        { "mcp-protocol-version": undefined },
+        { "mcp-protocol-version": "2025-11-25" },
+        { "mcp-method": undefined },
+        { "mcp-method": "tools/list" },
+        { "mcp-name": undefined },
+        { "mcp-name": "other" },
+        { "mcp-name": "=?base64?%?=" }
+      ]
+      for (const headers of differing) {
+        const response = yield* exchange(server, post("tools/call", { name: "now" }, { headers }))
+        assert.deepStrictEqual(outcome(response), [400, -32020], JSON.stringify(headers))
+      }
+      assert.deepStrictEqual(calls, [])
+      const encoded = { "mcp-name": "=?base64?bm93?=" }
+      const response = yield* exchange(server, post("tools/call", { name: "now" }, { headers: encoded }))
+      assert.strictEqual(response.status, 200)
+    }))
+
+  it.live("rejects a request without metadata, of an unknown revision or method with the status of its error", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSessionless(tools({}))
+      const { headers } = post("tools/list")
+      const bare = yield* exchange(server, { body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers })
+      assert.deepStrictEqual(outcome(bare), [400, -32602])
+      const unknown = post("tools/list", {}, {
+        meta: { "io.modelcontextprotocol/protocolVersion": "2099-01-01" },
+        headers: { "mcp-protocol-version": "2099-01-01" }
+      })
+      assert.deepStrictEqual(outcome(yield* exchange(server, unknown)), [400, -32022])
+      for (const method of ["no/such", "initialize", "ping"]) {
+        assert.deepStrictEqual(outcome(yield* exchange(server, post(method))), [404, -32601], method)
+      }
+      // An unknown tool is an error of the method, which is served.
+      assert.deepStrictEqual(outcome(yield* exchange(server, post("tools/call", { name: "none" }))), [200, -32602])
+      // Without metadata, an unknown version is that of another revision.
+      const plain = {
+        body: { jsonrpc: "2.0", id: 1, method: "ping" },
+        headers: { "mcp-protocol-version": "2099-01-01" }
+      }
+      assert.deepStrictEqual(outcome(yield* exchange(server, plain)), [400, -32600])
+    }))
+
+  for (const responseMode of ["adaptive", "stream"] as const) {
+    it.live(`sends progress in a stream, and a late error with its status (${responseMode})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serveSessionless(
+          tools({ report: reporting, late: Effect.as(Effect.sleep("60 millis"), text("late")) }),
+          { http: { responseMode, adaptiveTimeout: "10 millis" } }
+        )
+        const reported = yield* exchange(server, post("tools/call", { name: "report" }, { meta: { progressToken: 1 } }))
+        assert.isTrue(reported.isStream)
+        assert.strictEqual(reported.headers["x-accel-buffering"], "no")
+        assert.deepStrictEqual(
+          reported.messages.map(({ params, result }) => params?.["progress"] ?? result?.["resultType"]),
+          [
+            1,
+            2,
+            "complete"
+          ]
+        )
+        // The header of a stream would have been sent after 10 ms.
+        const late = yield* exchange(server, post("tools/call", { name: "late" }))
+        assert.strictEqual(late.status, 200)
+        assert.strictEqual(late.isStream, responseMode === "stream")
+      }))
+  }
+
+  it.live("a client that closes the response cancels its request", () =>
+    Effect.gen(function*() {
+      const started = yield* Deferred.make<void>()
+      const cancelled = yield* Deferred.make<void>()
+      const server = yield* serveSessionless(tools({
+        wait: Effect.andThen(Deferred.succeed(started, undefined), Effect.never).pipe(
+          Effect.onInterrupt(() => Deferred.succeed(cancelled, undefined))
+        )
+      }))
+      const response = yield* send(server, post("tools/call", { name: "wait" }))
+      yield* Deferred.await(started)
+      response.disconnect()
+      yield* Deferred.await(cancelled)
+    }))
+})
