@@ -87,7 +87,7 @@ describe("a request of revision 2026-07-28", () => {
         id: 1,
         result: {
           supportedVersions: ["2026-07-28", "2025-11-25", "2025-06-18"],
-          capabilities: { tools: {}, resources: { subscribe: true }, logging: {} },
+          capabilities: { tools: {}, resources: {}, logging: {} },
           instructions: "Ask.",
           ttlMs: 0,
           cacheScope: "private",

@@ -311,7 +311,9 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
  * because there is no stream to open and no session to end (SHS-13, SHS-28).
  *
  * The revision of a request is that of its header `MCP-Protocol-Version`, or 2025-03-26 without this header (SHS-29).
- * The `Authentication` decides which requests are accepted. When the scope closes, requests in flight end.
+ * A request whose header or metadata names revision 2026-07-28 is served in this revision: its headers must match its
+ * body, and a client that closes the response cancels the request. The `Authentication` decides which requests are
+ * accepted. When the scope closes, requests in flight end.
  *
  * @example
  * ```ts

@@ -1,6 +1,7 @@
 /** Requests of a revision without a handshake: each carries its revision, and the client that sends it. */
 
 import {
+  type Capabilities,
   ErrorCode,
   type JsonRpc,
   type Logging,
@@ -39,3 +40,16 @@ export const clientOf = (
     logLevel
   })
 }
+
+/**
+ * Returns the capabilities without notifications of changes: `subscriptions/listen`, which they would arrive on, is not
+ * served.
+ */
+export const withoutChanges = (
+  { prompts, resources, tools, ...others }: Capabilities.ServerCapabilities
+): Capabilities.ServerCapabilities => ({
+  ...others,
+  ...(prompts === undefined ? undefined : { prompts: {} }),
+  ...(resources === undefined ? undefined : { resources: {} }),
+  ...(tools === undefined ? undefined : { tools: {} })
+})

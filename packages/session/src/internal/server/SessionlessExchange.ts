@@ -304,7 +304,7 @@ export class SessionlessExchange
     if (method !== "server/discover") return false
     const result: Discover.DiscoverResult = {
       supportedVersions: supported,
-      capabilities,
+      capabilities: ModernRequest.withoutChanges(capabilities),
       ...(instructions === undefined ? undefined : { instructions })
     }
     this.replies.reply(

@@ -90,7 +90,7 @@ export class PostExchange {
   #isRejected = false
   #timeout: Timeout | undefined
 
-  /** `isModern`: the POST is of a revision without a handshake, in which a lost response cancels its request (SHE-07). */
+  /** `isModern`: the revision of the POST has no handshake, and a lost response cancels its request (SHE-07). */
   constructor(owner: Owner, frame: unknown, isModern = false) {
     this.#owner = owner
     this.#frame = frame
