@@ -57,6 +57,35 @@ describe("HTTP without sessions", () => {
             assert.deepStrictEqual(client.errors, [])
           }))
       }
+
+      for (const mode of ["auto", { pin: "2026-07-28" }] as const) {
+        it.effect(`serves official v2 at 2026-07-28 (${mode === "auto" ? mode : "pinned"})`, () =>
+          Effect.gen(function*() {
+            const { address } = yield* HttpServer
+            const port = address._tag === "UnixPathAddress" ? 0 : address.port
+            const client = new V2.Client({ name: "official", version: "1.0.0" }, { versionNegotiation: { mode } })
+            const transport = new V2.StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
+            yield* Effect.acquireRelease(
+              Effect.promise(() => client.connect(transport)),
+              () => Effect.promise(() => client.close())
+            )
+            assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
+            assert.deepInclude(client.getServerVersion(), { name: "calculator", version: "0" })
+            const { tools } = yield* Effect.promise(() => client.listTools())
+            assert.include(tools.map(({ name }) => name), "add")
+            const added = yield* Effect.promise(() => client.callTool({ name: "add", arguments: { a: 1, b: 2 } }))
+            assert.deepStrictEqual<unknown>(added.content, textContent("3"))
+            const progress: Array<number> = []
+            const counted = yield* Effect.promise(() =>
+              client.callTool({ name: "count", arguments: { to: 3, delayMs: 1 } }, {
+                onprogress: (step) => void progress.push(step.progress)
+              })
+            )
+            assert.deepStrictEqual<unknown>([counted.content, progress], [textContent("3"), [1, 2, 3]])
+            const unknown = yield* Effect.flip(Effect.tryPromise(() => client.callTool({ name: "none" })))
+            assert.include(String(unknown.cause), "Unknown tool: none")
+          }))
+      }
     }
   )
 })
