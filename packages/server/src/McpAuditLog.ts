@@ -2,8 +2,8 @@
  * Middleware that records who used which member, and with which outcome.
  */
 import { McpError } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"

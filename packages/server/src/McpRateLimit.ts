@@ -3,8 +3,8 @@
  * the rate limiter of Effect that it can use is unstable.
  */
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -1,8 +1,8 @@
 /**
  * Middleware that keeps results of tools, resources and prompts for a time.
  */
-import { RequestContext } from "@effect-mcp/session"
 import * as PreparedResult from "@effect-mcp/session/PreparedResult"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

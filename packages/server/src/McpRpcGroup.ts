@@ -3,8 +3,8 @@
  * because `effect/rpc` is unstable.
  */
 import type { McpError } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Tool from "effect/ai/Tool"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

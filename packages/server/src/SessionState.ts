@@ -1,8 +1,8 @@
 /**
  * State of a session: a value for each client, which ends with its session.
  */
-import { RequestContext } from "@effect-mcp/session"
 import type { ServerSession } from "@effect-mcp/session"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Ref from "effect/Ref"

@@ -1,7 +1,7 @@
 /** The approval of a tool call by the user, for tools with `needsApproval`. */
 
 import { Excerpt } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 

@@ -1,7 +1,7 @@
 /** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
 
 import { Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import { RequestError } from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,8 @@
 
 import type { Meta, MethodTable } from "@effect-mcp/protocol"
 import { CloseReason } from "@effect-mcp/protocol"
-import { type ClientSession, RequestContext, type RequestError, type RequestOptions } from "@effect-mcp/session"
+import type { ClientSession, RequestError, RequestOptions } from "@effect-mcp/session"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,9 @@
 /** The handlers of the protocol's methods, which serve the members of a registry. */
 
 import { Completion, Excerpt, McpError, type Resource } from "@effect-mcp/protocol"
-import { type Handlers, PreparedResult, RequestContext } from "@effect-mcp/session"
+import type { Handlers } from "@effect-mcp/session"
+import * as PreparedResult from "@effect-mcp/session/PreparedResult"
+import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
