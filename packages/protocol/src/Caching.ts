@@ -66,6 +66,6 @@ export const methods: ReadonlySet<string> = new Set([
  * @category decoding
  */
 export const read = (result: { readonly ttlMs?: unknown; readonly cacheScope?: unknown }): CacheHint => ({
-  ttlMs: typeof result.ttlMs === "number" && result.ttlMs > 0 ? result.ttlMs : 0,
+  ttlMs: typeof result.ttlMs === "number" && Number.isFinite(result.ttlMs) ? Math.max(0, Math.trunc(result.ttlMs)) : 0,
   cacheScope: result.cacheScope === "public" ? "public" : "private"
 })

@@ -5,7 +5,9 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { ClientCapabilities } from "./Capabilities.ts"
+import * as Excerpt from "./Excerpt.ts"
 import { Implementation } from "./Implementation.ts"
+import { trust } from "./internal/trust.ts"
 import { Level } from "./Logging.ts"
 import type { Meta } from "./Meta.ts"
 
@@ -48,6 +50,9 @@ const Fields = Schema.Struct({
 
 const decode = Schema.decodeUnknownResult(Fields)
 
+/** The longest description of a problem, in characters. */
+const maxProblemLength = 256
+
 /**
  * Tests whether the metadata of a message names a revision. Such a message does not belong to a session with a
  * handshake.
@@ -67,6 +72,25 @@ const decode = Schema.decodeUnknownResult(Fields)
  */
 export const isIn = (meta: unknown): boolean =>
   typeof meta === "object" && meta !== null && Object.hasOwn(meta, keys.protocolVersion)
+
+/**
+ * Returns the revision that the metadata of a message names, without reading the rest of it.
+ *
+ * @example
+ * ```ts
+ * import { RequestMetadata } from "@effect-mcp/protocol"
+ *
+ * export const version = RequestMetadata.versionIn({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" })
+ * // => "2026-07-28"
+ * ```
+ *
+ * @category decoding
+ */
+export const versionIn = (meta: unknown): string | undefined => {
+  // `isIn` has found the member.
+  const version: unknown = isIn(meta) ? trust<Meta>(meta)[keys.protocolVersion] : undefined
+  return typeof version === "string" ? version : undefined
+}
 
 /**
  * Reads the metadata of a request. Fails with the problem if a required field is missing or a field is invalid
@@ -95,7 +119,8 @@ export const read = (meta: unknown): Result.Result<RequestMetadata, string> =>
       clientInfo: fields[keys.clientInfo],
       logLevel: fields[keys.logLevel]
     }),
-    onFailure: ({ message }) => message
+    // The message may contain the values, whose size the peer decides.
+    onFailure: ({ message }) => Excerpt.of(message, maxProblemLength)
   })
 
 /**

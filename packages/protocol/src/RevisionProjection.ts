@@ -359,7 +359,7 @@ export const project = <A>(
   value: A,
   projection: Projection = "tolerant"
 ): A => {
-  // The canonical form of every message is that of the newest revision.
+  // The canonical form of every message is that of the newest revision with a handshake.
   if (revision === latestLegacy) return value
   const difference = byMethod.get(method)?.[part]
   // An unknown method must not enter the cache: a peer could invent names without end.

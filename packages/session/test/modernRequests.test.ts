@@ -110,6 +110,30 @@ describe("a request of revision 2026-07-28", () => {
       assert.strictEqual(errorIn(yield* handle(JsonRpc.request(1, "tools/list", undefined)))?.code, -32602)
     }))
 
+  it.effect("law 12: is rejected with an error of bounded size, however large its method and metadata are", () =>
+    Effect.gen(function*() {
+      const handle = yield* serving
+      const large = "x".repeat(1_000_000)
+      const invalid = [
+        JsonRpc.request(1, large, undefined),
+        JsonRpc.request(1, "tools/list", { _meta: { "io.modelcontextprotocol/protocolVersion": [large] } }),
+        request("tools/list", {}, { protocolVersion: large }),
+        request(large)
+      ]
+      for (const frame of invalid) assert.isBelow(JSON.stringify(yield* handle(frame)).length, 1_000)
+    }))
+
+  it.effect("has a hint for caches that is never negative", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* SessionlessServer.make({
+        "tools/list": () => Effect.succeed({ tools: [], ttlMs: -1, cacheScope: "public" })
+      }, { info })
+      assert.deepNestedInclude(yield* handle(request("tools/list"), { revision }), {
+        "result.ttlMs": 0,
+        "result.cacheScope": "public"
+      })
+    }))
+
   it.effect("of a revision that the server does not serve in this way is rejected with those that it serves", () =>
     Effect.gen(function*() {
       const handle = yield* serving

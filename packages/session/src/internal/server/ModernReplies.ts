@@ -17,9 +17,9 @@ const complete = (method: string, result: unknown, info: Implementation.Implemen
   if (!isMembers(result)) return result
   const { _meta: meta } = result
   return {
-    // A handler may give a hint of its own.
-    ...(Caching.methods.has(method) ? Caching.none : undefined),
     ...result,
+    // A handler may give a hint of its own; a time that is none counts as 0 (CCH-02).
+    ...(Caching.methods.has(method) ? Caching.read(result) : undefined),
     resultType: "complete",
     _meta: { ...(isMembers(meta) ? meta : undefined), [RequestMetadata.keys.serverInfo]: info }
   }

@@ -3,6 +3,7 @@
 import {
   type Capabilities,
   ErrorCode,
+  Excerpt,
   type JsonRpc,
   type Logging,
   McpError,
@@ -29,7 +30,10 @@ export const clientOf = (
 ): Result.Result<ModernClient, JsonRpc.ErrorObject> => {
   const read = RequestMetadata.read(params?.["_meta"])
   if (Result.isFailure(read)) {
-    return Result.fail({ code: ErrorCode.InvalidParams, message: `Invalid metadata of ${method}: ${read.failure}` })
+    return Result.fail({
+      code: ErrorCode.InvalidParams,
+      message: `Invalid metadata of ${Excerpt.of(method)}: ${read.failure}`
+    })
   }
   const { clientCapabilities, clientInfo, logLevel, protocolVersion } = read.success
   if (!Revision.isModern(protocolVersion) || !supported.includes(protocolVersion)) {

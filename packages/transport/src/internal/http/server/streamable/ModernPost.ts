@@ -10,7 +10,7 @@ type Headers = HttpServerRequest["headers"]
 const metaOf = (message: JsonRpc.Classified): unknown =>
   message._tag === "Request" || message._tag === "Notification" ? message.message.params?.["_meta"] : undefined
 
-/** Returns whether the header or the metadata of a message names a revision without a handshake, or an unknown one. */
+/** Returns whether the header of a message names a revision without a handshake, or its metadata names any revision. */
 export const isModern = (headers: Headers, message: JsonRpc.Classified): boolean => {
   const declared = headers[RequestHeaders.names.version]
   return RequestMetadata.isIn(metaOf(message)) || (declared !== undefined && Revision.isModern(declared))
@@ -19,10 +19,10 @@ export const isModern = (headers: Headers, message: JsonRpc.Classified): boolean
 /** Returns the rejection of a request whose headers differ from its body (SHE-12, SHE-17). */
 export const rejection = (headers: Headers, message: JsonRpc.Request): HttpServerResponse | undefined => {
   const { id, method, params = {} } = message
-  const metadata = RequestMetadata.read(params["_meta"])
-  // The server rejects invalid metadata.
-  if (Result.isFailure(metadata)) return undefined
-  const problem = RequestHeaders.difference(headers, { method, params, version: metadata.success.protocolVersion })
+  const version = RequestMetadata.versionIn(params["_meta"])
+  // The server reads the rest of the metadata, and rejects it if it is invalid.
+  if (version === undefined) return undefined
+  const problem = RequestHeaders.difference(headers, { method, params, version })
   return problem === undefined
     ? undefined
     : HttpResponses.json(400, JSON.stringify(JsonRpc.failure(id, McpError.headerMismatch(problem))), {})
