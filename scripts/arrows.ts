@@ -121,7 +121,7 @@ const sessionFolders: Readonly<Record<string, ReadonlyArray<string>>> = {
   stores: ["collections"],
   engine: ["collections", "telemetry"],
   client: ["collections", "engine"],
-  server: ["collections", "engine"],
+  server: ["collections", "engine", "schema"],
   host: ["collections", "engine", "server", "stores", "telemetry"]
 }
 
@@ -153,7 +153,9 @@ const sharedModules: ReadonlySet<string> = new Set([
   "Principal",
   "RequestContext",
   "RequestError",
+  "NumericOption",
   "RequestOptions",
+  "RequestStateSeal",
   "Session",
   "SessionClosed",
   "SessionEvent",
@@ -163,6 +165,7 @@ const sharedModules: ReadonlySet<string> = new Set([
   "Tracing",
   "Transport",
   "TransportError",
+  "UsedStates",
   "UnsupportedSchema"
 ])
 

@@ -224,6 +224,23 @@ export const declares = (declared: ClientCapabilities | ServerCapabilities, path
 }
 
 /**
+ * Returns the capabilities of a client that declares no more than this one.
+ *
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ *
+ * export const needed = Capabilities.ofPath("elicitation.url") // => { elicitation: { url: {} } }
+ * ```
+ *
+ * @category constructors
+ */
+export const ofPath = (path: string): ClientCapabilities => {
+  const [whole = "", part] = path.split(".")
+  return { [whole]: part === undefined ? {} : { [part]: {} } }
+}
+
+/**
  * Tests whether a revision requires this capability for its methods (INIT-15).
  *
  * @example

@@ -10,7 +10,6 @@ import {
   type Progress,
   Sampling
 } from "@effect-mcp/protocol"
-import type { RequestOptions } from "@effect-mcp/session"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
@@ -78,7 +77,7 @@ const accepted = (
 export const elicit = <S extends Schema.Constraint>(
   message: string,
   schema: S,
-  options?: RequestOptions.RequestOptions
+  options?: RequestContext.QuestionOptions
 ): Effect.Effect<
   S["Type"],
   ElicitationError | RequestError.RequestError,
@@ -116,7 +115,7 @@ export const elicit = <S extends Schema.Constraint>(
 export const elicitUrl = (
   message: string,
   page: { readonly url: string; readonly elicitationId: string },
-  options?: RequestOptions.RequestOptions
+  options?: RequestContext.QuestionOptions
 ): Effect.Effect<void, ElicitationError | RequestError.RequestError, RequestContext.RequestContext> =>
   Effect.asVoid(Effect.flatMap(
     RequestContext.elicit({ mode: "url", message, ...page }, options),
@@ -142,7 +141,7 @@ export interface Sample {
  * @category models
  */
 export interface SampleOptions
-  extends Omit<Sampling.CreateMessageParamsWithoutTools, "messages" | "_meta">, RequestOptions.RequestOptions
+  extends Omit<Sampling.CreateMessageParamsWithoutTools, "messages" | "_meta">, RequestContext.QuestionOptions
 {}
 
 /**
@@ -168,7 +167,7 @@ export const sample = (
   prompt: string | ReadonlyArray<Sampling.SamplingMessage>,
   options: SampleOptions
 ): Effect.Effect<Sample, RequestError.RequestError, RequestContext.RequestContext> => {
-  const { extendOnProgress, meta, onProgress, timeout, totalTimeout, ...params } = options
+  const { extendOnProgress, key, meta, onProgress, timeout, totalTimeout, ...params } = options
   const messages = typeof prompt === "string" ? [{ role: "user", content: Content.text(prompt) } as const] : prompt
   return Effect.map(
     RequestContext.createMessage({ ...params, messages }, {
@@ -176,7 +175,8 @@ export const sample = (
       ...(totalTimeout === undefined ? undefined : { totalTimeout }),
       ...(extendOnProgress === undefined ? undefined : { extendOnProgress }),
       ...(onProgress === undefined ? undefined : { onProgress }),
-      ...(meta === undefined ? undefined : { meta })
+      ...(meta === undefined ? undefined : { meta }),
+      ...(key === undefined ? undefined : { key })
     }),
     (result) => ({ text: Sampling.textOf(result), model: result.model, stopReason: result.stopReason })
   )
@@ -197,7 +197,7 @@ export const sample = (
  * @category requests
  */
 export const roots = (
-  options?: RequestOptions.RequestOptions
+  options?: RequestContext.QuestionOptions
 ): Effect.Effect<ReadonlyArray<string>, RequestError.RequestError, RequestContext.RequestContext> =>
   Effect.map(RequestContext.listRoots(options), ({ roots }) => roots.map(({ uri }) => uri))
 

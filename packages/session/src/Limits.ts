@@ -88,6 +88,16 @@ export interface Options {
    * request for a single page is not counted. Default 10,000.
    */
   readonly maxPages?: number
+  /**
+   * The number of rounds in which one call may ask its client, in revision 2026-07-28 (MRTR-11). One more fails the
+   * call. Default 16.
+   */
+  readonly maxRounds?: number
+  /**
+   * The characters of the sealed state of a call that asks its client, in revision 2026-07-28. It has all answers and
+   * all results of `once`. A call that needs more fails; a longer `requestState` is rejected. Default 65,536.
+   */
+  readonly maxRequestStateCharacters?: number
   /** The number of messages in a batch (2025-03-26). A larger batch is rejected with one error. Default 100. */
   readonly maxBatchMessages?: number
   /** The number of errors sent per second in reply to unreadable or malformed frames. Default 10. */
@@ -118,6 +128,8 @@ export interface Limits {
   readonly maxProfileBytes: number
   readonly maxOutputSchemas: number
   readonly maxPages: number
+  readonly maxRounds: number
+  readonly maxRequestStateCharacters: number
   readonly maxBatchMessages: number
   readonly maxMalformedRepliesPerSecond: number
 }
@@ -143,6 +155,8 @@ const rules: NumericOption.Rules<Options> = {
   maxProfileBytes: countFromZero,
   maxOutputSchemas: countFromZero,
   maxPages: count,
+  maxRounds: count,
+  maxRequestStateCharacters: count,
   maxBatchMessages: count,
   maxMalformedRepliesPerSecond: countFromZero
 }
@@ -184,6 +198,8 @@ const complete = (options: Options): Limits => ({
   maxProfileBytes: options.maxProfileBytes ?? 16 * 1024,
   maxOutputSchemas: options.maxOutputSchemas ?? 1024,
   maxPages: options.maxPages ?? 10_000,
+  maxRounds: options.maxRounds ?? 16,
+  maxRequestStateCharacters: options.maxRequestStateCharacters ?? 65_536,
   maxBatchMessages: options.maxBatchMessages ?? 100,
   maxMalformedRepliesPerSecond: options.maxMalformedRepliesPerSecond ?? 10
 })

@@ -14,6 +14,7 @@ import type {
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { ServerSessionShape } from "./internal/server/ServerSessionShape.ts"
 import { trust } from "./internal/trust.ts"
 import type { Principal } from "./Principal.ts"
@@ -30,6 +31,31 @@ export type HandlerNotification = Exclude<
   MethodTable.NotificationName<"server">,
   "notifications/cancelled" | "notifications/progress"
 >
+
+/**
+ * Options for a request to the client.
+ *
+ * @category models
+ */
+export interface QuestionOptions extends RequestOptions {
+  /**
+   * The key of the question, for clients of revision 2026-07-28. They answer in a repeated request, and the answer goes
+   * to the question with the same key. A call that asks two different questions by one key fails. Default: a digest of
+   * the question, and the number of times that it was asked before.
+   */
+  readonly key?: string
+}
+
+/**
+ * The schemas of the result of {@link once}.
+ *
+ * @category models
+ */
+export interface OnceSchemas<A, E> {
+  readonly success: Schema.Codec<A, unknown>
+  /** Default: a failure is not kept, and the step runs again. */
+  readonly error?: Schema.Codec<E, unknown>
+}
 
 /**
  * The request of the running handler. The session provides it to every handler. Messages that are sent through it
@@ -95,7 +121,7 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly request: <Name extends MethodTable.RequestName<"server">>(
     name: Name,
     params: MethodTable.ParamsOf<Name>,
-    options?: RequestOptions
+    options?: QuestionOptions
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
   /**
    * Requests a message of the client's model. First checks the capabilities of the client, and that each use of a tool
@@ -104,20 +130,26 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly createMessage: {
     (
       params: Sampling.CreateMessageParamsWithoutTools,
-      options?: RequestOptions
+      options?: QuestionOptions
     ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError>
     (
       params: Sampling.CreateMessageParams,
-      options?: RequestOptions
+      options?: QuestionOptions
     ): Effect.Effect<Sampling.CreateMessageResult, RequestError>
   }
   /** Requests input of the client's user, by a form or by a page to visit. */
   readonly elicit: (
     params: Elicitation.ElicitParams,
-    options?: RequestOptions
+    options?: QuestionOptions
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError>
+  /** Runs a step of the handler that must not run again when the client answers a question. See {@link once}. */
+  readonly once: <A, E, R>(
+    key: string,
+    schemas: OnceSchemas<A, E>,
+    step: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R>
   /** Requests the client's roots: the folders that the client allows the server to use. */
-  readonly listRoots: (options?: RequestOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
+  readonly listRoots: (options?: QuestionOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
@@ -205,13 +237,13 @@ export const notify = <Name extends HandlerNotification>(
 export const createMessage: {
   (
     params: Sampling.CreateMessageParamsWithoutTools,
-    options?: RequestOptions
+    options?: QuestionOptions
   ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, RequestContext>
   (
     params: Sampling.CreateMessageParams,
-    options?: RequestOptions
+    options?: QuestionOptions
   ): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext>
-} = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
+} = (params: Sampling.CreateMessageParams, options?: QuestionOptions) =>
   // TypeScript does not select an overload by a union of params. The result is the one that the member has for them.
   trust<Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, RequestContext>>(
     Effect.flatMap(RequestContext, (context) => context.createMessage(params, options))
@@ -236,7 +268,7 @@ export const createMessage: {
  */
 export const elicit = (
   params: Elicitation.ElicitParams,
-  options?: RequestOptions
+  options?: QuestionOptions
 ): Effect.Effect<Elicitation.ElicitResult, RequestError, RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
 
@@ -255,6 +287,42 @@ export const elicit = (
  * @category accessors
  */
 export const listRoots = (
-  options?: RequestOptions
+  options?: QuestionOptions
 ): Effect.Effect<Roots.ListRootsResult, RequestError, RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.listRoots(options))
+
+/**
+ * Runs a step that must not run again when the client answers a question. In revision 2026-07-28, a question ends the
+ * run of its handler, and the answer starts another run from the beginning. Everything before the question runs again,
+ * except these steps: their encoded results travel with the question, in a form that only the server can read.
+ *
+ * The step runs at least once, not exactly once: an answer may get lost, and a client may send one twice. Each step of
+ * a request has a key of its own. It dies if it asks a question itself, if its result does not fit the schema, or if
+ * all results together have more characters than `limits.maxRequestStateCharacters`. With other clients it does the
+ * same, so that a test with any of them shows a mistake.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * export const book = (reserve: Effect.Effect<string>) =>
+ *   Effect.gen(function*() {
+ *     const seat = yield* RequestContext.once("reserve", { success: Schema.String }, reserve)
+ *     const { action } = yield* RequestContext.elicit({
+ *       message: `Take seat ${seat}?`,
+ *       requestedSchema: { type: "object", properties: {} }
+ *     })
+ *     return action === "accept" ? `seat ${seat} is yours` : "not booked"
+ *   })
+ * ```
+ *
+ * @category combinators
+ */
+export const once = <A, E, R>(
+  key: string,
+  schemas: OnceSchemas<A, E>,
+  step: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R | RequestContext> =>
+  Effect.flatMap(RequestContext, (context) => context.once(key, schemas, step))

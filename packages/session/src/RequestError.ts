@@ -26,6 +26,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `NotInRevision`: the negotiated revision does not have the method. Nothing was sent (INIT-13).
  * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
  * - `StatelessModeNotSupported`: a server without sessions cannot send requests, not even `ping`. Nothing was sent.
+ * - `NotAskable`: revision 2026-07-28 has questions to the client in `tools/call`, `prompts/get` and `resources/read`
+ *   only, and the handler serves another method (MRTR-02). Nothing was sent.
  * - `SendFailed`: the transport could not send the message. The peer has not carried it out.
  * - `OutcomeUnknown`: the stream that carries the response was lost. The peer may have carried the request out, so a
  *   retry can have its effect twice.
@@ -48,6 +50,7 @@ export type RequestErrorReason =
   | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
   | { readonly _tag: "NotAllowed"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
+  | { readonly _tag: "NotAskable"; readonly served: string }
   | { readonly _tag: "SendFailed"; readonly error: TransportError }
   | { readonly _tag: "OutcomeUnknown"; readonly error: TransportError }
   | { readonly _tag: "ExchangeEnded" }
@@ -87,6 +90,9 @@ const describe = (reason: RequestErrorReason): string => {
       return `cannot be sent while the session is ${reason.state}`
     case "StatelessModeNotSupported":
       return "a server without sessions cannot send requests; serve the client in a session instead"
+    case "NotAskable":
+      return `a handler of ${reason.served} cannot ask the client in revision 2026-07-28; ` +
+        "ask in tools/call, prompts/get or resources/read"
     case "SendFailed":
       return reason.error.message
     case "OutcomeUnknown":

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
+import type * as ServerDefinition from "./internal/server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "./internal/server/ServerSessionImplementation.ts"
 import type * as Shapes from "./internal/server/ServerSessionShape.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
@@ -43,11 +44,23 @@ export interface Options<R = never> extends Session.Options {
    * which begins with a handshake.
    */
   readonly sessionless?: { readonly revision: Revision.LegacyRevision }
+  /**
+   * The state of calls that ask their clients in revision 2026-07-28: it expires after 10 minutes, and is accepted more
+   * than once, unless these options say otherwise.
+   */
+  readonly requestState?: RequestStateOptions
   /** The handlers of the client's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", R | RequestContext | Scope.Scope>>
   /** The middleware of requests in both directions. */
   readonly middleware?: Middleware<R | RequestContext | Scope.Scope, R>
 }
+
+/**
+ * Options of the state of a call that asks its client, in revision 2026-07-28.
+ *
+ * @category models
+ */
+export interface RequestStateOptions extends ServerDefinition.RequestStateOptions {}
 
 /**
  * The states of a server, with or without sessions.

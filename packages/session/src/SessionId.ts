@@ -1,9 +1,7 @@
 /**
  * Ids of sessions, for transports that need the id before the host opens the session.
  */
-
-/** Web Crypto, which every platform has. No library of types covers all platforms. */
-declare const crypto: { readonly randomUUID: () => string }
+import * as webCrypto from "./internal/webCrypto.ts"
 
 /**
  * Returns a new id: visible ASCII (SHS-22), from a cryptographic source (SHS-21).
@@ -17,4 +15,4 @@ declare const crypto: { readonly randomUUID: () => string }
  *
  * @category constructors
  */
-export const make = (): string => crypto.randomUUID()
+export const make = (): string => webCrypto.randomUUID()

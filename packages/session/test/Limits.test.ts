@@ -22,6 +22,8 @@ describe("limits", () => {
       maxProfileBytes: 16_384,
       maxOutputSchemas: 1024,
       maxPages: 10_000,
+      maxRounds: 16,
+      maxRequestStateCharacters: 65_536,
       maxBatchMessages: 100,
       maxMalformedRepliesPerSecond: 10
     })

@@ -1,6 +1,6 @@
 /** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
 
-import { Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import { Capabilities, Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import { RequestError } from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
@@ -32,6 +32,13 @@ const failed = (text: string, meta?: { readonly [key: string]: unknown }): Proto
   isError: true,
   ...(meta === undefined ? undefined : { _meta: meta })
 })
+
+/** Fails where the client can declare the capability in a repeated request: where it declares them in each (VER-11). */
+const lacksCapability = (capability: string, message: Protocol.CallToolResult): Handler<Protocol.CallToolResult> =>
+  Effect.flatMap(RequestContext.RequestContext, ({ method, profile }) =>
+    Revision.isModern(profile.revision)
+      ? Effect.fail(McpError.missingCapability(method, Capabilities.ofPath(capability)))
+      : Effect.succeed(message))
 
 /** The second argument of a handler. A class, because its getters cost nothing for handlers that do not use them. */
 class CallContext implements ToolContext<unknown> {
@@ -157,7 +164,10 @@ class ToolServer {
       error instanceof RequestError || error instanceof ElicitationDeclined ||
       error instanceof ElicitationCancelled || error instanceof ToolMessage
     ) {
-      return Effect.succeed(failed(error.message))
+      const message = failed(error.message)
+      return error._tag === "RequestError" && error.reason._tag === "MissingCapability"
+        ? lacksCapability(error.reason.capability, message)
+        : Effect.succeed(message)
     }
     return Effect.map(
       Effect.orDie(this.#definition.encodeFailure(error)),

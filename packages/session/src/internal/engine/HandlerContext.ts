@@ -12,7 +12,7 @@ import type { AnySessionRuntime } from "./SessionRuntime.ts"
 export interface HandlerContextDependencies {
   readonly runtime: {
     readonly emit: AnySessionRuntime["emit"]
-    readonly limits: Pick<AnySessionRuntime["limits"], "progressInterval">
+    readonly limits: Pick<AnySessionRuntime["limits"], "maxRequestStateCharacters" | "progressInterval">
     readonly timer: Pick<AnySessionRuntime["timer"], "now">
   }
   readonly sender: Pick<Sender, "notify" | "request">

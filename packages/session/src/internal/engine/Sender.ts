@@ -44,6 +44,8 @@ export type Request = <Params extends object, Result, R = never>(
 
 /** Options of a request, and the inbound request that it belongs to. */
 export interface SendOptions<R> extends RequestOptions<R> {
+  /** The key of a question, in a revision in which questions have keys. A session matches its requests by their ids. */
+  readonly key?: string | undefined
   readonly replyTo?: StreamOrigin | undefined
   /** Called with the response in the step in which it is read. */
   readonly onResponse?: (response: JsonRpc.Response) => void

@@ -1,4 +1,4 @@
-/** Comparison of JSON values by canonical texts, for `enum`, `const` and `uniqueItems`. */
+/** Canonical texts of JSON values, and comparison by them, for `enum`, `const` and `uniqueItems`. */
 
 import type { Steps } from "./Steps.ts"
 
@@ -31,6 +31,11 @@ const textOf = (value: unknown, steps: Steps): string => {
   for (const name of names) text += `${textOf(name, steps)}:${textOf(value[name], steps)},`
   return `{${text}}`
 }
+
+const unbounded: Steps = { spend: () => {}, refill: () => {} }
+
+/** Returns the text of a value: equal values have the same text, whatever the order of their members. */
+export const canonicalText = (value: unknown): string => textOf(value, unbounded)
 
 const primitiveOf = (value: unknown, steps: Steps): unknown => {
   steps.spend(typeof value === "string" ? 8 + (value.length >> 3) : 8)

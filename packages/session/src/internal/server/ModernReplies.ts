@@ -13,14 +13,19 @@ const isMembers = (value: unknown): value is { readonly [name: string]: unknown 
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Returns a result with its type, its hint for caches, and the server that it is from (MSG-18, CCH-01, VER-05). */
-const complete = (method: string, result: unknown, info: Implementation.Implementation): unknown => {
+const typed = (
+  method: string,
+  result: unknown,
+  info: Implementation.Implementation,
+  isSuspended: boolean
+): unknown => {
   if (!isMembers(result)) return result
   const { _meta: meta } = result
   return {
     ...result,
     // A handler may give a hint of its own; a time that is none counts as 0 (CCH-02).
-    ...(Caching.methods.has(method) ? Caching.read(result) : undefined),
-    resultType: "complete",
+    ...(Caching.methods.has(method) && !isSuspended ? Caching.read(result) : undefined),
+    resultType: isSuspended ? "input_required" : "complete",
     _meta: { ...(isMembers(meta) ? meta : undefined), [RequestMetadata.keys.serverInfo]: info }
   }
 }
@@ -31,16 +36,26 @@ const replaced: ReadonlyMap<number, number> = new Map([
   [ErrorCode.UrlElicitationRequired, ErrorCode.InternalError]
 ])
 
-/** Gives the replies to one frame their form. `method` returns the method of its request. */
+/**
+ * Gives the replies to one frame their form. `method` returns the method of its request, and `isSuspended` whether the
+ * result has questions.
+ */
 export class ModernReplies implements FrameReplies {
   readonly #replies: FrameReplies
   readonly #info: Implementation.Implementation
   readonly #method: () => string
+  readonly #isSuspended: () => boolean
 
-  constructor(replies: FrameReplies, info: Implementation.Implementation, method: () => string) {
+  constructor(
+    replies: FrameReplies,
+    info: Implementation.Implementation,
+    method: () => string,
+    isSuspended: () => boolean
+  ) {
     this.#replies = replies
     this.#info = info
     this.#method = method
+    this.#isSuspended = isSuspended
   }
 
   reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void {
@@ -57,7 +72,7 @@ export class ModernReplies implements FrameReplies {
 
   #formOf(response: JsonRpc.Response): JsonRpc.Response {
     if ("result" in response) {
-      return JsonRpc.success(response.id, complete(this.#method(), response.result, this.#info))
+      return JsonRpc.success(response.id, typed(this.#method(), response.result, this.#info, this.#isSuspended()))
     }
     const code = replaced.get(response.error.code)
     return code === undefined ? response : { ...response, error: { ...response.error, code } }

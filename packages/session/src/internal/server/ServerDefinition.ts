@@ -7,12 +7,19 @@ import {
   type Revision,
   type RevisionProjection
 } from "@effect-mcp/protocol"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import type { Extension } from "../../Extension.ts"
 import * as Handlers from "../../Handlers.ts"
 import * as Limits from "../../Limits.ts"
 import type { Middleware } from "../../Middleware.ts"
+import * as NumericOption from "../../NumericOption.ts"
+import { RequestStateSeal } from "../../RequestStateSeal.ts"
+import { UsedStates } from "../../UsedStates.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
+import type * as RequestState from "./replay/RequestState.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 
 /** The options that define a server. */
@@ -25,6 +32,18 @@ export interface Options {
   readonly capabilities?: Handlers.ServerDeclarations
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", unknown>>
   readonly middleware?: Middleware<unknown, unknown>
+  readonly requestState?: RequestStateOptions
+}
+
+/** Options of the state of a call that asks its client, in a revision without requests of the server. */
+export interface RequestStateOptions {
+  /** The time that a client has to answer the questions of one round. Default 10 minutes (MRTR-09). */
+  readonly expiry?: Duration.Input
+  /**
+   * Accepts each state once, so that a client cannot repeat a call from the middle. It needs `UsedStates`, which all
+   * processes that serve the same clients must share. Default: no.
+   */
+  readonly singleUse?: boolean
 }
 
 /** A server with its limits and its checked handlers. */
@@ -33,7 +52,26 @@ export interface ServerDefinition {
   readonly limits: Limits.Limits
   readonly dispatch: Dispatch.Dispatch<unknown>
   readonly middleware: Middleware<unknown, unknown> | undefined
+  readonly requestStateOptions: { readonly expiryMillis: number; readonly isSingleUse: boolean }
 }
+
+/** Returns the settings of the states of a server, with the seal and the store of the program. */
+export const requestStateSettings = (
+  { description, limits, requestStateOptions: { expiryMillis, isSingleUse } }: ServerDefinition
+): Effect.Effect<RequestState.Settings> =>
+  Effect.gen(function*() {
+    const clock = yield* Clock.Clock
+    const seal = yield* RequestStateSeal
+    const used = yield* UsedStates
+    return {
+      seal,
+      used: isSingleUse ? used : undefined,
+      expiryMillis,
+      maxCharacters: limits.maxRequestStateCharacters,
+      audience: description.info.name,
+      now: () => clock.currentTimeMillisUnsafe()
+    }
+  })
 
 const define = (
   handlers: Handlers.Handlers<"client", unknown>,
@@ -42,7 +80,8 @@ const define = (
   hasSessions: boolean
 ): ServerDefinition => {
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
-  const { extensions, middleware, projection } = options
+  const { extensions, middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } = options
+  NumericOption.check({ expiry }, { expiry: NumericOption.duration }, "requestState.")
   return {
     description: ServerHandshake.describe({ ...options, capabilities }),
     limits,
@@ -51,7 +90,8 @@ const define = (
       capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { storesLevel: hasSessions }),
       { middleware: middleware?.inbound, extensions, projection }
     ),
-    middleware
+    middleware,
+    requestStateOptions: { expiryMillis: Duration.toMillis(expiry), isSingleUse: requestState.singleUse === true }
   }
 }
 

@@ -2,12 +2,12 @@
 
 import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { RequestContext } from "../../RequestContext.ts"
+import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
-import type { RequestOptions } from "../../RequestOptions.ts"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
 import * as Batch from "../engine/Batch.ts"
 import { HandlerContext, type HandlerContextDependencies } from "../engine/HandlerContext.ts"
+import * as OnceSteps from "../engine/OnceSteps.ts"
 import { trust } from "../trust.ts"
 import type { ServerSessionShape } from "./ServerSessionShape.ts"
 
@@ -17,6 +17,14 @@ type Service = RequestContext["Service"]
 export interface ServerContextDependencies extends HandlerContextDependencies {
   /** The session of the handler, if the server has sessions. */
   readonly session: ServerSessionShape | undefined
+  /** Runs a step that a replay must not run again. `undefined` where no handler is run again. */
+  readonly once?:
+    | ((
+      key: string,
+      schemas: OnceSteps.StepSchemas,
+      step: Effect.Effect<unknown, unknown>
+    ) => Effect.Effect<unknown, unknown>)
+    | undefined
   /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
   /** Sends a log message, unless its level is below the one that the client has set. */
@@ -34,6 +42,8 @@ const isMistake = ({ reason }: RequestError.RequestError): boolean =>
 export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, ServerContextDependencies>
   implements Service
 {
+  #steps: OnceSteps.OnceSteps | undefined
+
   get principal(): Service["principal"] {
     return this.incoming.principal
   }
@@ -82,17 +92,38 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   get request(): Service["request"] {
     const { dependencies: { sender }, incoming } = this
     return (name, params, options) =>
-      Effect.suspend(() =>
-        // The client could not relate this request to one that has ended.
-        incoming.ended
-          ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-          : sender.request(MethodTable.requests[name], params, { ...options, replyTo: incoming.origin })
+      OnceSteps.outside(
+        name,
+        Effect.suspend(() =>
+          // The client could not relate this request to one that has ended.
+          incoming.ended
+            ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
+            : sender.request(MethodTable.requests[name], params, { ...options, replyTo: incoming.origin })
+        )
       )
+  }
+
+  get once(): Service["once"] {
+    const { dependencies } = this
+    const once = (key: string, schemas: OnceSteps.StepSchemas, step: Effect.Effect<unknown, unknown>) =>
+      Effect.suspend(() =>
+        dependencies.once === undefined
+          ? this.#onceSteps.run(key, schemas, step)
+          : dependencies.once(key, schemas, step)
+      )
+    // The schemas decode to the types of the step.
+    return trust<Service["once"]>(once)
+  }
+
+  get #onceSteps(): OnceSteps.OnceSteps {
+    return this.#steps ??= new OnceSteps.OnceSteps({
+      maxCharacters: this.dependencies.runtime.limits.maxRequestStateCharacters
+    })
   }
 
   get createMessage(): Service["createMessage"] {
     const { request } = this
-    const create = (params: Sampling.CreateMessageParams, options?: RequestOptions) =>
+    const create = (params: Sampling.CreateMessageParams, options?: QuestionOptions) =>
       request("sampling/createMessage", params, options)
     // `SemanticChecks` has checked that a result without tools has none.
     return trust<Service["createMessage"]>(create)

@@ -3,8 +3,10 @@
 import {
   type Discover,
   type Handshake,
+  InputRequired,
   JsonRpc,
   Logging,
+  type MethodDefinition,
   MethodTable,
   type Profile,
   Revision,
@@ -38,6 +40,8 @@ import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
 import { type FrameReplies, ModernReplies } from "./ModernReplies.ts"
 import * as ModernRequest from "./ModernRequest.ts"
+import { ReplayedRun } from "./replay/ReplayedRun.ts"
+import * as RequestState from "./replay/RequestState.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
@@ -55,6 +59,8 @@ export interface Server extends ServerDefinition.ServerDefinition {
   /** An empty table, because a server without sessions sends no requests. */
   readonly exchanges: PendingRequests
   readonly unmatchedWarnings: RateLimit
+  /** The settings of the states of calls that ask their clients. */
+  readonly requestState: RequestState.Settings
 }
 
 /** The client and the circumstances of one frame. */
@@ -125,6 +131,8 @@ export class SessionlessExchange
   #profile: Profile.ClientProfile
   /** The request of the frame, in a revision without batches and without a handshake. */
   #modern: { readonly method: string; readonly logLevel: Logging.Level | undefined } | undefined
+  /** The run of its handler, if the handler may ask the client. */
+  #run: ReplayedRun | undefined
   readonly #processor: InboundProcessor<Profile.ClientProfile, unknown>
   readonly #queued: Array<Queued> = []
   #inflight: IncomingRequests.IncomingRequests | undefined
@@ -140,7 +148,12 @@ export class SessionlessExchange
     this.#profile = profileOf(from.revision)
     const replies = new SessionlessReplies(server, done)
     this.replies = this.#isModern
-      ? new ModernReplies(replies, server.description.info, () => this.#modern?.method ?? "")
+      ? new ModernReplies(
+        replies,
+        server.description.info,
+        () => this.#modern?.method ?? "",
+        () => this.#run?.isSuspended === true
+      )
       : replies
     this.notifications = {
       offer: (notification, bytes) => {
@@ -251,7 +264,10 @@ export class SessionlessExchange
   // ===================================================================================================================
 
   get dispatch(): Dispatch<unknown> {
-    return this.#server.dispatch
+    const { dispatch } = this.#server
+    return this.#isModern
+      ? { prepare: (message, profile) => this.#prepareModern(message, profile), notify: dispatch.notify }
+      : dispatch
   }
 
   get description(): ServerHandshake.ServerDescription {
@@ -268,6 +284,7 @@ export class SessionlessExchange
     profile: Profile.ClientProfile
   ): Context.Context<unknown> {
     const own = new ServerRequestContext.ServerRequestContext(this.#contextDependencies, request, message, profile)
+    if (this.#run !== undefined) this.#run.incoming = request
     // The services of the handlers were captured when the server was made.
     return trust<Context.Context<unknown>>(Context.add(this.context, RequestContext, own))
   }
@@ -282,6 +299,23 @@ export class SessionlessExchange
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
     if (!this.#isModern) return ServerHandshake.intercept(this, this, message, origin)
     return "id" in message && this.#interceptModern(message, origin)
+  }
+
+  /** Prepares a request. The handlers of some methods may ask the client, and are run again with its answers. */
+  #prepareModern(message: JsonRpc.Request, profile: Profile.Profile): ReturnType<Dispatch<unknown>["prepare"]> {
+    const { description, dispatch, limits, requestState } = this.#server
+    const { method, params } = message
+    if (!InputRequired.methods.has(method)) return dispatch.prepare(message, profile)
+    const owner = { principal: this.#from.principal, method, params }
+    const run = this.#run = new ReplayedRun(
+      { settings: requestState, maxRounds: limits.maxRounds, projection: description.projection },
+      owner,
+      this.#profile
+    )
+    const received = params !== undefined && RequestState.isRetry(params)
+      ? { ...message, params: RequestState.paramsOf(params) }
+      : message
+    return Result.map(dispatch.prepare(received, profile), (handling) => run.serve(handling))
   }
 
   /** Reads the client of a request, and answers the requests that no handler serves. */
@@ -327,7 +361,13 @@ export class SessionlessExchange
   get #contextDependencies(): ServerRequestContext.ServerContextDependencies {
     return this.#contexts ??= {
       runtime: this,
-      sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
+      sender: {
+        notify: (row, params) => this.#notify(row, params),
+        request: (row, params, options) => this.#request(row, params, options)
+      },
+      once: this.#run === undefined
+        ? undefined
+        : (key, schemas, step) => this.#run?.once(key, schemas, step) ?? Effect.interrupt,
       session: undefined,
       detachStream: undefined,
       // No client has a log level, because none is stored. A request without a handshake has one, or wants no messages.
@@ -339,13 +379,27 @@ export class SessionlessExchange
   }
 
   #isLogged(level: Logging.Level): boolean {
+    if (!this.#isModern) return true
     const threshold = this.#modern?.logLevel
-    return !this.#isModern || (threshold !== undefined && Logging.isAtLeast(level, threshold))
+    return threshold !== undefined && Logging.isAtLeast(level, threshold) && (this.#run?.admitsLog() ?? true)
   }
 
-  /** Fails: the machine of a server without sessions sends no request. */
-  #request(method: string): Effect.Effect<never, RequestError.RequestError> {
-    return Effect.suspend(() => {
+  /**
+   * Asks the client, in a revision in which the reply to some methods can be a question. Fails otherwise: the machine
+   * of a server without sessions sends no request.
+   */
+  #request<Params extends object, Result>(
+    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
+    params: Params,
+    options: { readonly key?: string | undefined } | undefined
+  ): Effect.Effect<Result, RequestError.RequestError> {
+    const { name: method } = row
+    return Effect.suspend((): Effect.Effect<Result, RequestError.RequestError> => {
+      // The run checks the answer against the schema of the row.
+      if (this.#run !== undefined) return trust(this.#run.ask(row, params, options?.key))
+      if (this.#modern !== undefined) {
+        return Effect.fail(RequestError.make(method, { _tag: "NotAskable", served: this.#modern.method }))
+      }
       const admission = Outgoing.admitRequest(this, Outgoing.sendRequest)
       // If the machine allowed it, the response would have no stream to arrive on.
       return typeof admission === "object" ? Effect.fail(RequestError.make(method, admission)) : failedToSend(method)

@@ -58,7 +58,8 @@ export const make = Effect.fnUntraced(function*(
     budget,
     capacity: new FairCapacity(limits, budget),
     exchanges: new PendingRequests(1),
-    unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond)
+    unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
+    requestState: yield* ServerDefinition.requestStateSettings(definition)
   }
   return {
     revisions: definition.description.revisions,

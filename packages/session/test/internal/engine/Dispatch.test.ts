@@ -25,6 +25,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   request: () => Effect.die("no session"),
   createMessage: () => Effect.die("no session"),
   elicit: () => Effect.die("no session"),
+  once: () => Effect.die("no session"),
   listRoots: () => Effect.die("no session")
 })
 

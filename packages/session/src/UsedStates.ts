@@ -1,0 +1,133 @@
+/**
+ * The states that clients have used already. With it a server accepts each `requestState` once (MRTR-10).
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as NumericOption from "./NumericOption.ts"
+
+/**
+ * The error of a store that could not say whether a state was used. The state is then rejected.
+ *
+ * @example
+ * ```ts
+ * import { UsedStates } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const query = <A>(run: () => Promise<A>) =>
+ *   Effect.tryPromise({ try: run, catch: (cause) => new UsedStates.UsedStatesError({ cause }) })
+ * ```
+ *
+ * @category errors
+ */
+export class UsedStatesError extends Data.TaggedError("UsedStatesError")<{
+  readonly cause: unknown
+}> {}
+
+/**
+ * The store of used states. Several processes that serve the same clients need one store together, such as
+ * `SET id 1 NX PXAT expiresAt` of Redis.
+ *
+ * @category models
+ */
+export interface UsedStates {
+  /**
+   * Stores the id of a state, and returns whether it was not stored before. The id can be forgotten after `expiresAt`,
+   * in milliseconds since the epoch. Of two calls at the same time, one returns `true`.
+   */
+  readonly use: (id: string, expiresAt: number) => Effect.Effect<boolean, UsedStatesError>
+}
+
+/**
+ * Options of {@link makeMemory} and {@link layerMemory}.
+ *
+ * @category models
+ */
+export interface Options {
+  /**
+   * The number of states that are remembered, about 150 bytes each. Further states are rejected until others expire.
+   * Default 100,000.
+   */
+  readonly capacity?: number
+}
+
+/**
+ * Makes a store in memory. Expired ids are forgotten when there is no room.
+ *
+ * @example
+ * ```ts
+ * import { UsedStates } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const { use } = UsedStates.makeMemory()
+ *
+ * export const uses = Effect.all([use("a", Number.MAX_VALUE), use("a", Number.MAX_VALUE)]) // => [true, false]
+ * ```
+ *
+ * @category constructors
+ */
+export const makeMemory = (options: Options = {}): UsedStates => {
+  NumericOption.check(options, { capacity: NumericOption.count })
+  const { capacity = 100_000 } = options
+  const used = new Map<string, number>()
+  /** The time before which no id of the table expires. */
+  let nextExpiry = Number.POSITIVE_INFINITY
+
+  const forget = (now: number): void => {
+    nextExpiry = Number.POSITIVE_INFINITY
+    for (const [id, expiresAt] of used) {
+      if (expiresAt <= now) used.delete(id)
+      else nextExpiry = Math.min(nextExpiry, expiresAt)
+    }
+  }
+
+  return {
+    use: (id, expiresAt) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (used.has(id)) return Effect.succeed(false)
+        // Without the check of the time, a full table would be searched for each state.
+        if (used.size >= capacity && nextExpiry <= now) forget(now)
+        if (used.size >= capacity) {
+          return Effect.fail(new UsedStatesError({ cause: new Error(`${capacity} states are remembered already`) }))
+        }
+        used.set(id, expiresAt)
+        nextExpiry = Math.min(nextExpiry, expiresAt)
+        return Effect.succeed(true)
+      })
+  }
+}
+
+/**
+ * The used states of the servers. A server reads this reference when it is made, and uses it if its option
+ * `requestState.singleUse` is set. The default is one store in memory for the whole process.
+ *
+ * @example
+ * ```ts
+ * import { UsedStates } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const isNew = (id: string) => Effect.flatMap(UsedStates.UsedStates, ({ use }) => use(id, Date.now() + 60_000))
+ * ```
+ *
+ * @category services
+ */
+export const UsedStates: Context.Reference<UsedStates> = Context.Reference("@effect-mcp/session/UsedStates", {
+  defaultValue: () => makeMemory()
+})
+
+/**
+ * Provides a separate store in memory to the servers that use this Layer.
+ *
+ * @example
+ * ```ts
+ * import { UsedStates } from "@effect-mcp/session"
+ *
+ * export const small = UsedStates.layerMemory({ capacity: 1_000 })
+ * ```
+ *
+ * @category layers
+ */
+export const layerMemory = (options?: Options): Layer.Layer<never> =>
+  Layer.effect(UsedStates, Effect.sync(() => makeMemory(options)))

@@ -1,0 +1,432 @@
+/** One run of a handler that may ask its client, in a revision without requests of the server. */
+
+import {
+  Capabilities,
+  Elicitation,
+  ErrorCode,
+  type InputRequired,
+  McpError,
+  type MethodDefinition,
+  MethodTable,
+  type Profile,
+  RevisionProjection
+} from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as Scheduler from "effect/Scheduler"
+import * as RequestError from "../../../RequestError.ts"
+import * as SessionId from "../../../SessionId.ts"
+import type { IncomingRequest } from "../../engine/IncomingRequests.ts"
+import * as OnceSteps from "../../engine/OnceSteps.ts"
+import * as Outgoing from "../../engine/Outgoing.ts"
+import * as SemanticChecks from "../../engine/SemanticChecks.ts"
+import { validate } from "../../engine/validation.ts"
+import { canonicalText } from "../../schema/CanonicalJson.ts"
+import { trust } from "../../trust.ts"
+import * as RequestState from "./RequestState.ts"
+import { RunScheduler } from "./RunScheduler.ts"
+
+/** The request of a run, and the server that serves it. */
+export interface RunDependencies {
+  readonly settings: RequestState.Settings
+  readonly maxRounds: number
+  readonly projection: RevisionProjection.Projection | undefined
+}
+
+type QuestionRow = MethodDefinition.RequestMethod<string, MethodDefinition.Sender, never, unknown>
+
+/** A question without an answer, and the number of fibers that wait for it. */
+interface Asked {
+  readonly question: InputRequired.InputRequest
+  waiting: number
+}
+
+/** The time that the finalizers of a run that is cut have, in milliseconds. Then the questions are sent anyway. */
+const finalizersMillis = 1_000
+
+/** Begins the keys of pages that a handler has failed for. Its next run takes no answer to them. */
+const visitPrefix = "visit."
+
+const noResponses: ReadonlyMap<string, unknown> = new Map()
+
+const requests: { readonly [method: string]: QuestionRow } = {
+  "elicitation/create": trust<QuestionRow>(MethodTable.requests["elicitation/create"]),
+  "sampling/createMessage": trust<QuestionRow>(MethodTable.requests["sampling/createMessage"]),
+  "roots/list": trust<QuestionRow>(MethodTable.requests["roots/list"])
+}
+
+/**
+ * One run of a handler. When it asks, it waits; when nothing of it can go on without an answer, it is cut: its fibers
+ * are interrupted, and the client receives all of its questions. The client repeats the request with the answers, and
+ * another run takes them where this one asked.
+ *
+ * A failure or an interruption that is raised where the handler asks would not do: `catchCause` and `race` swallow
+ * both. The run is therefore interrupted from outside, and whatever the handler makes of that is dropped.
+ */
+export class ReplayedRun {
+  /** The request of the run, when its handler starts. */
+  incoming: IncomingRequest | undefined
+  readonly #dependencies: RunDependencies
+  readonly #owner: RequestState.Owner
+  readonly #profile: Profile.ClientProfile
+  #state = RequestState.initial
+  #responses = noResponses
+  #steps: OnceSteps.OnceSteps | undefined
+  #scheduler: RunScheduler | undefined
+  #dispatcher: Scheduler.SchedulerDispatcher | undefined
+  #root: Fiber.Fiber<unknown, McpError.McpError> | undefined
+  #resume: ((outcome: Effect.Effect<unknown, McpError.McpError>) => void) | undefined
+  /** The questions without an answer by their keys. */
+  readonly #open = new Map<string, Asked>()
+  readonly #waiting = new Set<Fiber.Fiber<unknown, unknown>>()
+  /** The digests of all questions of this run by their keys. */
+  readonly #questions = new Map<string, string>()
+  readonly #occurrences = new Map<string, number>()
+  readonly #taken = new Map<string, unknown>()
+  /** The number of digests that are being made. The run is not cut meanwhile. */
+  #digesting = 0
+  #logs = 0
+  #isClosed = false
+  #isChecking = false
+  #isSuspended = false
+
+  constructor(dependencies: RunDependencies, owner: RequestState.Owner, profile: Profile.ClientProfile) {
+    this.#dependencies = dependencies
+    this.#owner = owner
+    this.#profile = profile
+  }
+
+  /** Whether the reply has questions, and no result. */
+  get isSuspended(): boolean {
+    return this.#isSuspended
+  }
+
+  /** Serves the request: its result is that of the handler, or an `InputRequiredResult`. */
+  serve<R>(handling: Effect.Effect<unknown, McpError.McpError, R>): Effect.Effect<unknown, McpError.McpError, R> {
+    if (!RequestState.isRetry(this.#owner.params)) return this.#run(handling)
+    const restored = RequestState.restore(this.#dependencies.settings, this.#owner)
+    return Effect.flatMap(
+      Effect.mapError(restored, ({ code, message }) => new McpError.McpError({ code, message })),
+      ({ responses, state }) => {
+        this.#state = state
+        this.#responses = responses
+        // Progress that the client has received is not sent again.
+        if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress
+        return this.#run(handling)
+      }
+    )
+  }
+
+  /** Returns whether a log message is sent. Those that earlier runs have sent are not sent again. */
+  admitsLog(): boolean {
+    this.#logs++
+    return !this.#isClosed && this.#logs > this.#state.logs
+  }
+
+  /** Runs a step that must not run again. */
+  once(
+    key: string,
+    schemas: OnceSteps.StepSchemas,
+    step: Effect.Effect<unknown, unknown>
+  ): Effect.Effect<unknown, unknown> {
+    return Effect.suspend(() => this.#isClosed ? Effect.interrupt : this.#onceSteps.run(key, schemas, step))
+  }
+
+  /** Asks the client: returns its answer, or waits until the run is cut (MRTR-01). */
+  ask(
+    row: Outgoing.MethodRequirements,
+    params: object,
+    key: string | undefined
+  ): Effect.Effect<unknown, RequestError.RequestError> {
+    return OnceSteps.outside(
+      row.name,
+      Effect.suspend(() => {
+        const { name } = row
+        const known = Object.hasOwn(requests, name) ? requests[name] : undefined
+        if (known === undefined) return Effect.fail(RequestError.make(name, { _tag: "StatelessModeNotSupported" }))
+        const blocked = SemanticChecks.checkOf(name)?.(params, this.#profile) ??
+          Outgoing.validateCapability(row, this.#profile, ({ capabilities }) => capabilities)
+        if (blocked !== undefined) return Effect.fail(RequestError.make(name, blocked))
+        const question = this.#questionOf(name, params)
+        return Effect.flatMap(this.#digestOf(question), (digest) => {
+          if (this.#isClosed) return Effect.interrupt
+          const own = key ?? this.#keyOf(digest)
+          const before = this.#questions.get(own) ?? this.#state.questions[own]
+          if (before !== undefined && before !== digest) {
+            return this.#fail(`two different questions have the key ${JSON.stringify(own)}`)
+          }
+          this.#questions.set(own, digest)
+          return this.#answerTo(own, known, question, params)
+        })
+      })
+    )
+  }
+
+  // ===================================================================================================================
+  // Questions and answers
+  // ===================================================================================================================
+
+  get #onceSteps(): OnceSteps.OnceSteps {
+    return this.#steps ??= new OnceSteps.OnceSteps({
+      maxCharacters: this.#dependencies.settings.maxCharacters,
+      changed: () => this.#check()
+    }, Object.entries(this.#state.steps))
+  }
+
+  #questionOf(name: string, params: object): InputRequired.InputRequest {
+    const { revision } = this.#profile
+    const projected = RevisionProjection.project(name, "params", revision, params, this.#dependencies.projection)
+    // The params fit the schema of the method, which `SemanticChecks` has checked where no type can state it.
+    return trust<InputRequired.InputRequest>({ method: name, params: projected })
+  }
+
+  #digestOf(question: InputRequired.InputRequest): Effect.Effect<string> {
+    return Effect.suspend(() => {
+      this.#digesting++
+      const digest = RequestState.digest(this.#dependencies.settings, canonicalText(question))
+      return Effect.catch(
+        Effect.onExit(digest, () =>
+          Effect.sync(() => {
+            this.#digesting--
+            this.#check()
+          })),
+        () => this.#fail("the seal of the server failed")
+      )
+    })
+  }
+
+  /**
+   * Returns the key of a question: its digest, and the number of times that it was asked before. Its position would not
+   * do: if branches change their order, the answer to one question would be given to another.
+   */
+  #keyOf(digest: string): string {
+    const occurrence = this.#occurrences.get(digest) ?? 0
+    this.#occurrences.set(digest, occurrence + 1)
+    return occurrence === 0 ? digest : `${digest}.${occurrence + 1}`
+  }
+
+  #answerTo(
+    key: string,
+    row: QuestionRow,
+    question: InputRequired.InputRequest,
+    params: object
+  ): Effect.Effect<unknown, RequestError.RequestError> {
+    const answer = this.#takeAnswer(key)
+    if (answer !== undefined) {
+      const checked = validate<unknown>(trust(row.result))(answer)
+      const problem = Result.isFailure(checked)
+        ? checked.failure
+        : SemanticChecks.validateResult(row.name, params, checked.success)
+      return problem === undefined
+        ? Effect.succeed(answer)
+        : Effect.fail(RequestError.make(row.name, { _tag: "InvalidResult", problem }))
+    }
+    return Effect.withFiber((fiber) =>
+      // Interruptible in uninterruptible code as well. Otherwise the cut could not end it.
+      Effect.interruptible(Effect.callback<never>(() => {
+        const asked = this.#open.get(key) ?? { question, waiting: 0 }
+        asked.waiting++
+        this.#open.set(key, asked)
+        this.#waiting.add(fiber)
+        this.#check()
+        return Effect.sync(() => {
+          this.#waiting.delete(fiber)
+          asked.waiting--
+          // A question that lost a race is not asked.
+          if (asked.waiting === 0 && !this.#isClosed) this.#open.delete(key)
+        })
+      }))
+    )
+  }
+
+  /** Returns the answer to a question. One in the state wins, because the client cannot change it. */
+  #takeAnswer(key: string): unknown {
+    const answer = Object.hasOwn(this.#state.answers, key) ? this.#state.answers[key] : this.#responses.get(key)
+    if (answer !== undefined) this.#taken.set(key, answer)
+    return answer
+  }
+
+  // ===================================================================================================================
+  // The run
+  // ===================================================================================================================
+
+  #run<R>(handling: Effect.Effect<unknown, McpError.McpError, R>): Effect.Effect<unknown, McpError.McpError, R> {
+    return Effect.withFiber((outer) => {
+      const parent = Context.get(outer.context, Scheduler.Scheduler)
+      const scheduler = this.#scheduler = new RunScheduler(parent, () => this.#check())
+      this.#dispatcher = outer.currentDispatcher
+      return Effect.callback<unknown, McpError.McpError>((resume) => {
+        this.#resume = resume
+        // The outer fiber runs in the context of the handler.
+        const context = trust<Context.Context<R>>(outer.context)
+        const root = this.#root = Effect.runForkWith(context)(handling, { scheduler })
+        root.addObserver((exit) => this.#finish(exit))
+        return Effect.suspend(() => {
+          this.#isClosed = true
+          return Fiber.interrupt(root)
+        })
+      })
+    })
+  }
+
+  /** Ends the run with the exit of its handler, unless it was cut before. */
+  #finish(exit: Exit.Exit<unknown, McpError.McpError>): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#resume?.(Exit.isSuccess(exit) ? exit : this.#failureOf(exit))
+  }
+
+  /** Looks in the next turn of the scheduler whether the run can go on. All microtasks are done then. */
+  #check(): void {
+    if (this.#isChecking || !this.#mayBeCut) return
+    this.#isChecking = true
+    this.#dispatcher?.scheduleTask(() => {
+      this.#isChecking = false
+      if (this.#mayBeCut && this.#scheduler?.isIdle === true) this.#suspend()
+    }, 0)
+  }
+
+  get #mayBeCut(): boolean {
+    return !this.#isClosed && this.#open.size > 0 && this.#digesting === 0 && (this.#steps?.running ?? 0) === 0
+  }
+
+  /** Cuts the run at its questions, or fails if the handler asks in a way that no client could answer. */
+  #suspend(): void {
+    const { maxRounds } = this.#dependencies
+    const answered = Object.keys(this.#answered).filter((key) => !key.startsWith(visitPrefix))
+    if (answered.length > 0 && !answered.some((key) => this.#taken.has(key))) {
+      return this.#cut(failure(
+        "it asks other questions than before, and none of those that were answered: its questions depend on " +
+          "something that changes between runs, such as the time; seal that thing with once"
+      ))
+    }
+    if (this.#state.round >= maxRounds) {
+      return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\`limits.maxRounds\`)`))
+    }
+    const questions: { [key: string]: InputRequired.InputRequest } = {}
+    for (const [key, { question }] of this.#open) questions[key] = question
+    this.#cut(this.#inputRequired(questions))
+  }
+
+  /** Ends the run because of a mistake in the program. */
+  #fail(problem: string): Effect.Effect<never> {
+    return Effect.suspend(() => {
+      this.#cut(failure(problem))
+      return Effect.interrupt
+    })
+  }
+
+  /** Ends the run with this outcome, whatever its handler makes of its interruption. */
+  #cut(outcome: Effect.Effect<unknown, McpError.McpError>): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const fiber of this.#waiting) fiber.interruptUnsafe()
+    const root = this.#root
+    root?.interruptUnsafe()
+    const isEnded = root === undefined || root.pollUnsafe() !== undefined
+    this.#resume?.(
+      isEnded
+        ? outcome
+        : Effect.andThen(Effect.timeoutOption(Fiber.await(root), finalizersMillis), outcome)
+    )
+  }
+
+  /** Returns the questions with the sealed state, which has all answers so far. */
+  #inputRequired(questions: InputRequired.InputRequests): Effect.Effect<unknown, McpError.McpError> {
+    return Effect.suspend(() => {
+      const { settings } = this.#dependencies
+      const highest = this.incoming?.highest ?? Number.NEGATIVE_INFINITY
+      const state: RequestState.RequestState = {
+        round: this.#state.round + 1,
+        // An answer that no question took is kept: a race leaves one, and the next run may take it.
+        answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },
+        questions: { ...this.#state.questions, ...Object.fromEntries(this.#questions) },
+        steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),
+        ...(Number.isFinite(highest) ? { progress: highest } : undefined),
+        logs: Math.max(this.#logs, this.#state.logs)
+      }
+      const sealed = RequestState.seal(settings, this.#owner, state, SessionId.make())
+      return Effect.catch(sealed, () => failure("its state could not be sealed")).pipe(
+        Effect.flatMap((requestState) => {
+          if (requestState === undefined) {
+            return failure(
+              `its state has more than ${settings.maxCharacters} characters (\`limits.maxRequestStateCharacters\`)`
+            )
+          }
+          this.#isSuspended = true
+          return Effect.succeed({ inputRequests: questions, requestState })
+        })
+      )
+    })
+  }
+
+  /** The new answers to questions that earlier runs have asked. */
+  get #answered(): { readonly [key: string]: unknown } {
+    return Object.fromEntries(
+      [...this.#responses].filter(([key]) => Object.hasOwn(this.#state.questions, key))
+    )
+  }
+
+  /** Returns the failure of the handler in the terms of this revision. */
+  #failureOf(exit: Exit.Failure<unknown, McpError.McpError>): Effect.Effect<unknown, McpError.McpError> {
+    for (const reason of exit.cause.reasons) {
+      if (Cause.isFailReason(reason)) {
+        const pages = Elicitation.requiredUrls(reason.error)
+        if (pages !== undefined && pages.length > 0) return this.#visit(pages, reason.error)
+      }
+      if (Cause.isDieReason(reason) && reason.defect instanceof RequestError.RequestError) {
+        const error = reason.defect.reason
+        if (error._tag === "MissingCapability") {
+          return Effect.fail(McpError.missingCapability(this.#owner.method, Capabilities.ofPath(error.capability)))
+        }
+      }
+    }
+    return exit
+  }
+
+  /** Asks the user to visit these pages, because the handler has failed until then (ELI-14). */
+  #visit(
+    pages: ReadonlyArray<Elicitation.UrlParams>,
+    error: McpError.McpError
+  ): Effect.Effect<unknown, McpError.McpError> {
+    if (this.#profile.capabilities.elicitation?.url === undefined) {
+      return Effect.fail(McpError.missingCapability(this.#owner.method, { elicitation: { url: {} } }))
+    }
+    if (this.#state.round >= this.#dependencies.maxRounds) return Effect.fail(error)
+    return Effect.flatMap(
+      Effect.forEach(pages, (page) => {
+        const question = this.#questionOf("elicitation/create", page)
+        return Effect.map(
+          Effect.catch(
+            RequestState.digest(this.#dependencies.settings, canonicalText(question)),
+            () => Effect.fail(error)
+          ),
+          (digest) => ({ key: `${visitPrefix}${digest}.${this.#state.round + 1}`, digest, question })
+        )
+      }),
+      (asked) => {
+        const declined = [...this.#responses].some(([key, answer]) =>
+          Object.hasOwn(this.#state.questions, key) && isDeclined(answer)
+        )
+        if (declined) return Effect.fail(error)
+        for (const { digest, key } of asked) this.#questions.set(key, digest)
+        return this.#inputRequired(Object.fromEntries(asked.map(({ key, question }) => [key, question])))
+      }
+    )
+  }
+}
+
+const failure = (problem: string): Effect.Effect<never, McpError.McpError> => {
+  const message = `the call cannot go on: ${problem}`
+  return Effect.andThen(
+    Effect.logError(message),
+    Effect.fail(new McpError.McpError({ code: ErrorCode.InternalError, message }))
+  )
+}
+
+const isDeclined = (answer: unknown): boolean =>
+  typeof answer === "object" && answer !== null && "action" in answer && answer.action !== "accept"

@@ -1,0 +1,460 @@
+/** Handlers that ask their client, in revision 2026-07-28: what is asked in which round, and what runs again. */
+import { Content, Elicitation, type InputRequired } from "@effect-mcp/protocol"
+import { RequestContext, SessionlessServer } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import { accept, ask, converse, type Handler, read, request, revision, run, serverOf } from "../support/rounds.ts"
+import { info } from "../support/sessions.ts"
+
+const together = { concurrency: "unbounded" } as const
+
+const cases: ReadonlyArray<{
+  readonly name: string
+  readonly handler: Handler
+  readonly rounds: ReadonlyArray<ReadonlyArray<string>>
+  readonly result: unknown
+}> = [
+  {
+    name: "questions in sequence are asked in rounds",
+    handler: Effect.gen(function*() {
+      const a = yield* ask("a")
+      return [a, yield* ask(`b after ${a}`)]
+    }),
+    rounds: [["a"], ["b after <a>"]],
+    result: ["<a>", "<b after <a>>"]
+  },
+  {
+    name: "questions of concurrent branches are asked together",
+    handler: Effect.all([ask("a"), ask("b"), ask("c")], together),
+    rounds: [["a", "b", "c"]],
+    result: ["<a>", "<b>", "<c>"]
+  },
+  {
+    name: "questions of two branches at a time are asked two at a time",
+    handler: Effect.all([ask("a"), ask("b"), ask("c")], { concurrency: 2 }),
+    rounds: [["a", "b"], ["c"]],
+    result: ["<a>", "<b>", "<c>"]
+  },
+  {
+    name: "a branch that yields first asks in the same round",
+    handler: Effect.all([
+      ask("a"),
+      Effect.andThen(Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow), ask("b"))
+    ], together),
+    rounds: [["a", "b"]],
+    result: ["<a>", "<b>"]
+  },
+  {
+    name: "a branch that waits for resolved promises first asks in the same round",
+    handler: Effect.all([
+      ask("a"),
+      Effect.andThen(
+        Effect.promise(async () => {
+          for (let turn = 0; turn < 50; turn++) await Promise.resolve()
+        }),
+        ask("b")
+      )
+    ], together),
+    rounds: [["a", "b"]],
+    result: ["<a>", "<b>"]
+  },
+  {
+    name: "a question asks again for each occurrence",
+    handler: Effect.all([ask("a"), ask("a")]),
+    rounds: [["a"], ["a"]],
+    result: ["<a>", "<a>"]
+  },
+  {
+    name: "two questions in a race are both asked, and the second is not asked for again",
+    handler: Effect.race(ask("a"), ask("b")),
+    rounds: [["a", "b"]],
+    result: "<a>"
+  },
+  {
+    name: "a question that loses a race with a value is not asked",
+    handler: Effect.race(ask("a"), Effect.succeed("at once")),
+    rounds: [],
+    result: "at once"
+  },
+  {
+    name: "a timeout around a question does not fire while the user thinks",
+    handler: Effect.timeout(ask("a"), "5 seconds").pipe(Effect.orDie),
+    rounds: [["a"]],
+    result: "<a>"
+  },
+  {
+    name: "a branch that waits for another one does not keep the question waiting",
+    handler: Effect.gen(function*() {
+      const answered = yield* Deferred.make<string>()
+      const asking = Effect.tap(ask("a"), (answer) => Deferred.succeed(answered, answer))
+      return yield* Effect.all([asking, Deferred.await(answered)], together)
+    }),
+    rounds: [["a"]],
+    result: ["<a>", "<a>"]
+  },
+  {
+    name: "a handler that catches every cause does not keep the question",
+    handler: Effect.catchCause(ask("a"), () => Effect.succeed("caught")),
+    rounds: [["a"]],
+    result: "<a>"
+  },
+  {
+    name: "a handler that looks at the exit does not keep the question",
+    handler: Effect.map(Effect.exit(ask("a")), (exit) => Exit.isSuccess(exit) ? exit.value : "caught"),
+    rounds: [["a"]],
+    result: "<a>"
+  },
+  {
+    name: "uninterruptible code can ask",
+    handler: Effect.uninterruptible(Effect.catchCause(ask("a"), () => Effect.succeed("caught"))),
+    rounds: [["a"]],
+    result: "<a>"
+  },
+  {
+    name: "a child and its parent ask together",
+    handler: Effect.gen(function*() {
+      const child = yield* Effect.forkChild(ask("a"))
+      const b = yield* ask("b")
+      return [yield* Fiber.join(child), b]
+    }),
+    rounds: [["b", "a"]],
+    result: ["<a>", "<b>"]
+  },
+  {
+    name: "a detached fiber asks for the handler that waits for it",
+    handler: Effect.flatMap(Effect.forkDetach(ask("a")), Fiber.join),
+    rounds: [["a"]],
+    result: "<a>"
+  },
+  {
+    name: "a handler that ends before a fiber of it asks is not cut",
+    handler: Effect.as(Effect.forkDetach(Effect.andThen(Effect.sleep("1 hour"), ask("a"))), "done"),
+    rounds: [],
+    result: "done"
+  },
+  {
+    name: "sampling and roots are asked as elicitation is",
+    handler: Effect.gen(function*() {
+      const { roots } = yield* RequestContext.listRoots()
+      const { model } = yield* RequestContext.createMessage({ messages: [], maxTokens: 1 })
+      return [roots[0]?.uri, model]
+    }),
+    rounds: [["roots/list"], ["sampling/createMessage"]],
+    result: ["file:///home", "a model"]
+  }
+]
+
+const content = { type: "text", text: "hi" }
+
+const answers: { readonly [method: string]: object } = {
+  "roots/list": { roots: [{ uri: "file:///home" }] },
+  "sampling/createMessage": { role: "assistant", content, model: "a model" }
+}
+
+describe("a handler that asks a client without sessions", () => {
+  for (const { handler, name, result, rounds } of cases) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const conversation = yield* run(
+          handler,
+          (question) =>
+            question.method === "elicitation/create"
+              ? accept(`<${question.params.message}>`)
+              : answers[question.method] ?? {}
+        )
+        assert.deepStrictEqual(conversation.rounds, rounds)
+        assert.strictEqual(conversation.error, undefined)
+        assert.deepStrictEqual<unknown>(JSON.parse(conversation.text ?? "null"), result)
+      }))
+  }
+
+  it.effect("is asked again until the answer is valid", () =>
+    Effect.gen(function*() {
+      let answered = 0
+      const conversation = yield* run(
+        Effect.repeat(ask("number?"), { until: (answer) => answer === "3" }),
+        () => accept(String(++answered))
+      )
+      assert.deepStrictEqual(conversation.rounds, [["number?"], ["number?"], ["number?"]])
+      assert.strictEqual(conversation.text, "\"3\"")
+    }))
+
+  it.live("asks in two rounds if a branch waits for a timer, which is interrupted and runs again", () =>
+    Effect.gen(function*() {
+      const events: Array<string> = []
+      const sleeping = Effect.onInterrupt(
+        Effect.andThen(Effect.sleep("20 millis"), Effect.sync(() => void events.push("slept"))),
+        () => Effect.sync(() => void events.push("interrupted"))
+      )
+      const conversation = yield* run(Effect.all([ask("a"), Effect.andThen(sleeping, ask("b"))], together))
+      assert.deepStrictEqual(conversation.rounds, [["a"], ["b"]])
+      assert.deepStrictEqual(events, ["interrupted", "slept", "slept"])
+    }))
+
+  it.effect("releases what it has acquired at every question", () =>
+    Effect.gen(function*() {
+      const events: Array<string> = []
+      const note = (event: string) => Effect.sync(() => void events.push(event))
+      const conversation = yield* run(Effect.acquireUseRelease(note("acquire"), () => ask("a"), () => note("release")))
+      assert.deepStrictEqual(conversation.rounds, [["a"]])
+      assert.deepStrictEqual(events, ["acquire", "release", "acquire", "release"])
+    }))
+
+  it.live("is answered although a finalizer does not end", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(
+        Effect.ensuring(ask("a"), Effect.uninterruptible(Effect.sleep("3 seconds")))
+      )
+      const started = Date.now()
+      const { questions } = read(yield* handle(request(1, "tools/call", { name: "x" }), { revision }))
+      assert.lengthOf(Object.keys(questions), 1)
+      assert.isBelow(Date.now() - started, 2_500)
+    }))
+
+  it.effect("gets each answer for its own question, although its branches change their order", () =>
+    Effect.gen(function*() {
+      let flip = 0
+      const after = (turns: number, question: string) =>
+        Effect.andThen(Effect.forEach(Array.from({ length: turns }), () => Effect.yieldNow), ask(question))
+      const handler = Effect.suspend(() => {
+        flip++
+        return Effect.all(
+          [after(flip % 2 === 0 ? 9 : 1, "delete A?"), after(flip % 2 === 0 ? 1 : 9, "delete B?")],
+          together
+        )
+      })
+      const conversation = yield* run(handler)
+      assert.deepStrictEqual(conversation.rounds, [["delete A?", "delete B?"]])
+      assert.strictEqual(conversation.text, JSON.stringify(["<delete A?>", "<delete B?>"]))
+    }))
+
+  it.effect("sends progress and logs once", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(Effect.gen(function*() {
+        yield* RequestContext.progress({ progress: 10 })
+        yield* RequestContext.log({ level: "info", data: "one" })
+        yield* ask("a")
+        yield* RequestContext.progress({ progress: 20 })
+        yield* RequestContext.log({ level: "info", data: "two" })
+        yield* ask("b")
+        yield* RequestContext.progress({ progress: 30 })
+        return "done"
+      }))
+      const { rounds, sent } = yield* converse(handle, undefined, { progressToken: "t" })
+      assert.lengthOf(rounds, 2)
+      const values = sent.map(({ params = {} }) => params["progress"] ?? params["data"])
+      assert.deepStrictEqual<unknown>(values, [10, "one", 20, "two", 30])
+    }))
+
+  it.effect("may ask the same again after an answer is missing, and ignores answers to no question", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(Effect.all([ask("a"), ask("b")], together))
+      const call = (retry: object) =>
+        Effect.map(handle(request(1, "tools/call", { name: "x", ...retry }), { revision }), read)
+      const first = yield* call({})
+      const [a = ""] = Object.keys(first.questions)
+      const second = yield* call({
+        inputResponses: { [a]: accept("1"), other: accept("2"), __proto__: accept("3") },
+        requestState: first.state
+      })
+      assert.deepStrictEqual(Object.keys(second.questions), Object.keys(first.questions).slice(1))
+      const third = yield* call({
+        inputResponses: { [a]: accept("changed"), [Object.keys(second.questions)[0] ?? ""]: accept("4") },
+        requestState: second.state
+      })
+      assert.strictEqual(third.text, JSON.stringify(["1", "4"]))
+    }))
+
+  it.effect("takes answers by key without a state", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(ask("a", { key: "name" }))
+      const reply = yield* handle(
+        request(1, "tools/call", { name: "x", inputResponses: { name: accept("known") } }),
+        { revision }
+      )
+      assert.strictEqual(read(reply).text, "\"known\"")
+    }))
+
+  it.effect("fails if two questions have one key", () =>
+    Effect.gen(function*() {
+      const conversation = yield* run(Effect.all([ask("a", { key: "k" }), ask("b", { key: "k" })]))
+      assert.deepStrictEqual(conversation.rounds, [["a"]])
+      assert.strictEqual(conversation.error?.code, -32603)
+      assert.include(conversation.error?.message, "two different questions have the key \"k\"")
+    }))
+
+  it.effect("fails if it asks something else in each run", () =>
+    Effect.gen(function*() {
+      let run_ = 0
+      const conversation = yield* run(Effect.suspend(() => ask(`at ${run_++}?`)))
+      assert.deepStrictEqual(conversation.rounds, [["at 0?"]])
+      assert.include(conversation.error?.message, "none of those that were answered")
+    }))
+
+  it.effect("fails after maxRounds rounds", () =>
+    Effect.gen(function*() {
+      const conversation = yield* run(Effect.forever(ask("again?")), undefined, { limits: { maxRounds: 3 } })
+      assert.lengthOf(conversation.rounds, 3)
+      assert.include(conversation.error?.message, "more than 3 rounds")
+    }))
+
+  it.effect("gets the error that a session would give for an answer that does not fit", () =>
+    Effect.gen(function*() {
+      const conversation = yield* run(
+        Effect.catch(ask("a"), ({ reason }) => Effect.succeed(reason._tag)),
+        () => accept("x") && { action: "accept", content: { value: 5 } }
+      )
+      assert.strictEqual(conversation.text, "\"InvalidResult\"")
+    }))
+
+  it.effect("gets an error where the method has no questions", () =>
+    Effect.gen(function*() {
+      const tags: Array<string> = []
+      const { handle } = yield* serverOf(
+        Effect.catch(ask("a"), ({ message, reason }) => Effect.sync(() => void tags.push(reason._tag, message)))
+      )
+      yield* handle(request(1, "resources/list"), { revision })
+      assert.deepStrictEqual(tags, [
+        "NotAskable",
+        "elicitation/create: a handler of resources/list cannot ask the client in revision 2026-07-28; " +
+        "ask in tools/call, prompts/get or resources/read"
+      ])
+    }))
+
+  it.effect("is answered with −32021 if it dies because the client lacks a capability", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(ask("a"))
+      const reply = yield* handle(request(1, "tools/call", { name: "x" }, { clientCapabilities: {} }), { revision })
+      assert.deepStrictEqual(read(reply).error?.code, -32021)
+      assert.deepStrictEqual<unknown>(read(reply).error?.data, { requiredCapabilities: { elicitation: { form: {} } } })
+    }))
+
+  it.effect("that requires visits to pages is answered with them, and runs again after them", () =>
+    Effect.gen(function*() {
+      let visits = 0
+      const page = { mode: "url", message: "Sign in", url: "https://example.com/sign-in", elicitationId: "s1" } as const
+      const { handle } = yield* SessionlessServer.make({
+        "tools/call": () =>
+          Effect.suspend(() =>
+            visits++ < 2
+              ? Effect.fail(Elicitation.urlRequired([page]))
+              : Effect.map(Effect.orDie(ask("a")), (answer) => ({ content: [Content.text(answer)] }))
+          )
+      }, { info })
+      const asked: Array<InputRequired.InputRequest> = []
+      const agreeing = yield* converse(handle, (question) => {
+        asked.push(question)
+        return question.method === "elicitation/create" && question.params.mode === "url"
+          ? { action: "accept" }
+          : accept("x")
+      })
+      assert.deepStrictEqual(agreeing.rounds, [["Sign in"], ["Sign in"], ["a"]])
+      assert.strictEqual(agreeing.text, "x")
+      const { elicitationId: _, ...params } = page
+      assert.deepStrictEqual<unknown>(asked[0], { method: "elicitation/create", params })
+      visits = 0
+      const declining = yield* converse(handle, () => ({ action: "decline" }))
+      assert.deepStrictEqual(declining.rounds, [["Sign in"]])
+      assert.strictEqual(declining.error?.code, -32603)
+      visits = 0
+      const reply = yield* handle(request(1, "tools/call", { name: "x" }, { clientCapabilities: {} }), { revision })
+      assert.strictEqual(read(reply).error?.code, -32021)
+    }))
+
+  it.effect("is interrupted if its client leaves", () =>
+    Effect.gen(function*() {
+      const events: Array<string> = []
+      const { handle } = yield* serverOf(
+        Effect.onInterrupt(Effect.never, () => Effect.sync(() => void events.push("interrupted")))
+      )
+      const fiber = yield* Effect.forkChild(handle(request(1, "tools/call", { name: "x" }), { revision }), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(events, ["interrupted"])
+    }))
+})
+
+describe("once", () => {
+  const step = (log: Array<string>, name: string) =>
+    RequestContext.once(
+      name,
+      { success: Schema.Struct({ at: Schema.Date, big: Schema.BigInt }) },
+      Effect.sync(() => {
+        log.push(name)
+        return { at: new Date(5), big: 2n }
+      })
+    )
+
+  it.effect("runs a step once in a call with several rounds, and its result keeps its types", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const conversation = yield* run(Effect.gen(function*() {
+        const { at, big } = yield* step(log, "charge")
+        yield* ask("a")
+        yield* ask("b")
+        return `${at.getTime()} ${big + 1n}`
+      }))
+      assert.lengthOf(conversation.rounds, 2)
+      assert.strictEqual(conversation.text, "\"5 3\"")
+      assert.deepStrictEqual(log, ["charge"])
+    }))
+
+  it.live("keeps a question waiting until it has ended", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const slow = RequestContext.once(
+        "slow",
+        { success: Schema.Number },
+        Effect.andThen(Effect.sleep("30 millis"), Effect.sync(() => ++runs))
+      )
+      const conversation = yield* run(Effect.all([ask("a"), Effect.andThen(slow, ask("b"))], together))
+      assert.deepStrictEqual(conversation.rounds, [["a", "b"]])
+      assert.strictEqual(runs, 1)
+    }))
+
+  it.effect("runs a failed step again, unless its failure has a schema", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const failing = (name: string, schemas: Partial<RequestContext.OnceSchemas<never, string>>) =>
+        Effect.catch(
+          RequestContext.once(
+            name,
+            { success: Schema.Never, ...schemas },
+            Effect.suspend(() => {
+              log.push(name)
+              return Effect.fail(`${name} failed`)
+            })
+          ),
+          Effect.succeed
+        )
+      const conversation = yield* run(Effect.gen(function*() {
+        const results = [yield* failing("again", {}), yield* failing("kept", { error: Schema.String })]
+        yield* ask("a")
+        return results
+      }))
+      assert.strictEqual(conversation.text, JSON.stringify(["again failed", "kept failed"]))
+      assert.deepStrictEqual(log, ["again", "kept", "again"])
+    }))
+
+  it.effect("dies if it asks", () =>
+    Effect.gen(function*() {
+      const conversation = yield* run(RequestContext.once("x", { success: Schema.String }, Effect.orDie(ask("a"))))
+      assert.deepStrictEqual(conversation.rounds, [])
+      assert.strictEqual(conversation.error?.code, -32603)
+    }))
+
+  it.effect("fails the call if the results take too many characters", () =>
+    Effect.gen(function*() {
+      const big = RequestContext.once("x", { success: Schema.String }, Effect.succeed("x".repeat(500)))
+      const conversation = yield* run(Effect.andThen(big, ask("a")), undefined, {
+        limits: { maxRequestStateCharacters: 400 }
+      })
+      assert.deepStrictEqual(conversation.rounds, [])
+      assert.strictEqual(conversation.error?.code, -32603)
+    }))
+})
