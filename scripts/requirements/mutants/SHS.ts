@@ -181,7 +181,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-21",
     file: "packages/session/src/SessionId.ts",
-    original: "=> crypto.randomUUID()",
+    original: "=> webCrypto.randomUUID()",
     broken: "=> String(performance.now() * 1e15).padStart(32, \"0\")",
     test: "packages/session/test/SessionHost.test.ts",
     name: "assigns random ids in visible ASCII to sessions"
