@@ -146,6 +146,7 @@ const sharedModules: ReadonlySet<string> = new Set([
   "HostLimits",
   "JsonSchemaValidator",
   "Limits",
+  "Listener",
   "MemoryBudget",
   "Metrics",
   "Middleware",

@@ -352,8 +352,8 @@ export const layerInProcess = <A, E, R, RO = never>(
 
 /**
  * Builds the groups, and returns their handlers for a server without sessions, such as that of
- * `StreamableHttpServer.layerSessionless`. Without sessions there are no subscriptions, no notifications about lists,
- * and no requests to the client, so the handlers declare none of these.
+ * `StreamableHttpServer.layerSessionless`. Clients of revision 2026-07-28 listen to changes and answer questions. For
+ * clients of older revisions there are no subscriptions, no notifications about lists, and no requests to the client.
  *
  * @example
  * ```ts

@@ -275,7 +275,7 @@ describe("handlers beside the groups", () => {
 describe("without sessions", () => {
   const state = SessionState.make("count", () => 0)
 
-  it.effect("state fails, and there are no subscriptions and no notifications", () =>
+  it.effect("state fails, and changes reach only clients that listen", () =>
     Effect.gen(function*() {
       const live = McpGroup.make("one", Tool.make("run", { success: Schema.String })).toLayer((handlers) =>
         handlers.tool(
@@ -284,7 +284,7 @@ describe("without sessions", () => {
         )
       )
       const handlers = yield* McpServer.sessionlessHandlers(live)
-      assert.deepStrictEqual(Object.keys(handlers), ["tools/list", "tools/call"])
+      assert.deepStrictEqual(Object.keys(handlers), ["tools/list", "tools/call", "subscriptions/listen"])
       const server = yield* SessionlessServer.make(handlers, { info })
       const reply = yield* server.handle(
         { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } },

@@ -143,7 +143,13 @@ describe("a server declares what is there, and has handlers for what it declares
         const handlers = yield* McpServer.sessionlessHandlers(groups)
         assert.deepStrictEqual(
           Object.keys(handlers).toSorted(),
-          needed(present).flatMap((capability) => methods[capability] ?? []).toSorted()
+          [
+            ...needed(present).flatMap((capability) => methods[capability] ?? []),
+            // Clients of 2026-07-28 listen to changes of lists and of resources.
+            ...(needed(present).some((capability) => capability !== "logging" && capability !== "completions")
+              ? ["subscriptions/listen"]
+              : [])
+          ].toSorted()
         )
       }).pipe(Effect.scoped))
   }

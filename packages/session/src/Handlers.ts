@@ -1,12 +1,19 @@
 /**
  * The handlers of one side for the messages of the other: a typed record, derived from the method table.
  */
-import { type Capabilities, type McpError, type MethodDefinition, MethodTable } from "@effect-mcp/protocol"
+import {
+  type Capabilities,
+  type McpError,
+  type MethodDefinition,
+  MethodTable,
+  type Subscription
+} from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { CallbackContext } from "./CallbackContext.ts"
 import type * as HandledMethods from "./internal/HandledMethods.ts"
 import { trust } from "./internal/trust.ts"
+import type { Listener } from "./Listener.ts"
 import type { NotificationContext } from "./NotificationContext.ts"
 import type { RequestContext } from "./RequestContext.ts"
 
@@ -27,7 +34,8 @@ export type NotificationName<From extends MethodDefinition.Role> = HandledMethod
 
 /**
  * The result that a handler returns. It is the result of the method table, except that the structured content of a tool
- * may also be of an `interface` type, which has no index signature. An array is no structured content (TOOL-07).
+ * may also be of an `interface` type, which has no index signature. An array is no structured content (TOOL-07). The
+ * handler of `subscriptions/listen` returns the part of the filter that it serves; see `Listener`.
  *
  * @category models
  */
@@ -35,6 +43,7 @@ export type ReturnedResult<Name extends keyof MethodTable.Requests> = Name exten
   ? Omit<MethodTable.ResultOf<Name>, "structuredContent"> & {
     readonly structuredContent?: object & { readonly [Symbol.iterator]?: never }
   }
+  : Name extends "subscriptions/listen" ? Pick<Subscription.AcknowledgedParams, "notifications">
   : MethodTable.ResultOf<Name>
 
 /**
@@ -87,7 +96,12 @@ export type Handlers<From extends MethodDefinition.Role, R = never> = HandlersWi
  * @category models
  */
 export type HandlersWith<From extends MethodDefinition.Role, OfRequests, OfNotifications> =
-  & { readonly [Name in RequestName<From>]?: RequestHandler<Name, OfRequests> }
+  & {
+    readonly [Name in RequestName<From>]?: RequestHandler<
+      Name,
+      OfRequests | (Name extends "subscriptions/listen" ? Listener : never)
+    >
+  }
   & { readonly [Name in NotificationName<From>]?: NotificationHandler<Name, OfNotifications> }
 
 /**
@@ -109,6 +123,7 @@ type NeededBy<Handler> = NonNullable<Handler> extends (...args: never) => Effect
  */
 export type Provided<From extends MethodDefinition.Role, Name> =
   | Scope.Scope
+  | (Name extends "subscriptions/listen" ? Listener : never)
   | (Name extends RequestName<From> ? From extends "client" ? RequestContext : CallbackContext
     : From extends "client" ? NotificationContext
     : never)

@@ -94,6 +94,11 @@ export interface Options {
    */
   readonly maxRounds?: number
   /**
+   * The number of streams of notifications (`subscriptions/listen` of revision 2026-07-28) that are open at a server
+   * without sessions. No client may have more of them open than there is still room for. Default 10,000.
+   */
+  readonly maxListeners?: number
+  /**
    * The characters of the sealed state of a call that asks its client, in revision 2026-07-28. It has all answers and
    * all results of `once`. A call that needs more fails; a longer `requestState` is rejected. Default 65,536.
    */
@@ -129,6 +134,7 @@ export interface Limits {
   readonly maxOutputSchemas: number
   readonly maxPages: number
   readonly maxRounds: number
+  readonly maxListeners: number
   readonly maxRequestStateCharacters: number
   readonly maxBatchMessages: number
   readonly maxMalformedRepliesPerSecond: number
@@ -156,6 +162,7 @@ const rules: NumericOption.Rules<Options> = {
   maxOutputSchemas: countFromZero,
   maxPages: count,
   maxRounds: count,
+  maxListeners: countFromZero,
   maxRequestStateCharacters: count,
   maxBatchMessages: count,
   maxMalformedRepliesPerSecond: countFromZero
@@ -199,6 +206,7 @@ const complete = (options: Options): Limits => ({
   maxOutputSchemas: options.maxOutputSchemas ?? 1024,
   maxPages: options.maxPages ?? 10_000,
   maxRounds: options.maxRounds ?? 16,
+  maxListeners: options.maxListeners ?? 10_000,
   maxRequestStateCharacters: options.maxRequestStateCharacters ?? 65_536,
   maxBatchMessages: options.maxBatchMessages ?? 100,
   maxMalformedRepliesPerSecond: options.maxMalformedRepliesPerSecond ?? 10

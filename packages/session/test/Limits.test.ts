@@ -23,6 +23,7 @@ describe("limits", () => {
       maxOutputSchemas: 1024,
       maxPages: 10_000,
       maxRounds: 16,
+      maxListeners: 10_000,
       maxRequestStateCharacters: 65_536,
       maxBatchMessages: 100,
       maxMalformedRepliesPerSecond: 10

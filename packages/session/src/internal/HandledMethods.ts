@@ -5,7 +5,7 @@ import type { MethodDefinition, MethodTable } from "@effect-mcp/protocol"
 /** The names of the requests from `From` that a program can handle. */
 export type RequestName<From extends MethodDefinition.Role> = Exclude<
   MethodTable.RequestName<From>,
-  "initialize" | "ping" | "server/discover" | "subscriptions/listen"
+  "initialize" | "ping" | "server/discover"
 >
 
 /** The names of the notifications from `From` that a program can handle. */

@@ -2,13 +2,14 @@
 
 import { Completion, Excerpt, McpError, type Resource } from "@effect-mcp/protocol"
 import type { Handlers } from "@effect-mcp/session"
+import * as Listener from "@effect-mcp/session/Listener"
 import * as PreparedResult from "@effect-mcp/session/PreparedResult"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
-import type { ConnectedSessions } from "./ConnectedSessions.ts"
+import type { ConnectedClients } from "./ConnectedClients.ts"
 import * as Cursor from "./Cursor.ts"
 import {
   type Declarable,
@@ -19,14 +20,16 @@ import {
   type TemplateEntry
 } from "./Entry.ts"
 import type { Registry } from "./Registry.ts"
+import type { Client } from "./Subscriptions.ts"
 
 type ServerHandlers = Handlers.Handlers<"client", RequestServices>
 
 /** The parts of a server that its handlers use. */
 export interface Server {
   readonly registry: Registry
-  /** `undefined` without sessions. */
-  readonly sessions: ConnectedSessions | undefined
+  readonly clients: ConnectedClients
+  /** Whether each client has a session. Otherwise changes reach only clients that listen. */
+  readonly hasSessions: boolean
   readonly context: ServerContext
   readonly pageSize: number
 }
@@ -219,21 +222,68 @@ const observe = Effect.fnUntraced(function*(
   return yield* failure
 })
 
-const subscriptions = (server: Server, { subscriptions }: ConnectedSessions): ServerHandlers => ({
-  "resources/subscribe": Effect.fnUntraced(function*({ uri }) {
-    const { session } = yield* RequestContext.RequestContext
-    if (uri.length > maxUriLength || session === undefined) return yield* McpError.resourceNotFound(uri)
-    const observers = yield* observersOf(server, uri)
-    if (observers.length === 0) return yield* McpError.resourceNotFound(uri)
-    const full = yield* subscriptions.add(session, uri, observe(observers, uri))
-    if (full !== undefined) return yield* McpError.invalidRequest(full)
-    return {}
-  }),
+/** Subscribes a client to a resource that it sees. */
+const subscribe = Effect.fnUntraced(function*(
+  server: Server,
+  client: Client,
+  uri: string
+): Effect.fn.Return<void, McpError.McpError, RequestServices> {
+  if (uri.length > maxUriLength) return yield* McpError.resourceNotFound(uri)
+  const observers = yield* observersOf(server, uri)
+  if (observers.length === 0) return yield* McpError.resourceNotFound(uri)
+  const full = yield* server.clients.subscriptions.add(client, uri, observe(observers, uri))
+  if (full !== undefined) return yield* McpError.invalidRequest(full)
+})
+
+const subscriptions = (server: Server): ServerHandlers => ({
+  "resources/subscribe": ({ uri }) =>
+    Effect.flatMap(
+      RequestContext.RequestContext,
+      ({ session }) =>
+        session === undefined
+          ? Effect.fail(McpError.resourceNotFound(uri))
+          : Effect.as(subscribe(server, session, uri), {})
+    ),
   "resources/unsubscribe": ({ uri }) =>
     Effect.flatMap(
       RequestContext.RequestContext,
-      ({ session }) => Effect.as(session === undefined ? Effect.void : subscriptions.remove(session, uri), {})
+      ({ session }) =>
+        Effect.as(session === undefined ? Effect.void : server.clients.subscriptions.remove(session, uri), {})
     )
+})
+
+/** Returns those of the URIs that a client is subscribed to now. The others are rejected as a subscription would be. */
+const subscribed = (
+  server: Server,
+  client: Client,
+  uris: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<string>, never, RequestServices> =>
+  Effect.filter(
+    // No client has more subscriptions, so that no more are tried.
+    uris.slice(0, server.clients.subscriptions.limit),
+    (uri) => Effect.match(subscribe(server, client, uri), { onSuccess: () => true, onFailure: () => false })
+  )
+
+/** The handler of the streams of notifications, which take the place of sessions in revision 2026-07-28. */
+const streams = (server: Server, declared: ReadonlySet<Declarable>): ServerHandlers => ({
+  "subscriptions/listen": Effect.fnUntraced(function*({ notifications }) {
+    const { clients } = server
+    const listener = yield* Listener.Listener
+    yield* Effect.acquireRelease(
+      Effect.sync(() => clients.add(listener)),
+      () => Effect.sync(() => clients.remove(listener))
+    )
+    return {
+      notifications: {
+        toolsListChanged: declared.has("tools"),
+        promptsListChanged: declared.has("prompts"),
+        resourcesListChanged: declared.has("resources"),
+        resourceSubscriptions: declared.has("resources")
+          ? yield* subscribed(server, listener, notifications.resourceSubscriptions ?? [])
+          : []
+      }
+    }
+  })
 })
 
 const completions = ({ context, registry }: Server): ServerHandlers => ({
@@ -264,6 +314,9 @@ export const make = (server: Server, declared: ReadonlySet<Declarable>): ServerH
   ...(declared.has("tools") ? tools(server) : undefined),
   ...(declared.has("prompts") ? prompts(server) : undefined),
   ...(declared.has("resources") ? resources(server) : undefined),
-  ...(declared.has("resources") && server.sessions !== undefined ? subscriptions(server, server.sessions) : undefined),
+  ...(declared.has("resources") && server.hasSessions ? subscriptions(server) : undefined),
+  ...(["tools", "prompts", "resources"] as const).some((kind) => declared.has(kind))
+    ? streams(server, declared)
+    : undefined,
   ...(declared.has("completions") ? completions(server) : undefined)
 })

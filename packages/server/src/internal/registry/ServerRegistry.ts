@@ -5,7 +5,7 @@ import type { Handlers, ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
-import { ConnectedSessions } from "./ConnectedSessions.ts"
+import { ConnectedClients } from "./ConnectedClients.ts"
 import type { Declarable, Kind, Registered, Registration } from "./Entry.ts"
 import * as MethodHandlers from "./MethodHandlers.ts"
 import { Registry } from "./Registry.ts"
@@ -30,36 +30,36 @@ const kindOf: { readonly [List in "tools" | "resources" | "prompts"]: Kind } = {
   prompts: "prompt"
 }
 
-/** The groups of a server, and the sessions that use them. */
+/** The groups of a server, and the clients that use them. */
 export class ServerRegistry {
   /** The groups have the names that they define. */
   readonly mount = ""
   readonly #registry = new Registry()
-  readonly #sessions: ConnectedSessions
+  readonly #clients: ConnectedClients
   readonly #options: Options
 
   constructor(options: Options, scope: Scope.Scope) {
     this.#options = options
-    this.#sessions = new ConnectedSessions(scope, options.maxSubscriptions ?? 1_000)
+    this.#clients = new ConnectedClients(scope, options.maxSubscriptions ?? 1_000)
   }
 
   register = (registration: Registration): Effect.Effect<Registered, never, Scope.Scope> =>
-    this.#registry.register(registration, (kinds) => this.#sessions.listsChanged(kinds))
+    this.#registry.register(registration, (kinds) => this.#clients.listsChanged(kinds))
 
-  resourceUpdated = (uri: string): Effect.Effect<void> => this.#sessions.resourceUpdated(uri)
+  resourceUpdated = (uri: string): Effect.Effect<void> => this.#clients.resourceUpdated(uri)
 
-  listChanged = (list: keyof typeof kindOf): Effect.Effect<void> => this.#sessions.listsChanged(new Set([kindOf[list]]))
+  listChanged = (list: keyof typeof kindOf): Effect.Effect<void> => this.#clients.listsChanged(new Set([kindOf[list]]))
 
   readonly visibilityChanged: Effect.Effect<void> = Effect.suspend(() =>
-    this.#sessions.listsChanged(new Set(Object.values(kindOf)))
+    this.#clients.listsChanged(new Set(Object.values(kindOf)))
   )
 
   connected(session: ServerSession.ServerSessionShape): void {
-    this.#sessions.add(session)
+    this.#clients.add(session)
   }
 
   disconnected(session: ServerSession.ServerSessionShape): void {
-    this.#sessions.remove(session)
+    this.#clients.remove(session)
   }
 
   /** Returns the handlers for a server with sessions, or without. They run with the services of this program. */
@@ -68,7 +68,8 @@ export class ServerRegistry {
       const declared = this.#registry.declare(this.#options.declare ?? [])
       const handlers = MethodHandlers.make({
         registry: this.#registry,
-        sessions: hasSessions ? this.#sessions : undefined,
+        clients: this.#clients,
+        hasSessions,
         context,
         pageSize: this.#options.pageSize ?? 100
       }, declared)

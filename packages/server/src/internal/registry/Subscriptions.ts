@@ -1,28 +1,33 @@
-/** The subscriptions of sessions to resources: who is notified of an update (RES-03, RES-04). */
+/** The subscriptions of clients to resources: who is notified of an update (RES-03, RES-04). */
 
-import type { ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 
-type Session = ServerSession.ServerSessionShape
+/** A client that receives notifications: a client, or a stream of notifications of a client without one. */
+export interface Client {
+  readonly toolListChanged: Effect.Effect<void, unknown>
+  readonly promptListChanged: Effect.Effect<void, unknown>
+  readonly resourceListChanged: Effect.Effect<void, unknown>
+  readonly resourceUpdated: (uri: string) => Effect.Effect<void, unknown>
+}
 
-/** The most characters that the URIs of one session have together. Clients choose them, for example by templates. */
+/** The most characters that the URIs of one client have together. Clients choose them, for example by templates. */
 const maxCharacters = 65_536
 
-/** The subscriptions of one session, by URI. The scope of each closes when it ends. */
+/** The subscriptions of one client, by URI. The scope of each closes when it ends. */
 interface Subscribed {
   readonly scopes: Map<string, Scope.Closeable>
   characters: number
 }
 
-/** Subscriptions in both directions, so that neither an update nor the end of a session searches all of them. */
+/** Subscriptions in both directions, so that neither an update nor the end of a client searches all of them. */
 export class Subscriptions {
-  readonly #byUri = new Map<string, Set<Session>>()
-  readonly #bySession = new Map<Session, Subscribed>()
-  /** The sessions that have ended. A request that they have sent may still be served. */
-  readonly #ended = new WeakSet<Session>()
-  /** The number of resources that one session can subscribe to. */
+  readonly #byUri = new Map<string, Set<Client>>()
+  readonly #byClient = new Map<Client, Subscribed>()
+  /** The clients that have ended. A request that they have sent may still be served. */
+  readonly #ended = new WeakSet<Client>()
+  /** The number of resources that one client can subscribe to. */
   readonly limit: number
 
   constructor(limit: number) {
@@ -30,17 +35,17 @@ export class Subscriptions {
   }
 
   /**
-   * Subscribes a session. Returns the reason if the session may have no further subscription. If `prepare` fails, the
-   * session is not subscribed. Updates that arrive while it runs are sent, so that none is lost.
+   * Subscribes a client. Returns the reason if the client may have no further subscription. If `prepare` fails, the
+   * client is not subscribed. Updates that arrive while it runs are sent, so that none is lost.
    */
   add<E>(
-    session: Session,
+    client: Client,
     uri: string,
     prepare: Effect.Effect<void, E, Scope.Scope>
   ): Effect.Effect<string | undefined, E> {
     return Effect.suspend(() => {
-      if (this.#ended.has(session)) return Effect.succeed(undefined)
-      const subscribed = this.#bySession.get(session) ?? { scopes: new Map<string, Scope.Closeable>(), characters: 0 }
+      if (this.#ended.has(client)) return Effect.succeed(undefined)
+      const subscribed = this.#byClient.get(client) ?? { scopes: new Map<string, Scope.Closeable>(), characters: 0 }
       const { scopes } = subscribed
       if (scopes.has(uri)) return Effect.succeed(undefined)
       const full = this.#fullness(subscribed, uri)
@@ -48,50 +53,50 @@ export class Subscriptions {
       const scope = Scope.makeUnsafe()
       scopes.set(uri, scope)
       subscribed.characters += uri.length
-      this.#bySession.set(session, subscribed)
-      this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(session))
+      this.#byClient.set(client, subscribed)
+      this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(client))
       return Effect.as(
         Effect.onExit(
           Scope.provide(prepare, scope),
-          (exit) => Exit.isSuccess(exit) || scopes.get(uri) !== scope ? Effect.void : this.remove(session, uri)
+          (exit) => Exit.isSuccess(exit) || scopes.get(uri) !== scope ? Effect.void : this.remove(client, uri)
         ),
         undefined
       )
     })
   }
 
-  remove(session: Session, uri: string): Effect.Effect<void> {
+  remove(client: Client, uri: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const subscribed = this.#bySession.get(session)
+      const subscribed = this.#byClient.get(client)
       const scope = subscribed?.scopes.get(uri)
       if (subscribed === undefined || scope === undefined) return Effect.void
       subscribed.scopes.delete(uri)
       subscribed.characters -= uri.length
-      if (subscribed.scopes.size === 0) this.#bySession.delete(session)
-      this.#forget(session, uri)
+      if (subscribed.scopes.size === 0) this.#byClient.delete(client)
+      this.#forget(client, uri)
       return Scope.close(scope, Exit.void)
     })
   }
 
-  /** Removes all subscriptions of a session that has ended. */
-  end(session: Session): void {
-    this.#ended.add(session)
-    const subscribed = this.#bySession.get(session)
-    this.#bySession.delete(session)
+  /** Removes all subscriptions of a client that has ended. */
+  end(client: Client): void {
+    this.#ended.add(client)
+    const subscribed = this.#byClient.get(client)
+    this.#byClient.delete(client)
     for (const [uri, scope] of subscribed?.scopes ?? []) {
-      this.#forget(session, uri)
+      this.#forget(client, uri)
       Effect.runFork(Scope.close(scope, Exit.void))
     }
     // A subscription that is being prepared finds that it has ended.
     subscribed?.scopes.clear()
   }
 
-  /** Returns the sessions that are subscribed to a resource. */
-  of(uri: string): ReadonlyArray<Session> {
+  /** Returns the clients that are subscribed to a resource. */
+  of(uri: string): ReadonlyArray<Client> {
     return [...this.#byUri.get(uri) ?? []]
   }
 
-  /** Returns why a session may not subscribe to a further resource. */
+  /** Returns why a client may not subscribe to a further resource. */
   #fullness({ characters, scopes }: Subscribed, uri: string): string | undefined {
     if (scopes.size >= this.limit) {
       return `the session has ${this.limit} subscriptions already; unsubscribe from some first`
@@ -103,9 +108,9 @@ export class Subscriptions {
     return undefined
   }
 
-  #forget(session: Session, uri: string): void {
-    const sessions = this.#byUri.get(uri)
-    sessions?.delete(session)
-    if (sessions?.size === 0) this.#byUri.delete(uri)
+  #forget(client: Client, uri: string): void {
+    const clients = this.#byUri.get(uri)
+    clients?.delete(client)
+    if (clients?.size === 0) this.#byUri.delete(uri)
   }
 }

@@ -34,6 +34,8 @@ export interface Dispatch<R> {
     request: JsonRpc.Request,
     profile: Profile.Profile
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, JsonRpc.ErrorObject>
+  /** Returns whether a request of this method has a handler. */
+  readonly handles: (method: string) => boolean
   /**
    * Returns the program that handles a notification, or `undefined` if it has no handler. Fails with the reason if this
    * peer must not send the notification.
@@ -144,6 +146,7 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
 
   return {
     prepare,
+    handles: (method) => requests.has(method),
     notify: (notification, profile) => {
       const found = notifications.get(notification.method)
       if (found === undefined || !MethodDefinition.isIn(found, profile.revision)) return Result.fail("unknown method")

@@ -46,14 +46,18 @@ export const clientOf = (
 }
 
 /**
- * Returns the capabilities without notifications of changes: `subscriptions/listen`, which they would arrive on, is not
- * served.
+ * Returns the capabilities of a server for its clients. Changes of lists and of resources arrive on streams of
+ * notifications, so a server declares them if it serves such streams.
  */
-export const withoutChanges = (
-  { prompts, resources, tools, ...others }: Capabilities.ServerCapabilities
-): Capabilities.ServerCapabilities => ({
-  ...others,
-  ...(prompts === undefined ? undefined : { prompts: {} }),
-  ...(resources === undefined ? undefined : { resources: {} }),
-  ...(tools === undefined ? undefined : { tools: {} })
-})
+export const discovered = (
+  { prompts, resources, tools, ...others }: Capabilities.ServerCapabilities,
+  hasStreams: boolean
+): Capabilities.ServerCapabilities => {
+  const changes = hasStreams ? { listChanged: true } : {}
+  return {
+    ...others,
+    ...(prompts === undefined ? undefined : { prompts: changes }),
+    ...(resources === undefined ? undefined : { resources: hasStreams ? { subscribe: true, ...changes } : {} }),
+    ...(tools === undefined ? undefined : { tools: changes })
+  }
+}

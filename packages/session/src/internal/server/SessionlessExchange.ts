@@ -6,11 +6,13 @@ import {
   InputRequired,
   JsonRpc,
   Logging,
+  McpError,
   type MethodDefinition,
   MethodTable,
   type Profile,
   Revision,
-  RevisionProjection
+  RevisionProjection,
+  type Subscription
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -18,6 +20,7 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { Limits } from "../../Limits.ts"
+import { Listener } from "../../Listener.ts"
 import type * as MemoryBudget from "../../MemoryBudget.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
 import type { Principal } from "../../Principal.ts"
@@ -38,6 +41,7 @@ import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
+import * as ListenStream from "./ListenStream.ts"
 import { type FrameReplies, ModernReplies } from "./ModernReplies.ts"
 import * as ModernRequest from "./ModernRequest.ts"
 import { ReplayedRun } from "./replay/ReplayedRun.ts"
@@ -56,6 +60,10 @@ export interface Server extends ServerDefinition.ServerDefinition {
   readonly timer: { readonly now: () => number }
   readonly budget: MemoryBudget.MemoryBudget
   readonly capacity: FairCapacity
+  /** The capacity of streams of notifications, which stay open and must not take that of other requests. */
+  readonly listenerCapacity: FairCapacity
+  /** The open streams of notifications, or `undefined` after the server has ended them. */
+  listeners: Set<ListenStream.ListenStream<RequestError.RequestError>> | undefined
   /** An empty table, because a server without sessions sends no requests. */
   readonly exchanges: PendingRequests
   readonly unmatchedWarnings: RateLimit
@@ -131,6 +139,8 @@ export class SessionlessExchange
   #profile: Profile.ClientProfile
   /** The request of the frame, in a revision without batches and without a handshake. */
   #modern: { readonly method: string; readonly logLevel: Logging.Level | undefined } | undefined
+  /** The stream of notifications that the request opens. */
+  #listener: ListenStream.ListenStream<RequestError.RequestError> | undefined
   /** The run of its handler, if the handler may ask the client. */
   #run: ReplayedRun | undefined
   readonly #processor: InboundProcessor<Profile.ClientProfile, unknown>
@@ -212,8 +222,9 @@ export class SessionlessExchange
   }
 
   get inflight(): IncomingRequests.IncomingRequests {
+    const { capacity, listenerCapacity } = this.#server
     return this.#inflight ??= new IncomingRequests.IncomingRequests(
-      this.#server.capacity.roomOf(this.#from, () => this.#processor.displaceLargest())
+      (this.#isListening ? listenerCapacity : capacity).roomOf(this.#from, () => this.#processor.displaceLargest())
     )
   }
 
@@ -266,7 +277,7 @@ export class SessionlessExchange
   get dispatch(): Dispatch<unknown> {
     const { dispatch } = this.#server
     return this.#isModern
-      ? { prepare: (message, profile) => this.#prepareModern(message, profile), notify: dispatch.notify }
+      ? { ...dispatch, prepare: (message, profile) => this.#prepareModern(message, profile) }
       : dispatch
   }
 
@@ -285,8 +296,17 @@ export class SessionlessExchange
   ): Context.Context<unknown> {
     const own = new ServerRequestContext.ServerRequestContext(this.#contextDependencies, request, message, profile)
     if (this.#run !== undefined) this.#run.incoming = request
+    const context = Context.add(this.context, RequestContext, own)
+    if (!this.#isListening) return trust<Context.Context<unknown>>(context)
+    // The params were checked, and the context is made before the handler runs.
+    const { notifications } = trust<Subscription.ListenParams>(message.params)
+    const listener = this.#listener = new ListenStream.ListenStream(
+      message.id,
+      notifications,
+      (notification) => this.#send(notification)
+    )
     // The services of the handlers were captured when the server was made.
-    return trust<Context.Context<unknown>>(Context.add(this.context, RequestContext, own))
+    return trust<Context.Context<unknown>>(Context.add(context, Listener, listener))
   }
 
   notificationContextOf(profile: Profile.ClientProfile): Context.Context<unknown> {
@@ -305,6 +325,7 @@ export class SessionlessExchange
   #prepareModern(message: JsonRpc.Request, profile: Profile.Profile): ReturnType<Dispatch<unknown>["prepare"]> {
     const { description, dispatch, limits, requestState } = this.#server
     const { method, params } = message
+    if (this.#isListening) return Result.map(dispatch.prepare(message, profile), (handling) => this.#listen(handling))
     if (!InputRequired.methods.has(method)) return dispatch.prepare(message, profile)
     const owner = { principal: this.#from.principal, method, params }
     const run = this.#run = new ReplayedRun(
@@ -318,10 +339,29 @@ export class SessionlessExchange
     return Result.map(dispatch.prepare(received, profile), (handling) => run.serve(handling))
   }
 
+  /** Whether the request of the frame opens a stream of notifications. */
+  get #isListening(): boolean {
+    return this.#modern?.method === ListenStream.method
+  }
+
+  /** Serves a stream of notifications, which ends with the server. */
+  #listen<R>(handling: Effect.Effect<unknown, McpError.McpError, R>): Effect.Effect<unknown, McpError.McpError, R> {
+    return Effect.suspend(() => {
+      const listener = this.#listener
+      const { listeners } = this.#server
+      if (listener === undefined) return Effect.die("a stream without a listener")
+      if (listeners === undefined) listener.end()
+      listeners?.add(listener)
+      const served = Effect.catchTag(listener.serve(handling), "RequestError", () => Effect.fail(streamLost))
+      return Effect.onExit(served, () => Effect.sync(() => this.#server.listeners?.delete(listener)))
+    })
+  }
+
   /** Reads the client of a request, and answers the requests that no handler serves. */
   #interceptModern(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
     const { method } = message
     const { capabilities, instructions, projection, supported } = this.description
+    const { dispatch } = this.#server
     this.#modern = { method, logLevel: undefined }
     const client = ModernRequest.clientOf(message, supported)
     if (Result.isFailure(client)) {
@@ -338,7 +378,7 @@ export class SessionlessExchange
     if (method !== "server/discover") return false
     const result: Discover.DiscoverResult = {
       supportedVersions: supported,
-      capabilities: ModernRequest.withoutChanges(capabilities),
+      capabilities: ModernRequest.discovered(capabilities, dispatch.handles(ListenStream.method)),
       ...(instructions === undefined ? undefined : { instructions })
     }
     this.replies.reply(
@@ -380,6 +420,8 @@ export class SessionlessExchange
 
   #isLogged(level: Logging.Level): boolean {
     if (!this.#isModern) return true
+    // A stream of notifications has no others (SUB-08).
+    if (this.#isListening) return false
     const threshold = this.#modern?.logLevel
     return threshold !== undefined && Logging.isAtLeast(level, threshold) && (this.#run?.admitsLog() ?? true)
   }
@@ -408,6 +450,7 @@ export class SessionlessExchange
 
   #notify(row: Outgoing.MethodRequirements, params: object): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
+      if (this.#isListening) return Effect.void
       const admission = Outgoing.admitNotification(this)
       if (typeof admission === "object") return Effect.fail(RequestError.make(row.name, admission))
       const { capabilities, projection } = this.description
@@ -430,6 +473,9 @@ export class SessionlessExchange
     })
   }
 }
+
+/** The error of a stream that its transport cannot carry, or no longer carries. */
+const streamLost = McpError.invalidRequest("the transport cannot carry a stream of notifications")
 
 const noRouteError = (method: string) => TransportError.make({ _tag: "NoRoute", method })
 

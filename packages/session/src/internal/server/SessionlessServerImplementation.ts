@@ -23,6 +23,11 @@ export interface SessionlessServer {
   /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
   readonly revisions: ReadonlyArray<Revision.LegacyRevision>
   /**
+   * Ends all streams of notifications with their results (SUB-07), and later ones at once. Call it before the server
+   * waits for the requests in flight.
+   */
+  readonly endListeners: Effect.Effect<void>
+  /**
    * Serves one frame as it was received, and returns its reply, if it has one. Before that, all notifications of
    * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and
    * waits until they have ended. The reply holds the result of the handler as it is. If JSON may not represent
@@ -57,11 +62,18 @@ export const make = Effect.fnUntraced(function*(
     timer: { now: () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000 },
     budget,
     capacity: new FairCapacity(limits, budget),
+    listenerCapacity: new FairCapacity({ ...limits, maxIncomingRequests: limits.maxListeners }, budget),
+    listeners: new Set(),
     exchanges: new PendingRequests(1),
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
     requestState: yield* ServerDefinition.requestStateSettings(definition)
   }
   return {
+    endListeners: Effect.sync(() => {
+      const { listeners = [] } = server
+      server.listeners = undefined
+      for (const listener of listeners) listener.end()
+    }),
     revisions: definition.description.revisions,
     handle: (frame, from) =>
       Effect.callback<Reply>((resume) => {

@@ -29,7 +29,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   listRoots: () => Effect.die("no session")
 })
 
-const dispatchOf = (handlers: Handlers.Handlers<"client", RequestContext.RequestContext>) =>
+const dispatchOf = <const H extends Handlers.Handlers<"client", RequestContext.RequestContext>>(handlers: H) =>
   Dispatch.make("client", handlers)
 
 /** Serves a request, or fails with the error that its sender receives. */
@@ -198,9 +198,7 @@ describe("the dispatch of requests", () => {
       for (const row of Object.values(MethodTable.requests)) {
         // The session serves these itself, or a client does not send them.
         if (row.name === "initialize" || row.name === "ping" || row.from === "server") continue
-        const dispatch = dispatchOf(
-          Object.fromEntries([[row.name, () => Effect.succeed({ completion: { values: [] } })]])
-        )
+        const dispatch = dispatchOf({ [row.name]: () => Effect.succeed({ completion: { values: [] } }) })
         for (const revision of Revision.legacy) {
           const outcome = yield* Effect.result(
             Effect.provideService(

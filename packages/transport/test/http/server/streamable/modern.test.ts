@@ -1,10 +1,11 @@
 /** Streamable HTTP in revision 2026-07-28, by a server without sessions that serves the other revisions as well. */
 import { RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
-import { RequestContext } from "@effect-mcp/session"
+import { Listener, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
+import { until } from "../../../support/process.ts"
 import { text, tools } from "../../../support/server.ts"
 import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
@@ -145,5 +146,40 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       yield* Deferred.await(started)
       response.disconnect()
       yield* Deferred.await(cancelled)
+    }))
+
+  it.live("a stream of notifications is open until the client or the server ends it", () =>
+    Effect.gen(function*() {
+      const listeners = new Set<Listener.ListenerShape>()
+      const server = yield* serveSessionless({
+        "tools/list": () => Effect.succeed({ tools: [] }),
+        "subscriptions/listen": Effect.fnUntraced(function*() {
+          const listener = yield* Listener.Listener
+          yield* Effect.acquireRelease(
+            Effect.sync(() => void listeners.add(listener)),
+            () => Effect.sync(() => void listeners.delete(listener))
+          )
+          return { notifications: { toolsListChanged: true } }
+        })
+      }, { server: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+      const listen = post("subscriptions/listen", { notifications: { toolsListChanged: true } })
+      const first = yield* send(server, listen)
+      const second = yield* send(server, listen)
+      yield* first.awaitMessages(1)
+      yield* second.awaitMessages(1)
+      assert.isTrue(first.isStream)
+      assert.strictEqual(listeners.size, 2)
+      first.disconnect()
+      yield* until(() => listeners.size === 1)
+      yield* Effect.forEach(listeners, ({ toolListChanged }) => toolListChanged)
+      yield* second.awaitMessages(2)
+      yield* server.stop
+      yield* second.awaitEnd
+      assert.deepStrictEqual(second.messages.map(({ method, result }) => method ?? result?.["resultType"]), [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+        "complete"
+      ])
+      assert.strictEqual(listeners.size, 0)
     }))
 })

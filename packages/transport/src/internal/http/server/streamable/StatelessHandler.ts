@@ -203,7 +203,10 @@ export const make = Effect.fnUntraced(function*(
     ),
     drain: Effect.suspend(() => {
       isDraining = true
-      return Effect.timeoutOption(Effect.interruptible(exchanges.settled), Duration.millis(gracefulCloseMillis))
+      return Effect.andThen(
+        server.endListeners,
+        Effect.timeoutOption(Effect.interruptible(exchanges.settled), Duration.millis(gracefulCloseMillis))
+      )
     }).pipe(
       Effect.andThen(Effect.suspend(() => {
         exchanges.failAll()

@@ -1,12 +1,9 @@
-/** The sessions that a server has now, and the notifications that they get about its members. */
+/** The clients that a server has now, and the notifications that they get about its members. */
 
-import type { ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Kind } from "./Entry.ts"
-import { Subscriptions } from "./Subscriptions.ts"
-
-type Session = ServerSession.ServerSessionShape
+import { type Client, Subscriptions } from "./Subscriptions.ts"
 
 /** The time in which changes of the lists are collected into one notification for each list. */
 const quietTime = "50 millis"
@@ -14,16 +11,16 @@ const quietTime = "50 millis"
 /** The time that a client has to receive a notification. A slower one misses it, and delays no other client. */
 const sendTime = "5 seconds"
 
-const listChanges = (session: Session, kinds: ReadonlySet<Kind>): ReadonlyArray<Effect.Effect<void, unknown>> => [
-  ...(kinds.has("tool") ? [session.toolListChanged] : []),
-  ...(kinds.has("prompt") ? [session.promptListChanged] : []),
-  ...(kinds.has("resource") || kinds.has("template") ? [session.resourceListChanged] : [])
+const listChanges = (client: Client, kinds: ReadonlySet<Kind>): ReadonlyArray<Effect.Effect<void, unknown>> => [
+  ...(kinds.has("tool") ? [client.toolListChanged] : []),
+  ...(kinds.has("prompt") ? [client.promptListChanged] : []),
+  ...(kinds.has("resource") || kinds.has("template") ? [client.resourceListChanged] : [])
 ]
 
 /** The connected clients. */
-export class ConnectedSessions {
+export class ConnectedClients {
   readonly subscriptions: Subscriptions
-  readonly #sessions = new Set<Session>()
+  readonly #clients = new Set<Client>()
   readonly #scope: Scope.Scope
   /** The kinds of members whose lists have changed since the last notification. */
   #changed = new Set<Kind>()
@@ -33,19 +30,19 @@ export class ConnectedSessions {
     this.subscriptions = new Subscriptions(maxSubscriptions)
   }
 
-  add(session: Session): void {
-    this.#sessions.add(session)
+  add(client: Client): void {
+    this.#clients.add(client)
   }
 
-  remove(session: Session): void {
-    this.#sessions.delete(session)
-    this.subscriptions.end(session)
+  remove(client: Client): void {
+    this.#clients.delete(client)
+    this.subscriptions.end(client)
   }
 
   /** Notifies the clients soon that lists have changed: once for all changes of the quiet time (TOOL-02, PRM-02). */
   listsChanged(kinds: ReadonlySet<Kind>): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.#sessions.size === 0) return Effect.void
+      if (this.#clients.size === 0) return Effect.void
       const isPending = this.#changed.size > 0
       for (const kind of kinds) this.#changed.add(kind)
       if (isPending || kinds.size === 0) return Effect.void
@@ -55,27 +52,27 @@ export class ConnectedSessions {
 
   /** Notifies the clients that subscribed to a resource. */
   resourceUpdated(uri: string): Effect.Effect<void> {
-    return Effect.suspend(() => this.#send(this.subscriptions.of(uri), (session) => [session.resourceUpdated(uri)]))
+    return Effect.suspend(() => this.#send(this.subscriptions.of(uri), (client) => [client.resourceUpdated(uri)]))
   }
 
   #flush(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const kinds = this.#changed
       this.#changed = new Set()
-      return this.#send([...this.#sessions], (session) => listChanges(session, kinds))
+      return this.#send([...this.#clients], (client) => listChanges(client, kinds))
     })
   }
 
   #send(
-    sessions: ReadonlyArray<Session>,
-    messages: (session: Session) => ReadonlyArray<Effect.Effect<void, unknown>>
+    clients: ReadonlyArray<Client>,
+    messages: (client: Client) => ReadonlyArray<Effect.Effect<void, unknown>>
   ): Effect.Effect<void> {
     return Effect.forEach(
-      sessions,
-      (session) =>
+      clients,
+      (client) =>
         Effect.ignoreCause(
           Effect.timeoutOption(
-            Effect.forEach(messages(session), (message) => Effect.ignore(message), { discard: true }),
+            Effect.forEach(messages(client), (message) => Effect.ignore(message), { discard: true }),
             sendTime
           )
         ),

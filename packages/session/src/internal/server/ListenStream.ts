@@ -1,0 +1,134 @@
+/** The stream of notifications of one `subscriptions/listen`, in a revision without sessions. */
+
+import { JsonRpc, type RequestId, Subscription } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import type { ListenerShape } from "../../Listener.ts"
+
+/** The method that opens a stream. */
+export const method = "subscriptions/listen"
+
+type Change =
+  | "notifications/tools/list_changed"
+  | "notifications/prompts/list_changed"
+  | "notifications/resources/list_changed"
+
+/** The part of a filter that a server serves. */
+const served = (
+  requested: Subscription.SubscriptionFilter,
+  offered: Subscription.SubscriptionFilter
+): Subscription.SubscriptionFilter => {
+  const uris = new Set(requested.resourceSubscriptions)
+  const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)].filter((uri) => uris.has(uri))
+  const both = (member: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions">) =>
+    requested[member] === true && offered[member] === true ? { [member]: true } : undefined
+  return {
+    ...both("toolsListChanged"),
+    ...both("promptsListChanged"),
+    ...both("resourcesListChanged"),
+    ...(resourceSubscriptions.length === 0 ? undefined : { resourceSubscriptions })
+  }
+}
+
+/**
+ * One stream. What has changed is kept until it is sent, each thing once. A buffer of messages would have to drop some
+ * for a slow client; this one is bounded by the filter.
+ */
+export class ListenStream<E> implements ListenerShape {
+  readonly requested: Subscription.SubscriptionFilter
+  readonly #id: RequestId.RequestId
+  readonly #send: (message: JsonRpc.Notification) => Effect.Effect<void, E>
+  readonly #changes = new Set<Change>()
+  readonly #updated = new Set<string>()
+  readonly #arrived = Latch.makeUnsafe(false)
+  #filter: Subscription.SubscriptionFilter
+  #uris: ReadonlySet<string>
+  #isEnded = false
+
+  constructor(
+    id: RequestId.RequestId,
+    requested: Subscription.SubscriptionFilter,
+    send: (message: JsonRpc.Notification) => Effect.Effect<void, E>
+  ) {
+    this.#id = id
+    this.requested = requested
+    this.#send = send
+    this.#filter = requested
+    this.#uris = new Set(requested.resourceSubscriptions)
+  }
+
+  readonly toolListChanged = this.#changed("notifications/tools/list_changed", "toolsListChanged")
+  readonly promptListChanged = this.#changed("notifications/prompts/list_changed", "promptsListChanged")
+  readonly resourceListChanged = this.#changed("notifications/resources/list_changed", "resourcesListChanged")
+
+  readonly resourceUpdated = (uri: string): Effect.Effect<void> =>
+    Effect.sync(() => {
+      if (this.#isEnded || !this.#uris.has(uri)) return
+      this.#updated.add(uri)
+      Latch.openUnsafe(this.#arrived)
+    })
+
+  /** Ends the stream gracefully: what has changed until now is sent, and then the result (SUB-07). */
+  end(): void {
+    this.#isEnded = true
+    Latch.openUnsafe(this.#arrived)
+  }
+
+  /**
+   * Acknowledges the filter that the handler serves, and then sends what changes, until the stream ends (SUB-02). The
+   * handler may have stored the listener before: changes since then follow the acknowledgement.
+   */
+  serve<E1, R>(handling: Effect.Effect<unknown, E1, R>): Effect.Effect<unknown, E | E1, R> {
+    return Effect.flatMap(handling, (result) => {
+      this.#filter = served(this.requested, offeredIn(result))
+      this.#uris = new Set(this.#filter.resourceSubscriptions)
+      const acknowledged = this.#notification("notifications/subscriptions/acknowledged", {
+        notifications: this.#filter
+      })
+      return Effect.andThen(this.#send(acknowledged), Effect.as(this.#deliver, { _meta: Subscription.meta(this.#id) }))
+    })
+  }
+
+  #changed(
+    name: Change,
+    member: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions">
+  ): Effect.Effect<void> {
+    return Effect.sync(() => {
+      if (this.#isEnded || this.#filter[member] !== true) return
+      this.#changes.add(name)
+      Latch.openUnsafe(this.#arrived)
+    })
+  }
+
+  /** Sends what has changed, whenever something has. */
+  get #deliver(): Effect.Effect<void, E> {
+    return Effect.suspend(() => {
+      Latch.closeUnsafe(this.#arrived)
+      const changes = [...this.#changes].map((name) => this.#notification(name, {}))
+      const updates = [...this.#updated].filter((uri) => this.#uris.has(uri)).map((uri) =>
+        this.#notification("notifications/resources/updated", { uri })
+      )
+      this.#changes.clear()
+      this.#updated.clear()
+      const isEnded = this.#isEnded
+      return Effect.flatMap(
+        Effect.forEach([...changes, ...updates], this.#send, { discard: true }),
+        () => isEnded ? Effect.void : Effect.andThen(Latch.await(this.#arrived), this.#deliver)
+      )
+    })
+  }
+
+  /** Returns a notification with the id of the stream (SUB-05). */
+  #notification(name: string, params: JsonRpc.Params): JsonRpc.Notification {
+    return JsonRpc.notification(name, { ...params, _meta: Subscription.meta(this.#id) })
+  }
+}
+
+/** Returns the filter in the result of a handler, whose type states it. */
+const offeredIn = (result: unknown): Subscription.SubscriptionFilter =>
+  typeof result === "object" && result !== null && "notifications" in result && isFilter(result.notifications)
+    ? result.notifications
+    : {}
+
+const isFilter = (value: unknown): value is Subscription.SubscriptionFilter =>
+  typeof value === "object" && value !== null
