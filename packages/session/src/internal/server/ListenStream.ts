@@ -85,7 +85,10 @@ export class ListenStream<E> implements ListenerShape {
       const acknowledged = this.#notification("notifications/subscriptions/acknowledged", {
         notifications: this.#filter
       })
-      return Effect.andThen(this.#send(acknowledged), Effect.as(this.#deliver, { _meta: Subscription.meta(this.#id) }))
+      return Effect.andThen(
+        this.#send(acknowledged),
+        Effect.as(this.#deliver(), { _meta: Subscription.meta(this.#id) })
+      )
     })
   }
 
@@ -101,7 +104,7 @@ export class ListenStream<E> implements ListenerShape {
   }
 
   /** Sends what has changed, whenever something has. */
-  get #deliver(): Effect.Effect<void, E> {
+  #deliver(): Effect.Effect<void, E> {
     return Effect.suspend(() => {
       Latch.closeUnsafe(this.#arrived)
       const changes = [...this.#changes].map((name) => this.#notification(name, {}))
@@ -113,7 +116,7 @@ export class ListenStream<E> implements ListenerShape {
       const isEnded = this.#isEnded
       return Effect.flatMap(
         Effect.forEach([...changes, ...updates], this.#send, { discard: true }),
-        () => isEnded ? Effect.void : Effect.andThen(Latch.await(this.#arrived), this.#deliver)
+        () => isEnded ? Effect.void : Effect.andThen(Latch.await(this.#arrived), this.#deliver())
       )
     })
   }
