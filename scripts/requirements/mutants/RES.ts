@@ -20,8 +20,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "RES-03",
-    file: "packages/server/src/internal/registry/ConnectedSessions.ts",
-    original: "[session.resourceUpdated(uri)]",
+    file: "packages/server/src/internal/registry/ConnectedClients.ts",
+    original: "[client.resourceUpdated(uri)]",
     broken: "[]",
     test: "packages/server/test/isolation.test.ts",
     name: "two sessions of one principal and one of another see nothing of each other [RES-03] [RES-04] > in memory"
