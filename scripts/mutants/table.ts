@@ -175,7 +175,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "cancels initialize",
     file: sender,
-    original: "&& exchange.method !== \"initialize\"",
+    original: "&& this.#isCancelled(exchange)",
     broken: ""
   },
   {
@@ -224,8 +224,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "as a server, cancels no requests at its client",
     file: sender,
-    original: "&& exchange.method !== \"initialize\"",
-    broken: "&& exchange.method !== \"initialize\" && runtime.role === \"client\""
+    original: "&& this.#isCancelled(exchange)",
+    broken: "&& this.#isCancelled(exchange) && runtime.role === \"client\""
   },
   {
     name: "cancels an id that it never sent",
@@ -292,14 +292,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "drops log messages that arrive before the initialize result",
     file: handshakeRows,
-    original: "ReceiveLog: stay(\"Keep\")",
-    broken: "ReceiveLog: stay(\"Ignore\")"
+    original:
+      "ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog: stay(\"Keep\")",
+    broken:
+      "ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog: stay(\"Ignore\")"
   },
   {
     name: "handles early log messages after later ones",
     file: clientHandshake,
-    original: "this.#deliverLogs()",
-    broken: "setImmediate(() => this.#deliverLogs())"
+    original: "[\"notifications/initialized\"], {})))\n    this.#deliverLogs()",
+    broken: "[\"notifications/initialized\"], {})))\n    setImmediate(() => this.#deliverLogs())"
   },
   {
     name: "as a server, drops progress that is sent through the session",

@@ -55,7 +55,7 @@ const subject = <S extends State>(
   step: step as never
 })
 
-const isOperating = (state: string): boolean => state === "Negotiated" || state === "Operating"
+const isOperating = (state: string): boolean => ["Negotiated", "Operating", "Modern"].includes(state)
 
 const isDelivery = (action: Handshake.Action): boolean => action === "Deliver" || action === "ReleaseAndDeliver"
 
@@ -217,7 +217,11 @@ const laws = <S extends State>(
           const pair = `${state._tag} × ${event._tag}`
           assert.isFalse(isDelivery(outcome.action), `${pair} delivers`)
           if (outcome.action === "Send") {
-            assert.include(["SendInitialize", "SendInitializeResult", "SendPing"], event._tag, `${pair} sends`)
+            assert.include(
+              ["SendDiscover", "SendInitialize", "SendInitializeResult", "SendPing"],
+              event._tag,
+              `${pair} sends`
+            )
           }
         })
       },

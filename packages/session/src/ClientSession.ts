@@ -1,7 +1,7 @@
 /**
  * The session of a client with its server.
  */
-import type { Capabilities } from "@effect-mcp/protocol"
+import type { Capabilities, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -22,7 +22,13 @@ import type { Transport } from "./Transport.ts"
  *
  * @category models
  */
-export interface Options<H = Handlers.Handlers<"server">, R = never> extends Session.Options {
+export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omit<Session.Options, "revisions"> {
+  /**
+   * The revisions that the client speaks. Default: those with a handshake. With one without a handshake (2026-07-28),
+   * the client first asks the server by `server/discover` whether it serves it. If the server does not, the client
+   * continues with the handshake of the older ones, or fails if there are none.
+   */
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /**
    * Capabilities beyond those that the handlers imply, for example `roots: { listChanged: true }` or
    * `elicitation: { form: {}, url: {} }`.

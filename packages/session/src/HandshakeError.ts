@@ -9,11 +9,14 @@ import type { TransportError } from "./TransportError.ts"
  * The kinds of {@link HandshakeError}.
  *
  * - `ConnectFailed`: the transport could not connect to the server.
- * - `Rejected`: the server replied to `initialize` with an error.
+ * - `Rejected`: the server replied to `initialize` with an error, or to another `method`.
  * - `UnsupportedRevision`: the server chose a revision that this client does not support (INIT-06).
+ * - `NoCommonRevision`: the server named the revisions that it supports, and this client supports none of them.
+ * - `LegacyServer`: the server needs a handshake, and this client supports only revisions without one. `problem` states
+ *   what it did with `server/discover`.
  * - `InvalidResult`: the response to `initialize` is malformed, or its result does not match the schema. `problem`
  *   names the first mismatch.
- * - `Timeout`: no response to `initialize` arrived within `limits.handshakeTimeout`.
+ * - `Timeout`: no response to `initialize`, or to another `method`, arrived within `limits.handshakeTimeout`.
  * - `Closed`: the connection ended before the response. For a child process, `reason` has the exit code and the last
  *   lines of stderr.
  *
@@ -21,10 +24,16 @@ import type { TransportError } from "./TransportError.ts"
  */
 export type HandshakeErrorReason =
   | { readonly _tag: "ConnectFailed"; readonly error: TransportError }
-  | { readonly _tag: "Rejected"; readonly error: McpError.McpError }
+  | { readonly _tag: "Rejected"; readonly error: McpError.McpError; readonly method?: "server/discover" }
   | { readonly _tag: "UnsupportedRevision"; readonly chosen: string; readonly supported: ReadonlyArray<string> }
+  | {
+    readonly _tag: "NoCommonRevision"
+    readonly offered: ReadonlyArray<string>
+    readonly supported: ReadonlyArray<string>
+  }
+  | { readonly _tag: "LegacyServer"; readonly problem: string }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
-  | { readonly _tag: "Timeout"; readonly afterMillis: number }
+  | { readonly _tag: "Timeout"; readonly afterMillis: number; readonly method?: "server/discover" }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
 /**
@@ -48,13 +57,21 @@ export const describe = (reason: HandshakeErrorReason): string => {
     case "ConnectFailed":
       return reason.error.message
     case "Rejected":
-      return `the server rejected initialize with error ${reason.error.code}: ${reason.error.message}`
+      return `the server rejected ${
+        reason.method ?? "initialize"
+      } with error ${reason.error.code}: ${reason.error.message}`
     case "UnsupportedRevision":
       return `the server chose revision ${reason.chosen}; this client supports ${reason.supported.join(", ")}`
+    case "NoCommonRevision":
+      return `the server supports ${reason.offered.join(", ") || "no revision"}; ` +
+        `this client supports ${reason.supported.join(", ")}`
+    case "LegacyServer":
+      return `the server does not serve a revision without a handshake: ${reason.problem}; ` +
+        "add an older revision to the option `revisions`"
     case "InvalidResult":
       return `the server's response to initialize is invalid: ${reason.problem}`
     case "Timeout":
-      return `the server did not respond to initialize within ${reason.afterMillis} ms; ` +
+      return `the server did not respond to ${reason.method ?? "initialize"} within ${reason.afterMillis} ms; ` +
         "set limits.handshakeTimeout to allow more"
     case "Closed":
       return CloseReason.describe(reason.reason)

@@ -21,6 +21,13 @@ export interface Options {
   /** The time that a client waits for the response to `initialize`. Default 30 seconds. */
   readonly handshakeTimeout?: Duration.Input
   /**
+   * The time that a client waits for the response to `server/discover`, which it sends first if it supports a revision
+   * without a handshake. Then it sends `initialize`, because some servers of older revisions stay silent. Over HTTP,
+   * where silence says nothing about a server, the client waits for `handshakeTimeout`, and then fails. Default 5
+   * seconds.
+   */
+  readonly discoverTimeout?: Duration.Input
+  /**
    * The time that a server waits for `initialize`. Then the session closes as `HandshakeTimeout`. Default: no limit,
    * because a server that runs as a child process may wait for a user.
    */
@@ -90,7 +97,7 @@ export interface Options {
   readonly maxPages?: number
   /**
    * The number of rounds in which one call may ask its client, in revision 2026-07-28 (MRTR-11). One more fails the
-   * call. Default 16.
+   * call: at the client as `InvalidResult`. Default 16.
    */
   readonly maxRounds?: number
   /**
@@ -118,6 +125,7 @@ export interface Limits {
   readonly requestTimeout: number
   readonly requestTotalTimeout: number
   readonly handshakeTimeout: number
+  readonly discoverTimeout: number
   readonly initializeTimeout: number
   readonly gracefulCloseTimeout: number
   readonly writeTimeout: number
@@ -146,6 +154,7 @@ const rules: NumericOption.Rules<Options> = {
   requestTimeout: duration,
   requestTotalTimeout: duration,
   handshakeTimeout: duration,
+  discoverTimeout: duration,
   initializeTimeout: duration,
   gracefulCloseTimeout: duration,
   writeTimeout: duration,
@@ -190,6 +199,7 @@ const complete = (options: Options): Limits => ({
   requestTimeout: Duration.toMillis(options.requestTimeout ?? "60 seconds"),
   requestTotalTimeout: Duration.toMillis(options.requestTotalTimeout ?? "1 hour"),
   handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "30 seconds"),
+  discoverTimeout: Duration.toMillis(options.discoverTimeout ?? "5 seconds"),
   initializeTimeout: Duration.toMillis(options.initializeTimeout ?? Duration.infinity),
   gracefulCloseTimeout: Duration.toMillis(options.gracefulCloseTimeout ?? "5 seconds"),
   writeTimeout: Duration.toMillis(options.writeTimeout ?? "30 seconds"),

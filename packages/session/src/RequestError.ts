@@ -24,6 +24,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  *   it. Nothing was sent.
  * - `UnknownProgressToken`: no request of the peer in flight has this progress token. Nothing was sent (PRG-05).
  * - `NotInRevision`: the negotiated revision does not have the method. Nothing was sent (INIT-13).
+ * - `QuestionFailed`: the server answered the request with a question (2026-07-28), and the handler of this client
+ *   failed with this error. The server was not sent an answer.
  * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
  * - `StatelessModeNotSupported`: a server without sessions cannot send requests, not even `ping`. Nothing was sent.
  * - `NotAskable`: revision 2026-07-28 has questions to the client in `tools/call`, `prompts/get` and `resources/read`
@@ -47,7 +49,15 @@ export type RequestErrorReason =
   | { readonly _tag: "MissingCapability"; readonly capability: string }
   | { readonly _tag: "UndeclaredCapability"; readonly capability: string; readonly option: string }
   | { readonly _tag: "UnknownProgressToken"; readonly token: Meta.ProgressToken }
-  | { readonly _tag: "NotInRevision"; readonly revision: string; readonly since: string }
+  | {
+    readonly _tag: "NotInRevision"
+    readonly revision: string
+    /** The first revision that has the method. */
+    readonly since: string
+    /** The last revision that has the method, if the negotiated one is newer. */
+    readonly until?: string
+  }
+  | { readonly _tag: "QuestionFailed"; readonly method: string; readonly error: McpError.McpError }
   | { readonly _tag: "NotAllowed"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
   | { readonly _tag: "NotAskable"; readonly served: string }
@@ -85,7 +95,12 @@ const describe = (reason: RequestErrorReason): string => {
         "it has been answered or cancelled, or its sender requested no progress"
     case "NotInRevision":
       return `the negotiated revision ${reason.revision} does not have this; ` +
-        `revision ${reason.since} or later is needed`
+        (reason.until === undefined
+          ? `revision ${reason.since} or later is needed`
+          : `revision ${reason.until} is the last one that does`)
+    case "QuestionFailed":
+      return `the server asked for ${reason.method}, and the handler of this client failed with error ` +
+        `${reason.error.code}: ${reason.error.message}`
     case "NotAllowed":
       return `cannot be sent while the session is ${reason.state}`
     case "StatelessModeNotSupported":

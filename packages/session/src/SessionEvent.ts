@@ -29,6 +29,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   library does not know, were dropped.
  * - `Closed`: the session has ended for this `reason`. `unfinished` counts by method the handlers that did not end in
  *   time after their interruption.
+ * - `FellBack`: the server does not serve a revision without a handshake, so the client continues with `initialize`.
+ *   `problem` states how it answered `server/discover`.
  *
  * Frames:
  *
@@ -51,6 +53,7 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * Requests of the peer:
  *
  * - `Rejected`: the request got an error with this `code` before it reached a handler.
+ * - `RequestIgnored`: the server sent a request in a revision in which it must not (2026-07-28). It got no response.
  * - `Cancelled`: the peer cancelled the request, and its handler was interrupted.
  * - `CancelIgnored`: the peer sent a cancellation of no request in flight.
  * - `Abandoned`: the stream of the request has no reader left, and its handler was interrupted.
@@ -75,6 +78,7 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
 export type SessionEvent =
   | TransportEvent
   | { readonly _tag: "StateChanged"; readonly from: string; readonly to: string }
+  | { readonly _tag: "FellBack"; readonly problem: string }
   | { readonly _tag: "BadFrame"; readonly error: FrameError }
   | { readonly _tag: "Malformed"; readonly problem: string }
   | { readonly _tag: "Tolerated"; readonly method: string | undefined; readonly problem: string }
@@ -84,6 +88,7 @@ export type SessionEvent =
     readonly response: JsonRpc.Response
   }
   | { readonly _tag: "Rejected"; readonly method: string; readonly id: RequestId.RequestId; readonly code: number }
+  | { readonly _tag: "RequestIgnored"; readonly method: string }
   | { readonly _tag: "NotificationIgnored"; readonly method: string; readonly problem: string }
   | { readonly _tag: "CancelIgnored"; readonly id: RequestId.RequestId | undefined }
   | {

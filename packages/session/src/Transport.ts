@@ -170,6 +170,11 @@ export interface Connection {
    * one stream for everything; then `send` sends requests.
    */
   readonly request?: (message: JsonRpc.Request) => Effect.Effect<void, TransportError>
+  /**
+   * Whether the transport exists only in revisions with a handshake, so that the client need not ask the server whether
+   * it serves others. Default: no.
+   */
+  readonly handshakeOnly?: boolean
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

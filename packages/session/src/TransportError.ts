@@ -38,6 +38,8 @@ export type TransportErrorReason =
     readonly status: number
     /** The message of the peer, or the problem with its response. */
     readonly problem: string
+    /** The code of the JSON-RPC error in the body, if there is one. */
+    readonly code?: number | undefined
     /** The milliseconds after which the peer allows a retry (`Retry-After`). */
     readonly retryAfterMillis: number | undefined
   }

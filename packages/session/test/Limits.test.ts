@@ -7,6 +7,7 @@ describe("limits", () => {
       requestTimeout: 60_000,
       requestTotalTimeout: 3_600_000,
       handshakeTimeout: 30_000,
+      discoverTimeout: 5000,
       initializeTimeout: Number.POSITIVE_INFINITY,
       gracefulCloseTimeout: 5000,
       writeTimeout: 30_000,

@@ -12,15 +12,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-01",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
-    broken: "    if (entry !== undefined && (!outbox.withdraw(entry) || true) && exchange.method !== \"initialize\") {",
+    original: "    if (entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)) {",
+    broken: "    if (entry !== undefined && (!outbox.withdraw(entry) || true) && this.#isCancelled(exchange)) {",
     test: "packages/session/test/deadlines.test.ts",
     name: "a request whose caller is interrupted before it is sent is neither sent nor cancelled"
   },
   {
     id: "CAN-02",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: " && exchange.method !== \"initialize\") {",
+    original: " && this.#isCancelled(exchange)) {",
     broken: ") {",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "fails as Timeout after 30 seconds, and initialize is not cancelled"

@@ -13,8 +13,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-01",
     file: "packages/protocol/src/internal/handshake/rows.ts",
-    original: "    SendInitialize: {\n      to: \"Initializing\",\n",
-    broken: "    SendPing: stay(\"Send\"),\n    SendInitialize: {\n      to: \"Initializing\",\n",
+    original: "    SendInitialize: initialize,\n    Close: abort,\n    TransportEnded: abort\n",
+    broken:
+      "    SendPing: stay(\"Send\"),\n    SendInitialize: initialize,\n    Close: abort,\n    TransportEnded: abort\n",
     test: "packages/protocol/test/Handshake/cells.test.ts",
     name: "client: Idle × SendPing"
   },
@@ -29,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-03",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "offer: Revision.newest(revisions)",
+    original: "offer: Revision.legacy.findLast((revision) => revisions.includes(revision))",
     broken: "offer: Revision.latestLegacy",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "the client requests the newest revision of its options"
@@ -53,8 +54,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-06",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "const revision = revisions.find((revision) => revision === protocolVersion)",
-    broken: "const revision = Revision.legacy.find((revision) => revision === protocolVersion) ?? revisions[0]",
+    original: "const revision = revisions.filter(Revision.isLegacy).find((revision) => revision === protocolVersion)",
+    broken: "const revision = Revision.legacy.find((revision) => revision === protocolVersion) ?? Revision.legacy[0]",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "a revision that is not in the client's options fails as UnsupportedRevision"
   },
@@ -137,7 +138,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-16",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "      timeout: runtime.limits.handshakeTimeout,\n",
+    original: "      timeout: this.#runtime.limits.handshakeTimeout,\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "fails as Timeout after 30 seconds, and initialize is not cancelled",

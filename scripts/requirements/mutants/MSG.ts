@@ -183,9 +183,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-13",
     file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "      case \"Answer\":\n        return true\n",
+    original: "    const outcome = this.#runtime.apply(receivePing)\n",
     broken:
-      "      case \"Answer\":\n        return this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag === \"Success\"\n",
+      "    const outcome = this.#runtime.apply(receivePing)\n    if (this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag !== \"Success\") return this.#rejectNotReady(message, origin)\n",
     test: "packages/session/test/sessionsWithoutHandlers.test.ts",
     name: "complete the handshake, answer pings, and close"
   },

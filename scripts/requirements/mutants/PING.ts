@@ -4,16 +4,18 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PING-01",
     file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "? this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)\n      : this",
-    broken: "? this.#runtime.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)\n      : this",
+    original: "return this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)",
+    broken: "return this.#runtime.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "early pings are answered, log messages kept, and requests rejected"
   },
   {
     id: "PING-01",
     file: "packages/protocol/src/internal/handshake/rows.ts",
-    original: "    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
-    broken: "    ReceivePing: stay(\"Reject\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
+    original:
+      "    ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
+    broken:
+      "    ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Reject\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "early pings are answered, log messages kept, and requests rejected"
   }

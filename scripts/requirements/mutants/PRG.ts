@@ -28,8 +28,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-02",
     file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "const { progressToken: _, ...rest }: JsonRpc.Params",
-    broken: "const { ...rest }: JsonRpc.Params",
+    original: "const { progressToken: _, ...unchecked }: JsonRpc.Params",
+    broken: "const { ...unchecked }: JsonRpc.Params",
     test: "packages/session/test/regressions.test.ts",
     name: "a progress token in the given _meta is not sent"
   },

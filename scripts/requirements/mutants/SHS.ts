@@ -87,9 +87,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-11",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
+    original: "    if (entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)) {",
     broken:
-      "    if (entry !== undefined && exchange.stream === undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
+      "    if (entry !== undefined && exchange.stream === undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)) {",
     test: "packages/transport/test/http/client/streamable/session.test.ts",
     name: "an interrupted call sends a cancellation, and its request is closed",
     hangs: true

@@ -22,9 +22,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TMO-03",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\") {",
+    original: "    if (entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)) {",
     broken:
-      "    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== \"initialize\" && exchange.deadline > runtime.timer.now()) {",
+      "    if (entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange) && exchange.deadline > runtime.timer.now()) {",
     test: "packages/session/test/deadlines.test.ts",
     name: "a request that times out sends one cancellation with a reason"
   },

@@ -4,9 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-06",
     file: "packages/session/src/internal/engine/Dispatch.ts",
-    original: "    if (found === undefined || !MethodDefinition.isIn(found, profile.revision)) {",
-    broken:
-      "    if (found === undefined || !MethodDefinition.isIn(found, profile.revision) || (request.params !== undefined && \"task\" in request.params)) {",
+    original: "    if (!isKnown) {",
+    broken: "    if (!isKnown || (request.params !== undefined && \"task\" in request.params)) {",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "[TSK-06]"
   }

@@ -1,10 +1,11 @@
 /** Constructors of events, and a weighted choice of event tags. */
 import { type Handshake, Revision } from "@effect-mcp/protocol"
 import * as Schema from "effect/Schema"
-import { clientProfile, info, serverProfile } from "./states.ts"
+import { clientProfile, info, modernServerProfile, serverProfile } from "./states.ts"
 
 /** Creates the `n`-th event of each tag. Its payload differs from that of every other event. */
 export const constructors: { readonly [Tag in Handshake.EventTag]: (n: number) => Handshake.EventOf<Tag> } = {
+  SendDiscover: () => ({ _tag: "SendDiscover" }),
   SendInitialize: () => ({ _tag: "SendInitialize", offer: Revision.latestLegacy }),
   SendInitializeResult: () => ({ _tag: "SendInitializeResult" }),
   SendPing: () => ({ _tag: "SendPing" }),
@@ -16,6 +17,14 @@ export const constructors: { readonly [Tag in Handshake.EventTag]: (n: number) =
     profile: { ...clientProfile, info: { ...info, title: `${n}` } }
   }),
   ReceiveInvalidInitialize: () => ({ _tag: "ReceiveInvalidInitialize" }),
+  ReceiveDiscoverResult: (n) => ({
+    _tag: "ReceiveDiscoverResult",
+    profile: { ...modernServerProfile, instructions: `${n}` }
+  }),
+  ReceiveDiscoverFailure: (n) => ({
+    _tag: "ReceiveDiscoverFailure",
+    reason: { _tag: "HandshakeFailed", problem: `${n}` }
+  }),
   ReceiveInitializeResult: (n) => ({
     _tag: "ReceiveInitializeResult",
     profile: { ...serverProfile, instructions: `${n}` }
@@ -36,6 +45,7 @@ export const constructors: { readonly [Tag in Handshake.EventTag]: (n: number) =
 }
 
 const EventTag = Schema.Literals([
+  "SendDiscover",
   "SendInitialize",
   "SendInitializeResult",
   "SendPing",
@@ -44,6 +54,8 @@ const EventTag = Schema.Literals([
   "Close",
   "ReceiveInitialize",
   "ReceiveInvalidInitialize",
+  "ReceiveDiscoverResult",
+  "ReceiveDiscoverFailure",
   "ReceiveInitializeResult",
   "ReceiveInitializeFailure",
   "ReceiveInitialized",

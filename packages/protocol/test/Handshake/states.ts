@@ -20,6 +20,7 @@ export const serverProfile: Profile.ServerProfile = {
   info,
   instructions: undefined
 }
+export const modernServerProfile: Profile.ModernServerProfile = { ...serverProfile, revision: Revision.latest }
 
 const ending = {
   Closing: { _tag: "Closing", reason: { _tag: "HandshakeFailed", problem: "the first reason" } },
@@ -28,8 +29,10 @@ const ending = {
 
 export const clientStates: Variants<Handshake.ClientState> = {
   Idle: { _tag: "Idle" },
+  Probing: { _tag: "Probing" },
   Initializing: { _tag: "Initializing", offer: Revision.latestLegacy },
   Operating: { _tag: "Operating", profile: serverProfile },
+  Modern: { _tag: "Modern", profile: modernServerProfile },
   ...ending
 }
 

@@ -100,8 +100,10 @@ const closed: Arbitrary.Arbitrary<Handshake.Closed> = Arbitrary.map(
  */
 export const clientState: Arbitrary.Arbitrary<Handshake.ClientState> = choose<Handshake.ClientState>(
   Arbitrary.Constant({ _tag: "Idle" }),
+  Arbitrary.Constant({ _tag: "Probing" }),
   Arbitrary.map(revision, (offer) => ({ _tag: "Initializing", offer })),
   Arbitrary.map(serverProfile, (profile) => ({ _tag: "Operating", profile })),
+  Arbitrary.map(serverProfile, (profile) => ({ _tag: "Modern", profile: { ...profile, revision: Revision.latest } })),
   closing,
   closed
 )

@@ -14,6 +14,7 @@ export interface ActionsBySource {
     | "Match"
     | "Keep"
     | "Establish"
+    | "Adopt"
     | "Release"
     | "ReleaseAndDeliver"
     | "Reject"
@@ -31,6 +32,7 @@ export interface ActionsBySource {
  * - `Match`: the message completes a pending request.
  * - `Keep`: the message waits until the session is established, and is then delivered before any other.
  * - `Establish`: the client sends `notifications/initialized`, once.
+ * - `Adopt`: the client uses the profile of the server, and sends nothing.
  * - `Release`: held requests are sent. `ReleaseAndDeliver`: held requests are sent, then the message is delivered.
  * - `Reject`: the request fails with -32600. `RejectParams`: it fails with -32602.
  * - `Ignore`: the message is dropped, and an event reports it.

@@ -1,6 +1,6 @@
 /** The events of a session, and the source of each. */
 import type { CloseReason } from "../../CloseReason.ts"
-import type { ClientProfile, ServerProfile } from "../../Profile.ts"
+import type { ClientProfile, ModernServerProfile, ServerProfile } from "../../Profile.ts"
 import type { LegacyRevision } from "../../Revision.ts"
 
 /**
@@ -9,6 +9,8 @@ import type { LegacyRevision } from "../../Revision.ts"
  * @category models
  */
 export interface Events {
+  /** The client sends `server/discover` as its first request, to learn whether the server needs a handshake. */
+  readonly SendDiscover: {}
   /** The client sends `initialize`. */
   readonly SendInitialize: { readonly offer: LegacyRevision }
   /** The server is about to send its response to `initialize`, ahead of the responses to pipelined requests. */
@@ -21,6 +23,10 @@ export interface Events {
   readonly ReceiveInitialize: { readonly profile: ClientProfile }
   /** An `initialize` with invalid params. */
   readonly ReceiveInvalidInitialize: {}
+  /** The server serves a revision without a handshake that this client supports. */
+  readonly ReceiveDiscoverResult: { readonly profile: ModernServerProfile }
+  /** The server has no revision in common with this client, or cannot be asked for its revisions. */
+  readonly ReceiveDiscoverFailure: { readonly reason: CloseReason }
   /** The server agreed to a revision that this client supports. */
   readonly ReceiveInitializeResult: { readonly profile: ServerProfile }
   /** The server returned an error, an invalid result, or a revision that this client does not support. */
@@ -79,6 +85,7 @@ export type EventSource = "local" | "peer" | "lifecycle"
  * @category constants
  */
 export const eventSources = {
+  SendDiscover: "local",
   SendInitialize: "local",
   SendInitializeResult: "local",
   SendPing: "local",
@@ -86,6 +93,8 @@ export const eventSources = {
   SendNotification: "local",
   ReceiveInitialize: "peer",
   ReceiveInvalidInitialize: "peer",
+  ReceiveDiscoverResult: "peer",
+  ReceiveDiscoverFailure: "peer",
   ReceiveInitializeResult: "peer",
   ReceiveInitializeFailure: "peer",
   ReceiveInitialized: "peer",

@@ -51,15 +51,39 @@ const serverClosing = {
   ReceiveInitialized: stay("Ignore")
 } as const
 
+/** Sends `initialize`: at first, or after a probe that found no server without a handshake. */
+const initialize = {
+  to: "Initializing",
+  action: "Send",
+  next: (_state: unknown, { offer }: Extract<Event, { readonly _tag: "SendInitialize" }>) =>
+    ({ _tag: "Initializing", offer }) as const
+} as const
+
 /** The rows of a client's session. */
 export const clientRows = StateMachine.rowsOf<ClientState, Event, AllowedActions>()({
   Idle: {
-    SendInitialize: {
-      to: "Initializing",
-      action: "Send",
-      next: (_, { offer }) => ({ _tag: "Initializing", offer })
-    },
+    SendDiscover: { to: "Probing", action: "Send", next: () => ({ _tag: "Probing" }) },
+    SendInitialize: initialize,
     Close: abort,
+    TransportEnded: abort
+  },
+  Probing: {
+    // A second one names another revision, after the server has rejected the first.
+    SendDiscover: stay("Send"),
+    SendInitialize: initialize,
+    ReceiveDiscoverResult: {
+      to: "Modern",
+      action: "Adopt",
+      next: (_, { profile }) => ({ _tag: "Modern", profile })
+    },
+    ReceiveDiscoverFailure: abort,
+    ReceivePing: stay("Answer"),
+    ReceiveRequest: stay("Reject"),
+    ReceiveLog: stay("Keep"),
+    ReceiveNotification: stay("Ignore"),
+    ReceiveResponse: stay("Match"),
+    Close: abort,
+    Timeout: abort,
     TransportEnded: abort
   },
   Initializing: {
@@ -85,6 +109,16 @@ export const clientRows = StateMachine.rowsOf<ClientState, Event, AllowedActions
     SendNotification: stay("Send"),
     ReceivePing: stay("Answer"),
     ReceiveRequest: stay("Deliver"),
+    ReceiveLog: stay("Deliver"),
+    ReceiveNotification: stay("Deliver"),
+    ReceiveResponse: stay("Match"),
+    Close: end,
+    TransportEnded: end
+  },
+  Modern: {
+    SendRequest: stay("Send"),
+    ReceivePing: stay("Ignore"),
+    ReceiveRequest: stay("Ignore"),
     ReceiveLog: stay("Deliver"),
     ReceiveNotification: stay("Deliver"),
     ReceiveResponse: stay("Match"),

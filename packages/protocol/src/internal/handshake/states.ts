@@ -1,6 +1,6 @@
 /** The states of a session, on each side. */
 import type { CloseReason } from "../../CloseReason.ts"
-import type { ClientProfile, ServerProfile } from "../../Profile.ts"
+import type { ClientProfile, ModernServerProfile, ServerProfile } from "../../Profile.ts"
 import type { LegacyRevision } from "../../Revision.ts"
 
 /**
@@ -24,14 +24,18 @@ export interface Closed {
 }
 
 /**
- * The states of a client's session.
+ * The states of a client's session. In `Probing` the client waits for the response to `server/discover`, to learn
+ * whether the server needs a handshake. `Operating` follows a handshake. A session that is `Modern` had none: each of
+ * its requests names its revision.
  *
  * @category models
  */
 export type ClientState =
   | { readonly _tag: "Idle" }
+  | { readonly _tag: "Probing" }
   | { readonly _tag: "Initializing"; readonly offer: LegacyRevision }
   | { readonly _tag: "Operating"; readonly profile: ServerProfile }
+  | { readonly _tag: "Modern"; readonly profile: ModernServerProfile }
   | Closing
   | Closed
 

@@ -11,6 +11,7 @@ export const unavailable = (server: string, problem: string): McpError.McpError 
 export const toMcpError = (server: string) => ({ message, method, reason }: RequestError.RequestError) => {
   switch (reason._tag) {
     case "ErrorResponse":
+    case "QuestionFailed":
       return reason.error
     case "MissingCapability":
     case "NotInRevision":

@@ -1,5 +1,5 @@
 /**
- * The client's side of the handshake: `initialize`, the judgement of its response, and the log messages before it.
+ * The client's side of the handshake: the probe for a server without one, `initialize`, and early log messages.
  *
  * Each event that is legal in one state only is a step of `Handshake.client`, which does not compile for another state
  * or action.
@@ -13,8 +13,10 @@ import {
   type Initialize,
   JsonRpc,
   McpError,
+  type Meta,
   MethodTable,
   type Profile,
+  RequestMetadata,
   Revision,
   RevisionProjection
 } from "@effect-mcp/protocol"
@@ -29,15 +31,18 @@ import type { Sender } from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
+import * as Discovery from "./Discovery.ts"
 
 /** The state of a client with this name. */
 type StateOf<Name extends Handshake.ClientState["_tag"]> = Extract<Handshake.ClientState, { readonly _tag: Name }>
 
 /** The client as it describes itself to a server. */
 export interface ClientDescription {
-  readonly revisions: ReadonlyArray<Revision.LegacyRevision>
-  /** The revision that the client requests: the newest of `revisions`. */
-  readonly offer: Revision.LegacyRevision
+  readonly revisions: ReadonlyArray<Revision.Revision>
+  /** The newest of `revisions` without a handshake. The client asks the server for it first. */
+  readonly probe: Revision.ModernRevision | undefined
+  /** The newest of `revisions` with a handshake. The client requests it by `initialize`. */
+  readonly offer: Revision.LegacyRevision | undefined
   readonly info: Implementation.Implementation
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection: RevisionProjection.Projection | undefined
@@ -45,7 +50,7 @@ export interface ClientDescription {
 
 /** Describes a client by its options. */
 export const describe = (options: {
-  readonly revisions?: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
+  readonly revisions?: ReadonlyArray<Revision.Revision>
   readonly info: Implementation.Implementation
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection?: RevisionProjection.Projection | undefined
@@ -53,11 +58,29 @@ export const describe = (options: {
   const revisions = options.revisions ?? Revision.legacy
   return {
     revisions,
-    offer: Revision.newest(revisions),
+    probe: Revision.modern.findLast((revision) => revisions.includes(revision)),
+    offer: Revision.legacy.findLast((revision) => revisions.includes(revision)),
     info: options.info,
     capabilities: options.capabilities,
     projection: options.projection
   }
+}
+
+/** Returns the client without its revisions that have no handshake. */
+export const withHandshake = (description: ClientDescription): ClientDescription => ({
+  ...description,
+  revisions: description.revisions.filter(Revision.isLegacy),
+  probe: undefined
+})
+
+/** Returns the metadata of requests, in a revision without a handshake. */
+export const metadata = (
+  description: ClientDescription,
+  version: Revision.ModernRevision,
+  logLevel: RequestMetadata.RequestMetadata["logLevel"]
+): Meta.Meta => {
+  const { capabilities, clientInfo } = initializeParams(description, version)
+  return RequestMetadata.write({ protocolVersion: version, clientCapabilities: capabilities, clientInfo, logLevel })
 }
 
 /** Returns the params of `initialize`, in the form of a revision. */
@@ -86,7 +109,7 @@ export const judge = (
   const result = validate(MethodTable.requests.initialize.result)(response.result)
   if (Result.isFailure(result)) return Result.fail({ _tag: "InvalidResult", problem: result.failure })
   const { instructions, protocolVersion, serverInfo } = result.success
-  const revision = revisions.find((revision) => revision === protocolVersion)
+  const revision = revisions.filter(Revision.isLegacy).find((revision) => revision === protocolVersion)
   if (revision === undefined) {
     return Result.fail({ _tag: "UnsupportedRevision", chosen: protocolVersion, supported: revisions })
   }
@@ -116,24 +139,38 @@ const reasonOf = (error: RequestError): HandshakeError.HandshakeErrorReason => {
 
 /** Takes the step of a handshake that fails. */
 const failed = (
-  state: StateOf<"Initializing">,
+  state: StateOf<"Initializing" | "Probing">,
   reason: HandshakeError.HandshakeErrorReason
-): SessionRuntime.Abortion =>
-  reason._tag === "Timeout"
-    ? Handshake.client.step(state, {
+): SessionRuntime.Abortion => {
+  if (reason._tag === "Timeout") {
+    return Handshake.client.step(state, {
       _tag: "Timeout",
       reason: { _tag: "HandshakeTimeout", afterMillis: reason.afterMillis }
     })
-    : Handshake.client.step(state, {
-      _tag: "ReceiveInitializeFailure",
-      reason: { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
-    })
+  }
+  const problem: CloseReason.CloseReason = { _tag: "HandshakeFailed", problem: HandshakeError.describe(reason) }
+  return state._tag === "Probing"
+    ? Handshake.client.step(state, { _tag: "ReceiveDiscoverFailure", reason: problem })
+    : Handshake.client.step(state, { _tag: "ReceiveInitializeFailure", reason: problem })
+}
 
 /** The session of the handshake. */
-export type HandshakeRuntime = Pick<
-  SessionRuntime.SessionRuntime<Handshake.ClientState>,
-  "abort" | "apply" | "budget" | "closed" | "commit" | "connection" | "emit" | "end" | "fork" | "limits" | "state"
->
+export type HandshakeRuntime =
+  & Pick<
+    SessionRuntime.SessionRuntime<Handshake.ClientState>,
+    | "abort"
+    | "apply"
+    | "budget"
+    | "closed"
+    | "commit"
+    | "connection"
+    | "emit"
+    | "end"
+    | "fork"
+    | "limits"
+    | "state"
+  >
+  & { readonly replies: { mute(): void } }
 
 /** The client, and the parts of its session that the handshake uses. */
 export interface HandshakeOwner {
@@ -160,11 +197,20 @@ const keptBounds = { capacity: 256, bytes: 1_048_576 }
 
 const receiveLog: Handshake.EventOf<"ReceiveLog"> = { _tag: "ReceiveLog" }
 
+/** The outcome of a handshake that has not failed. */
+export type Outcome =
+  | { readonly _tag: "Established"; readonly profile: Profile.ServerProfile }
+  /** The server ended because of the probe. It needs a new connection, without a probe. */
+  | { readonly _tag: "EndedByProbe"; readonly error: HandshakeError.HandshakeError }
+
 /** The handshake of one client's session. */
 export class ClientHandshake {
   readonly #runtime: HandshakeRuntime
   readonly #owner: HandshakeOwner
   #verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
+  #probed: Discovery.Verdict | undefined
+  /** Whether a probe has no response yet. Until then, an end of the connection counts as its response. */
+  #isUnanswered = false
   #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
 
   constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
@@ -173,28 +219,95 @@ export class ClientHandshake {
   }
 
   /**
-   * Sends `initialize`, judges the response, and sends `notifications/initialized`. If the handshake fails, closes the
+   * Asks the server for a revision without a handshake, if the client supports one. If the server needs a handshake,
+   * sends `initialize`, judges the response, and sends `notifications/initialized`. If there is no session, closes the
    * connection first, and then fails.
    */
-  get run(): Effect.Effect<Profile.ServerProfile, HandshakeError.HandshakeError> {
-    const { description, sender } = this.#owner
+  get run(): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
     const runtime = this.#runtime
-    const params = initializeParams(description, description.offer)
-    const initialized = sender.request(MethodTable.requests.initialize, params, {
-      timeout: runtime.limits.handshakeTimeout,
-      onResponse: (response) => this.#receive(response),
-      admit: () => this.#admit()
-    })
     const ended = Effect.suspend(() => {
       runtime.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
       return runtime.closed
     })
-    return Effect.flatMap(Effect.onInterrupt(Effect.result(initialized), () => ended), (response) => {
+    return Effect.onInterrupt(
+      Effect.suspend(() => {
+        const { probe } = this.#owner.description
+        if (probe === undefined) return this.#initialize
+        return runtime.connection.handshakeOnly === true
+          ? this.#fallBack("its transport exists only in revisions with a handshake")
+          : this.#probe(probe, false)
+      }),
+      () => ended
+    )
+  }
+
+  /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */
+  isEndedByProbe(reason: CloseReason.CloseReason): boolean {
+    return this.#isUnanswered && reason._tag === "PeerEnded" && this.#owner.description.offer !== undefined &&
+      !this.#isStreamed
+  }
+
+  /** Whether each request has a stream of its own, as over HTTP. */
+  get #isStreamed(): boolean {
+    return this.#runtime.connection.request !== undefined
+  }
+
+  /** Sends `server/discover`, and continues as its response demands. */
+  #probe(version: Revision.ModernRevision, isRetry: boolean): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
+    const { description, sender } = this.#owner
+    const { limits } = this.#runtime
+    const discovered = sender.request(MethodTable.requests["server/discover"], {}, {
+      timeout: this.#isStreamed ? limits.handshakeTimeout : Math.min(limits.discoverTimeout, limits.handshakeTimeout),
+      onResponse: (response) => this.#receiveDiscovery(response, isRetry),
+      admit: () => this.#admitProbe(),
+      metadata: metadata(description, version, undefined)
+    })
+    return Effect.flatMap(Effect.result(discovered), (response) => {
+      const verdict = this.#probed ??
+        (Result.isFailure(response) ? Discovery.judgeSilence(response.failure, this.#isStreamed) : undefined)
+      this.#probed = undefined
+      if (verdict === undefined) {
+        return this.#failOrReconnect(
+          Result.isFailure(response) ? reasonOf(response.failure) : { _tag: "InvalidResult", problem: "no response" }
+        )
+      }
+      switch (verdict._tag) {
+        case "Modern":
+          return Effect.succeed<Outcome>({ _tag: "Established", profile: verdict.kept.profile })
+        case "Retry":
+          return this.#probe(verdict.version, true)
+        case "Legacy":
+          return this.#fallBack(verdict.problem)
+        case "Failed":
+          return this.#fail(verdict.reason)
+      }
+    })
+  }
+
+  /** Continues with `initialize`, if the client supports a revision with a handshake. */
+  #fallBack(problem: string): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
+    if (this.#owner.description.offer === undefined) return this.#fail({ _tag: "LegacyServer", problem })
+    this.#runtime.emit({ _tag: "FellBack", problem })
+    return this.#initialize
+  }
+
+  /** Sends `initialize`, and establishes the session of its response. */
+  get #initialize(): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
+    const { description, sender } = this.#owner
+    const { offer = Revision.latestLegacy } = description
+    const initialized = sender.request(MethodTable.requests.initialize, initializeParams(description, offer), {
+      timeout: this.#runtime.limits.handshakeTimeout,
+      onResponse: (response) => this.#receive(response),
+      admit: () => this.#admit(offer)
+    })
+    return Effect.flatMap(Effect.result(initialized), (response) => {
       const verdict = this.#verdict ??
         (Result.isFailure(response)
           ? Result.fail(reasonOf(response.failure))
           : Result.fail({ _tag: "InvalidResult" as const, problem: "no response" }))
-      return Result.isSuccess(verdict) ? Effect.succeed(verdict.success) : this.#fail(verdict.failure)
+      return Result.isSuccess(verdict)
+        ? Effect.succeed<Outcome>({ _tag: "Established", profile: verdict.success })
+        : this.#failOrReconnect(verdict.failure)
     })
   }
 
@@ -223,13 +336,45 @@ export class ClientHandshake {
     return outcome._tag === "RemoteViolation" ? "Ignore" : outcome.action
   }
 
-  /** Moves the machine by the sending of `initialize`. */
-  #admit(): Outgoing.RequestAdmission {
+  /** Moves the machine by the sending of `server/discover`. */
+  #admitProbe(): Outgoing.RequestAdmission {
     const state = this.#runtime.state()
-    if (state._tag !== "Idle") return Outgoing.notAllowed(state)
+    if (state._tag !== "Idle" && state._tag !== "Probing") return Outgoing.notAllowed(state)
+    const sent: Handshake.Step<StateOf<"Probing">, "Send"> = Handshake.client.step(state, { _tag: "SendDiscover" })
+    this.#isUnanswered = true
+    return this.#runtime.commit(state, sent.state) ? sent.action : Outgoing.notAllowed(this.#runtime.state())
+  }
+
+  /** Judges the response to a probe in the step in which it is read, so that the messages after it find a session. */
+  #receiveDiscovery(response: JsonRpc.Response, isRetry: boolean): void {
+    const { limits: { maxProfileBytes } } = this.#runtime
+    this.#isUnanswered = false
+    this.#probed = Discovery.judge(this.#owner.description, maxProfileBytes, response, isRetry)
+    if (this.#probed._tag !== "Modern") return
+    const { isTrimmed, profile } = this.#probed.kept
+    const state = this.#runtime.state()
+    // The program may have closed the session meanwhile, on an event.
+    if (state._tag !== "Probing") return
+    this.#owner.storeServer(profile)
+    if (isTrimmed) this.#runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
+    this.#adopt(state, Handshake.client.step(state, { _tag: "ReceiveDiscoverResult", profile }))
+  }
+
+  #adopt(from: StateOf<"Probing">, { state: modern }: Handshake.Step<StateOf<"Modern">, "Adopt">): void {
+    const { connection, replies } = this.#runtime
+    if (!this.#runtime.commit(from, modern)) return
+    replies.mute()
+    connection.onHandshake?.(modern.profile)
+    this.#deliverLogs()
+  }
+
+  /** Moves the machine by the sending of `initialize`. */
+  #admit(offer: Revision.LegacyRevision): Outgoing.RequestAdmission {
+    const state = this.#runtime.state()
+    if (state._tag !== "Idle" && state._tag !== "Probing") return Outgoing.notAllowed(state)
     const sent: Handshake.Step<StateOf<"Initializing">, "Send"> = Handshake.client.step(state, {
       _tag: "SendInitialize",
-      offer: this.#owner.description.offer
+      offer
     })
     return this.#runtime.commit(state, sent.state) ? sent.action : Outgoing.notAllowed(this.#runtime.state())
   }
@@ -237,6 +382,7 @@ export class ClientHandshake {
   /** Judges the response in the step in which it is read, so that the messages after it find a session. */
   #receive(response: JsonRpc.Response): void {
     const { limits: { maxProfileBytes } } = this.#runtime
+    this.#isUnanswered = false
     const judged = judge(this.#owner.description, maxProfileBytes, response)
     this.#verdict = Result.map(judged, ({ profile }) => profile)
     if (Result.isFailure(judged)) return
@@ -264,10 +410,19 @@ export class ClientHandshake {
   /** Closes the session, waits until it has closed, and fails. */
   #fail(reason: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
     const state = this.#runtime.state()
-    if (state._tag === "Initializing") this.#runtime.abort(state, failed(state, reason))
+    if (state._tag === "Initializing" || state._tag === "Probing") this.#runtime.abort(state, failed(state, reason))
     // The session has begun to end before the handshake failed: then its handlers get no time to finish.
     else this.#runtime.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
     return Effect.andThen(this.#runtime.closed, Effect.fail(HandshakeError.make(reason)))
+  }
+
+  /** Fails, unless the server has ended because of the probe. */
+  #failOrReconnect(
+    reason: HandshakeError.HandshakeErrorReason
+  ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
+    return reason._tag === "Closed" && this.isEndedByProbe(reason.reason)
+      ? Effect.as(this.#runtime.closed, { _tag: "EndedByProbe", error: HandshakeError.make(reason) })
+      : this.#fail(reason)
   }
 
   #keep(message: JsonRpc.Notification, bytes: number | undefined): void {

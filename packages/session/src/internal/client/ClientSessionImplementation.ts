@@ -4,8 +4,11 @@ import {
   type Capabilities,
   Handshake,
   type JsonRpc,
+  type Logging,
+  type Meta,
   MethodTable,
   type Profile,
+  Revision,
   type RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -18,6 +21,7 @@ import * as HandshakeError from "../../HandshakeError.ts"
 import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
 import * as Limits from "../../Limits.ts"
 import type { Middleware } from "../../Middleware.ts"
+import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
 import type { StreamOrigin, Transport } from "../../Transport.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
@@ -30,11 +34,13 @@ import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
+import * as InputRounds from "./InputRounds.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 
 /** The options of a client's session. */
-export interface Options extends Session.Options {
+export interface Options extends Omit<Session.Options, "revisions"> {
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   readonly capabilities?: Capabilities.ClientCapabilities
   readonly handlers?: Handlers.Handlers<"server", unknown>
   readonly extensions?: ReadonlyArray<Extension<"server" | "either", unknown>>
@@ -56,36 +62,81 @@ export const make = Effect.fnUntraced(function*(
     ...options,
     capabilities: Handlers.clientCapabilities(options.handlers ?? {}, options.capabilities)
   })
+  const connected = yield* connect(options, description, limits)
+  if (connected._tag === "Established") return connected.session
+  // The server did not survive the probe. It gets a new connection, and a client without one.
+  const again = yield* Effect.catchIf(
+    connect(options, ClientHandshake.withHandshake(description), limits, connected.error.message),
+    // The transport carries one session only, so the first error says more.
+    ({ reason }) => reason._tag === "ConnectFailed" && reason.error.reason._tag === "InUse",
+    () => Effect.fail(connected.error)
+  )
+  return again._tag === "Established" ? again.session : yield* again.error
+})
+
+/** A session, or the error of a server that did not survive a probe. */
+type Connected =
+  | { readonly _tag: "Established"; readonly session: ClientSessionShape }
+  | Extract<ClientHandshake.Outcome, { readonly _tag: "EndedByProbe" }>
+
+/** Connects once, and runs the handshake. `problem` is that of an earlier connection, which this one replaces. */
+const connect = Effect.fnUntraced(function*(
+  options: Options,
+  description: ClientHandshake.ClientDescription,
+  limits: Limits.Limits,
+  problem?: string
+): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const surroundings = yield* SessionRuntime.surroundings
   let session: ClientSessionImplementation | undefined
+  let isEndedByProbe = false
   const runtime = yield* SessionRuntime.make<Handshake.ClientState>({
     role: "client",
     machine: Handshake.client,
     initial: { _tag: "Idle" },
     firstId: 0,
-    onEnd: () => session?.handshake.dropLogs()
-  }, { ...surroundings, limits, observe: options.observe }).pipe(
+    onEnd: (reason) => {
+      isEndedByProbe = session?.handshake.isEndedByProbe(reason) === true
+      session?.handshake.dropLogs()
+      session?.rounds.end(reason)
+    }
+  }, {
+    ...surroundings,
+    limits,
+    // The program waits for a session that follows, so it must not take this end for the end of that session.
+    observe: (event) => event._tag === "Closed" && isEndedByProbe ? undefined : options.observe?.(event)
+  }).pipe(
     Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
   )
   session = new ClientSessionImplementation(options, description, runtime)
-  return session.members(yield* session.handshake.run)
+  if (problem !== undefined) runtime.emit({ _tag: "FellBack", problem })
+  const outcome = yield* session.handshake.run
+  return outcome._tag === "Established"
+    ? { _tag: "Established", session: session.members(outcome.profile) }
+    : outcome
 })
 
 /** A client's session. */
 class ClientSessionImplementation
-  implements RequestGate<Profile.ServerProfile, unknown>, ClientHandshake.HandshakeOwner, Sender.SenderDependencies
+  implements
+    RequestGate<Profile.ServerProfile, unknown>,
+    ClientHandshake.HandshakeOwner,
+    InputRounds.InputRoundsOwner,
+    Sender.SenderDependencies
 {
   readonly runtime: SessionRuntime.SessionRuntime<Handshake.ClientState>
   readonly description: ClientHandshake.ClientDescription
   readonly dispatch: Dispatch.Dispatch<unknown>
   readonly sender: Sender.Sender
   readonly handshake: ClientHandshake.ClientHandshake
+  readonly rounds: InputRounds.InputRounds
   readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
   readonly middleware: Sender.SenderDependencies["middleware"]
   readonly checking: Sender.SenderDependencies["checking"]
   readonly #outputSchemas: OutputSchemas.OutputSchemas | undefined
   /** The server's profile, after the handshake. */
   #server: Profile.ServerProfile | undefined
+  /** The metadata of requests, in a session without a handshake. */
+  #metadata: Meta.Meta | undefined
 
   constructor(
     options: Options,
@@ -108,11 +159,11 @@ class ClientSessionImplementation
     this.dispatch = Dispatch.make("server", handlers, {
       middleware: middleware?.inbound,
       extensions,
-      declared: () =>
-        ClientHandshake.initializeParams(description, this.#server?.revision ?? description.offer).capabilities,
+      declared: () => this.declaredCapabilities(),
       projection: description.projection
     })
     this.sender = new Sender.Sender(runtime, this)
+    this.rounds = new InputRounds.InputRounds(runtime, this)
     this.handshake = new ClientHandshake.ClientHandshake(runtime, this)
     this.inbound = new InboundProcessor(runtime, this)
     runtime.read(this.inbound)
@@ -154,11 +205,36 @@ class ClientSessionImplementation
 
   storeServer(profile: Profile.ServerProfile): void {
     this.#server = profile
+    if (Revision.isModern(profile.revision)) this.#log(profile.revision, undefined)
+  }
+
+  /** Sets the level of the log messages that later requests ask for, in a session without a handshake. */
+  #log(revision: Revision.ModernRevision, level: Logging.Level | undefined): void {
+    this.#metadata = ClientHandshake.metadata(this.description, revision, level)
+  }
+
+  metadata(): Meta.Meta | undefined {
+    return this.#metadata
+  }
+
+  modernServer(): Profile.ServerProfile | undefined {
+    return this.#metadata === undefined ? undefined : this.#server
+  }
+
+  followUp(call: Sender.Call, answer: JsonRpc.Success): ReturnType<InputRounds.InputRounds["next"]> {
+    return this.rounds.next(call, answer)
   }
 
   // ===================================================================================================================
   // The declarations that its messages are checked against
   // ===================================================================================================================
+
+  /** Returns the capabilities in the form in which the server knows them. */
+  declaredCapabilities(): Capabilities.ClientCapabilities {
+    const { offer, probe } = this.description
+    const revision = this.#server?.revision ?? offer ?? probe ?? Revision.latest
+    return ClientHandshake.initializeParams(this.description, revision).capabilities
+  }
 
   get declared(): Capabilities.ClientCapabilities {
     return this.description.capabilities
@@ -166,6 +242,25 @@ class ClientSessionImplementation
 
   get projection(): RevisionProjection.Projection | undefined {
     return this.description.projection
+  }
+
+  /** Sets the level in the metadata of later requests. Nothing is sent. */
+  #setLogLevel(
+    profile: Profile.ServerProfile,
+    revision: Revision.ModernRevision,
+    level: Logging.Level
+  ): Effect.Effect<void, RequestError.RequestError> {
+    const { name } = requests["logging/setLevel"]
+    return Effect.suspend(() => {
+      const state = this.runtime.state()
+      if ("reason" in state) {
+        return Effect.fail(RequestError.make(name, { _tag: "Closed", reason: state.reason }))
+      }
+      if (profile.capabilities.logging === undefined) {
+        return Effect.fail(RequestError.make(name, { _tag: "MissingCapability", capability: "logging" }))
+      }
+      return Effect.sync(() => this.#log(revision, level))
+    })
   }
 
   // ===================================================================================================================
@@ -229,7 +324,10 @@ class ClientSessionImplementation
       getPrompt: (name, input, options) =>
         sender.request(requests["prompts/get"], input === undefined ? { name } : { name, arguments: input }, options),
       complete: (params, options) => sender.request(requests["completion/complete"], params, options),
-      setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
+      setLogLevel: (level, options) =>
+        Revision.isModern(profile.revision)
+          ? this.#setLogLevel(profile, profile.revision, level)
+          : Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
       progress: (token, step) => sender.progress(token, step),
       rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
       notifications: (name) => runtime.subscriptions.follow(name),

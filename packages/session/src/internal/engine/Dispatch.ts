@@ -28,11 +28,13 @@ export interface Dispatch<R> {
    * (SMP-03, ELI-05). Fails with -32601 for a method without a handler, and with -32602 for invalid params; then
    * neither middleware nor a handler runs. The program returns the result in the form of the peer's revision, and dies
    * if the peer could not use the result. The failure is a plain object without a stack, because peers decide how many
-   * failures occur.
+   * failures occur. A question of a revision without a handshake reaches the handler of the request that older
+   * revisions have for it.
    */
   readonly prepare: (
     request: JsonRpc.Request,
-    profile: Profile.Profile
+    profile: Profile.Profile,
+    isQuestion?: boolean
   ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, JsonRpc.ErrorObject>
   /** Returns whether a request of this method has a handler. */
   readonly handles: (method: string) => boolean
@@ -121,9 +123,10 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
     else notifications.set(name, handled(row, trust(given.get(name))))
   }
 
-  const prepare: Dispatch<R>["prepare"] = (request, profile) => {
+  const prepare: Dispatch<R>["prepare"] = (request, profile, isQuestion = false) => {
     const found = requests.get(request.method)
-    if (found === undefined || !MethodDefinition.isIn(found, profile.revision)) {
+    const isKnown = found !== undefined && (isQuestion || MethodDefinition.isIn(found, profile.revision))
+    if (!isKnown) {
       return Result.fail(RequestRejections.methodNotFound(request.method))
     }
     const { handler, name: method } = found

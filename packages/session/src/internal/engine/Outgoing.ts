@@ -5,7 +5,9 @@ import {
   type CloseReason,
   type Handshake,
   JsonRpc,
+  type Meta,
   type Profile,
+  RequestMetadata,
   Revision,
   RevisionProjection
 } from "@effect-mcp/protocol"
@@ -30,6 +32,9 @@ const sendNotification: Handshake.EventOf<"SendNotification"> = { _tag: "SendNot
 /** Returns the reason why a message cannot be sent in this state. */
 export const notAllowed = (state: ReturnType<Handshaking["state"]>): RequestErrorReason => {
   if ("reason" in state) return { _tag: "Closed", reason: state.reason }
+  if (state._tag === "Modern") {
+    return { _tag: "NotInRevision", revision: Revision.latest, since: Revision.legacy[0], until: Revision.latestLegacy }
+  }
   return state._tag === "Sessionless"
     ? { _tag: "StatelessModeNotSupported" }
     : { _tag: "NotAllowed", state: state._tag }
@@ -69,6 +74,7 @@ export const isHeld = (action: Exclude<RequestAdmission, object>): boolean => {
 export interface MethodRequirements {
   readonly name: string
   readonly since: Revision.Revision
+  readonly until: Revision.Revision | undefined
   readonly capability: Capabilities.Path | undefined
 }
 
@@ -81,6 +87,9 @@ export const validateCapability = (
   if (peer === undefined) return undefined
   if (!Revision.isAtLeast(peer.revision, row.since)) {
     return { _tag: "NotInRevision", revision: peer.revision, since: row.since }
+  }
+  if (row.until !== undefined && !Revision.isAtLeast(row.until, peer.revision)) {
+    return { _tag: "NotInRevision", revision: peer.revision, since: row.since, until: row.until }
   }
   const { capability } = row
   return capability === undefined || !Capabilities.isKnownTo(capability, peer.revision) ||
@@ -106,19 +115,43 @@ const isEmpty = (params: JsonRpc.Params): boolean => {
   return true
 }
 
-/** Returns the params as they are sent: with the metadata of this call, and `undefined` if they are empty. */
+const { clientCapabilities, clientInfo, logLevel, protocolVersion } = RequestMetadata.keys
+
+/** The keys of the metadata that a session alone writes. */
+const reserved: ReadonlyArray<string> = [clientCapabilities, clientInfo, logLevel, protocolVersion]
+
+/**
+ * Returns `_meta` without those keys. A proxy may forward the metadata of its own client, which in a session with a
+ * handshake would turn the request into one without a handshake.
+ */
+const withoutReserved = (meta: JsonRpc.Params): JsonRpc.Params =>
+  reserved.some((key) => key in meta)
+    ? Object.fromEntries(Object.entries(meta).filter(([key]) => !reserved.includes(key)))
+    : meta
+
+/**
+ * Returns the params as they are sent: with the `_meta` of this call, with the metadata of a revision without a
+ * handshake, and `undefined` if they are empty.
+ */
 export const params = (
   params: JsonRpc.Params,
   meta: object | undefined,
-  progressToken: number | string | undefined
+  progressToken: number | string | undefined,
+  metadata?: Meta.Meta
 ): JsonRpc.Params | undefined => {
-  if (meta === undefined && progressToken === undefined && !("_meta" in params)) {
+  if (meta === undefined && progressToken === undefined && metadata === undefined && !("_meta" in params)) {
     return isEmpty(params) ? undefined : params
   }
   const { _meta: own, ...given }: JsonRpc.Params = { ...params }
   // A token in the given params, such as one that a proxy forwards, could be that of another request (PRG-02).
-  const { progressToken: _, ...rest }: JsonRpc.Params = { ...(typeof own === "object" ? own : undefined), ...meta }
-  if (progressToken !== undefined) return { ...given, _meta: { ...rest, progressToken } }
+  const { progressToken: _, ...unchecked }: JsonRpc.Params = { ...(typeof own === "object" ? own : undefined), ...meta }
+  const rest = withoutReserved(unchecked)
+  if (metadata !== undefined || progressToken !== undefined) {
+    return {
+      ...given,
+      _meta: { ...rest, ...(progressToken === undefined ? undefined : { progressToken }), ...metadata }
+    }
+  }
   if (own !== undefined || meta !== undefined) return { ...given, _meta: rest }
   return Object.keys(given).length === 0 ? undefined : given
 }

@@ -16,6 +16,8 @@ export interface ProgressMailbox {
    * progress does not increase, and `"Overflow"` if an older step was dropped.
    */
   readonly offer: (step: Progress.Progress, bytes: number | undefined) => "Taken" | "Overflow" | "NotIncreasing"
+  /** Returns the highest progress so far. */
+  readonly highest: () => number
   /** Ends the mailbox, because the request has ended. Steps that wait are still drained. */
   readonly end: () => void
   /** Closes the mailbox, because the caller no longer waits. Steps that wait are dropped. */
@@ -24,16 +26,17 @@ export interface ProgressMailbox {
   readonly drain: <R>(sink: (step: Progress.Progress) => Effect.Effect<void, never, R>) => Effect.Effect<void, never, R>
 }
 
-/** Makes an empty mailbox. */
-export const make = (bounds: Bounds): ProgressMailbox => {
+/** Makes an empty mailbox for steps of progress above this one. */
+export const make = (bounds: Bounds, above: number = Number.NEGATIVE_INFINITY): ProgressMailbox => {
   const steps = SlidingMailbox.make<Progress.Progress>(bounds)
-  let highest = Number.NEGATIVE_INFINITY
+  let highest = above
   return {
     offer: (step, bytes) => {
       if (step.progress <= highest) return "NotIncreasing"
       highest = step.progress
       return steps.offer(step, Weight.received(step, bytes)) ? "Taken" : "Overflow"
     },
+    highest: () => highest,
     end: steps.end,
     close: steps.close,
     drain: (sink) => Effect.ignore(Effect.forever(Effect.flatMap(steps.take, sink), { disableYield: true }))

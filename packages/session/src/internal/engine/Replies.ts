@@ -33,6 +33,7 @@ export class Replies {
   readonly #session: RepliesDependencies
   /** The number of replies that wait for the rest of their batch. */
   #collected = 0
+  #isMuted = false
 
   constructor(session: RepliesDependencies) {
     this.#session = session
@@ -40,8 +41,17 @@ export class Replies {
 
   /** Sends a reply without waiting. Calls `handed` when the transport has received it, or when sending has failed. */
   reply(response: JsonRpc.Response, replyTo: StreamOrigin | undefined, handed?: () => void): void {
+    if (this.#isMuted) {
+      handed?.()
+      return this.settle(replyTo)
+    }
     if (isBatch(replyTo)) this.#end(replyTo, { response, handed })
     else this.#post(response, replyTo, handed, replacements)
+  }
+
+  /** Sends no more replies: a client of a revision without a handshake sends none (SHE-01). */
+  mute(): void {
+    this.#isMuted = true
   }
 
   /** Ends a message of this origin without a reply, for example a request that `Cancellation` has cancelled. */

@@ -101,7 +101,9 @@ export class RequestServer<P extends Profile.Profile, R> {
   ): void {
     if (this.#gate.intercept(message, origin, bytes)) return
     if (message.method === "ping") return this.#answerPing(message, origin)
-    const profile = this.#isDelivered() ? this.#gate.peer() : undefined
+    const decision = this.#decide()
+    if (decision === "Ignore") return this.#ignore(message, origin)
+    const profile = decision === "Deliver" ? this.#gate.peer() : undefined
     if (profile === undefined) return this.#rejectNotReady(message, origin)
     this.#prepare(message, profile, origin, bytes, principal)
   }
@@ -122,34 +124,35 @@ export class RequestServer<P extends Profile.Profile, R> {
     if (Result.isFailure(params)) {
       return reject(this.#runtime, message, RequestRejections.invalidParams(params.failure), origin)
     }
-    return this.#isPingAnswered()
-      ? this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)
-      : this.#rejectNotReady(message, origin)
-  }
-
-  /** Returns whether the session answers a ping now. */
-  #isPingAnswered(): boolean {
     const outcome = this.#runtime.apply(receivePing)
-    if (outcome._tag === "RemoteViolation") return false
+    if (outcome._tag === "RemoteViolation") return this.#rejectNotReady(message, origin)
     switch (outcome.action) {
       case "Answer":
-        return true
+        return this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)
+      case "Ignore":
+        return this.#ignore(message, origin)
     }
   }
 
-  /** Returns whether a handler receives a request now. The first request may stand for `notifications/initialized`. */
-  #isDelivered(): boolean {
+  /** Decides what happens to a request now. The first request may stand for `notifications/initialized`. */
+  #decide(): "Deliver" | "Reject" | "Ignore" {
     const outcome = this.#runtime.apply(receiveRequest)
-    if (outcome._tag === "RemoteViolation") return false
+    if (outcome._tag === "RemoteViolation") return "Reject"
     switch (outcome.action) {
       case "Deliver":
-        return true
+      case "Reject":
+      case "Ignore":
+        return outcome.action
       case "ReleaseAndDeliver":
         this.#gate.sender.release()
-        return true
-      case "Reject":
-        return false
+        return "Deliver"
     }
+  }
+
+  /** Drops a request that gets no response, because the peer must not send it in this revision (VER-23). */
+  #ignore({ method }: JsonRpc.Request, origin: StreamOrigin | undefined): void {
+    this.#runtime.emit({ _tag: "RequestIgnored", method })
+    this.#runtime.replies.settle(origin)
   }
 
   #rejectNotReady(message: JsonRpc.Request, origin: StreamOrigin | undefined): void {

@@ -2,6 +2,7 @@
 
 import {
   type CloseReason,
+  type InputRequired,
   JsonRpc,
   type Meta,
   type MethodDefinition,
@@ -9,6 +10,7 @@ import {
   type Profile,
   type Progress,
   type RequestId,
+  Revision,
   type RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
@@ -53,6 +55,23 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly admit?: () => Outgoing.RequestAdmission
   /** Called with the id of the request, before it is sent. */
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
+  /** The metadata of this request, instead of those of the session. */
+  readonly metadata?: Meta.Meta | undefined
+}
+
+/** A call of the program. In a revision without a handshake, it takes several requests if the server asks questions. */
+export interface Call {
+  readonly method: string
+  readonly startedAt: number
+  readonly allowedMillis: number
+  /** The latest deadline, if progress extends the deadline; `undefined` if it does not. */
+  readonly extendsTo: number | undefined
+  /** The time at which the call times out, on the timer's clock. */
+  deadline: number
+  /** The highest progress so far. */
+  highest: number
+  /** The number of answers that were no result. */
+  rounds: number
 }
 
 /** The side of the session that sends. */
@@ -67,6 +86,16 @@ export interface SenderDependencies {
   readonly middleware: Middleware.OutboundMiddleware<unknown> | undefined
   /** Checks requests in the form in which they are sent, and results in the form in which they arrive. */
   readonly checking?: ((request: Request) => Request) | undefined
+  /** Returns the metadata of each request, in a revision without a handshake. */
+  readonly metadata?: (() => Meta.Meta | undefined) | undefined
+  /**
+   * Reads an answer to a request. Returns `undefined` for a result, and otherwise makes the additions with which the
+   * request is sent again.
+   */
+  readonly followUp?: (
+    call: Call,
+    answer: JsonRpc.Success
+  ) => Effect.Effect<InputRequired.Retry, RequestError.RequestError> | undefined
 }
 
 /** A request that is held until the peer is ready. Before that, neither its form nor its checks are known. */
@@ -212,7 +241,7 @@ export class Sender {
 
   /**
    * Ends an exchange whose caller no longer waits. If the exchange is still open, the request is withdrawn or, if the
-   * peer may have received it, cancelled. `initialize` is never cancelled (CAN-02).
+   * peer may have received it, cancelled.
    */
   #abandon(entry: Lane.Entry | undefined, exchange: PendingRequests.Exchange): void {
     const runtime = this.#runtime
@@ -224,7 +253,7 @@ export class Sender {
       ? "the session is closing"
       : `no response within ${PendingRequests.waited(exchange)} ms`
     exchange.outcome = "Abandoned"
-    if (entry !== undefined && !outbox.withdraw(entry) && exchange.method !== "initialize") {
+    if (entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)) {
       const message = JsonRpc.notification("notifications/cancelled", { requestId: exchange.id, reason })
       outbox.offer(
         Lane.entry({ message, replyTo: entry.outbound.replyTo, last: false }, {
@@ -239,12 +268,21 @@ export class Sender {
     exchange.stream?.interruptUnsafe()
   }
 
+  /**
+   * Returns whether a message cancels an abandoned request. The requests of the handshake are never cancelled (CAN-02).
+   * In a revision without a handshake, the end of its stream cancels a request that has one.
+   */
+  #isCancelled({ method, stream }: PendingRequests.Exchange): boolean {
+    const peer = this.#dependencies.peer()
+    const isModern = peer !== undefined && Revision.isModern(peer.revision)
+    return !uncancelled.has(method) && !(isModern && stream !== undefined)
+  }
+
   #send<R>(
     row: Outgoing.MethodRequirements,
     params: object,
     hold: boolean,
-    allowedMillis: number,
-    totalMillis: number,
+    call: Call,
     options: SendOptions<R> | undefined
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
     const { budget, exchanges, limits, outbox, timer } = this.#runtime
@@ -260,17 +298,18 @@ export class Sender {
     const exchanged = Effect.suspend((): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> => {
       // Before the exchange is opened, because a getter in the params may throw.
       const given = this.#project(method, Outgoing.copy(params))
-      const now = timer.now()
-      const total = now + totalMillis
       const opening = exchanges.open({
         method,
         progress: onProgress === undefined
           ? undefined
-          : ProgressMailbox.make({ capacity: limits.maxProgressSteps, bytes: limits.maxNotificationBytes, budget }),
-        openedAt: now,
-        deadline: Math.min(now + allowedMillis, total),
-        allowedMillis,
-        extendsTo: options?.extendOnProgress === true ? total : undefined,
+          : ProgressMailbox.make(
+            { capacity: limits.maxProgressSteps, bytes: limits.maxNotificationBytes, budget },
+            call.highest
+          ),
+        openedAt: call.startedAt,
+        deadline: call.deadline,
+        allowedMillis: call.allowedMillis,
+        extendsTo: call.extendsTo,
         onResponse: options?.onResponse
       }, own)
       return Effect.flatMap(opening, (exchange) => {
@@ -279,7 +318,12 @@ export class Sender {
         const enter = (projected: JsonRpc.Params) => {
           // The progress token is the request id.
           const token = onProgress === undefined ? undefined : exchange.id
-          const message = JsonRpc.request(exchange.id, method, Outgoing.params(projected, options?.meta, token))
+          const metadata = options?.metadata ?? this.#dependencies.metadata?.()
+          const message = JsonRpc.request(
+            exchange.id,
+            method,
+            Outgoing.params(projected, options?.meta, token, metadata)
+          )
           entry = Lane.entry(
             { message, replyTo: options?.replyTo, last: false },
             { exchange, done: (exit) => this.#afterSend(exchange, message, exit) }
@@ -317,9 +361,31 @@ export class Sender {
       if (opened === undefined) return Effect.void
       if (Exit.isFailure(exit)) this.#abandon(entry, opened)
       opened.progress?.close()
+      call.deadline = opened.deadline
+      call.highest = opened.progress?.highest() ?? call.highest
       this.#held?.delete(opened)
       if (opened.stream !== undefined) outbox.releaseStream(opened.stream)
       return exchanges.remove(opened)
+    })
+  }
+
+  /** Sends a request, and sends it again with the answers to the questions of the server, until it has a result. */
+  #sendInRounds<R>(
+    row: Outgoing.MethodRequirements,
+    params: object,
+    hold: boolean,
+    call: Call,
+    options: SendOptions<R> | undefined
+  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
+    const sent = this.#send(row, params, hold, call, options)
+    if (this.#dependencies.followUp === undefined) return sent
+    return Effect.flatMap(sent, (answer) => {
+      const followed = this.#dependencies.followUp?.(call, answer)
+      if (followed === undefined) return Effect.succeed(answer)
+      return Effect.flatMap(
+        followed,
+        (retry) => this.#sendInRounds(row, repeated(params, retry), false, call, options)
+      )
     })
   }
 
@@ -356,7 +422,18 @@ export class Sender {
         ? Math.max(limits.requestTotalTimeout, allowedMillis)
         : Number.POSITIVE_INFINITY
       if (Math.min(allowedMillis, totalMillis) <= 0) return fail({ _tag: "Timeout", afterMillis: 0 })
-      const sent = this.#send(row, params, Outgoing.isHeld(admission), allowedMillis, totalMillis, options)
+      const startedAt = this.#runtime.timer.now()
+      const total = startedAt + totalMillis
+      const call: Call = {
+        method: row.name,
+        startedAt,
+        allowedMillis,
+        extendsTo: options?.extendOnProgress === true ? total : undefined,
+        deadline: Math.min(startedAt + allowedMillis, total),
+        highest: Number.NEGATIVE_INFINITY,
+        rounds: 0
+      }
+      const sent = this.#sendInRounds(row, params, Outgoing.isHeld(admission), call, options)
       return Effect.flatMap(sent, (success) => {
         const fits = validate(row.result)
         const received = fits(success.result)
@@ -420,6 +497,15 @@ export class Sender {
       )
     })
   }
+}
+
+/** The requests that are never cancelled: a session that ends before its first response sends nothing else. */
+const uncancelled: ReadonlySet<string> = new Set(["initialize", "server/discover"])
+
+/** Returns the params of a request that is sent again. Nothing of an earlier round is sent (MRTR-15, MRTR-18). */
+const repeated = (params: object, retry: InputRequired.Retry): object => {
+  const { inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params
+  return { ...given, ...retry }
 }
 
 /** Returns why the receiver of a step of progress would drop it. */

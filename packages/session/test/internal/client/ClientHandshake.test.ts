@@ -168,7 +168,8 @@ const handshakeWith = (options: {
       log.push(event._tag)
       options.observe?.(event)
     },
-    fork: Effect.runFork
+    fork: Effect.runFork,
+    replies: { mute: () => void log.push("mute") }
   }
   const handshake = new ClientHandshake.ClientHandshake(runtime, {
     description,
@@ -208,8 +209,8 @@ describe("the handshake of a client", () => {
   it.effect("[INIT-01] [INIT-08] sends initialize, stores the profile, and then sends initialized", () =>
     Effect.gen(function*() {
       const { handshake, log } = handshakeWith({ respond: respondWith(responseWith({})) })
-      const { info } = yield* handshake.run
-      assert.deepStrictEqual(info, serverInfo)
+      const outcome = yield* handshake.run
+      assert.deepStrictEqual(outcome._tag === "Established" ? outcome.profile.info : undefined, serverInfo)
       assert.deepStrictEqual(log, [
         "Initializing",
         "Send",

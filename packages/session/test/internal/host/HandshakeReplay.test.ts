@@ -15,6 +15,7 @@ describe("the connection of a restored session", () => {
         endExchange: called("endExchange"),
         detachStream: () => Effect.succeed(true),
         request: () => Effect.sync(called("request")),
+        handshakeOnly: true,
         onHandshake: called("onHandshake"),
         onSessionEnd: called("onSessionEnd")
       }

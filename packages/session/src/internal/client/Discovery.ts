@@ -1,0 +1,190 @@
+/** The judgement of the response to `server/discover`: whether the server needs a handshake, and what it can do. */
+
+import {
+  ErrorCode,
+  Excerpt,
+  Implementation,
+  type JsonRpc,
+  McpError,
+  MethodTable,
+  Profile,
+  RequestMetadata,
+  ResultType,
+  Revision,
+  RevisionProjection
+} from "@effect-mcp/protocol"
+import * as Result from "effect/Result"
+import type { HandshakeErrorReason } from "../../HandshakeError.ts"
+import type { RequestError } from "../../RequestError.ts"
+import type { TransportError } from "../../TransportError.ts"
+import * as KeptProfile from "../engine/KeptProfile.ts"
+import { validate } from "../engine/validation.ts"
+import { trust } from "../trust.ts"
+
+/** The outcome of a probe. */
+export type Verdict =
+  /** The server serves this revision without a handshake. */
+  | { readonly _tag: "Modern"; readonly kept: KeptProfile.Kept<Profile.ModernServerProfile> }
+  /** The server asks for another revision. */
+  | { readonly _tag: "Retry"; readonly version: Revision.ModernRevision }
+  /** The server needs a handshake. */
+  | { readonly _tag: "Legacy"; readonly problem: string }
+  /** There is no session with this server. */
+  | { readonly _tag: "Failed"; readonly reason: HandshakeErrorReason }
+
+/** The client, as far as the judgement depends on it. */
+export interface DiscoveringClient {
+  readonly revisions: ReadonlyArray<Revision.Revision>
+  readonly projection: RevisionProjection.Projection | undefined
+}
+
+/** The bounds of the server's revisions in an error. */
+const shownRevisions = 16
+const shownCharacters = 64
+
+const legacy = (problem: string): Verdict => ({ _tag: "Legacy", problem })
+
+const failed = (reason: HandshakeErrorReason): Verdict => ({ _tag: "Failed", reason })
+
+/** Returns the newest revision without a handshake that both sides support. */
+const commonModern = (
+  { revisions }: DiscoveringClient,
+  offered: ReadonlyArray<string>
+): Revision.ModernRevision | undefined =>
+  Revision.modern.findLast((revision) => revisions.includes(revision) && offered.includes(revision))
+
+/** Judges a server that supports no revision without a handshake that the client supports. */
+const withoutModern = ({ revisions }: DiscoveringClient, offered: ReadonlyArray<string>): Verdict =>
+  revisions.some((revision) => Revision.isLegacy(revision) && offered.includes(revision))
+    ? legacy("it supports no newer revision of this client")
+    : failed({
+      _tag: "NoCommonRevision",
+      offered: offered.slice(0, shownRevisions).map((revision) => Excerpt.of(revision, shownCharacters)),
+      supported: revisions
+    })
+
+/** Returns the name and the version of the server, which the metadata of each of its results has. */
+const infoIn = (meta: object | undefined): Implementation.Implementation | undefined => {
+  const info: unknown = meta === undefined
+    ? undefined
+    : trust<{ readonly [name: string]: unknown }>(meta)[RequestMetadata.keys.serverInfo]
+  const valid = validate(Implementation.Implementation)(info)
+  return Result.isSuccess(valid) ? valid.success : undefined
+}
+
+const isComplete = (result: object): boolean =>
+  ResultType.of(trust<{ readonly resultType?: unknown }>(result)) === "complete"
+
+const judgeResult = (
+  client: DiscoveringClient,
+  maxProfileBytes: number,
+  result: unknown
+): Verdict => {
+  const row = MethodTable.requests["server/discover"]
+  const discovered = validate(row.result)(result)
+  if (Result.isFailure(discovered) || !isComplete(discovered.success)) {
+    return legacy("it answered server/discover with a result of another kind")
+  }
+  const { supportedVersions } = discovered.success
+  const revision = commonModern(client, supportedVersions)
+  if (revision === undefined) return withoutModern(client, supportedVersions)
+  const { _meta, capabilities, instructions } = RevisionProjection.project(
+    row.name,
+    "result",
+    revision,
+    discovered.success,
+    client.projection
+  )
+  const profile: Profile.ModernServerProfile = {
+    revision,
+    capabilities,
+    info: infoIn(_meta) ?? Profile.unnamed,
+    instructions
+  }
+  const kept = KeptProfile.within(profile, maxProfileBytes)
+  return Result.isSuccess(kept)
+    ? { _tag: "Modern", kept: kept.success }
+    : failed({ _tag: "InvalidResult", problem: kept.failure })
+}
+
+const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null
+
+/** Returns the revisions in an error about an unsupported one (VER-07). */
+const supportedIn = ({ code, data }: JsonRpc.ErrorObject): ReadonlyArray<string> | undefined => {
+  if (code !== ErrorCode.UnsupportedProtocolVersion || !isMembers(data)) return undefined
+  const { supported } = data
+  return Array.isArray(supported) && supported.every((version) => typeof version === "string") ? supported : undefined
+}
+
+/** Returns whether an error shows that the server serves a revision without a handshake, but not this request. */
+const isModern = ({ code, data }: JsonRpc.ErrorObject): boolean =>
+  code === ErrorCode.HeaderMismatch ||
+  (code === ErrorCode.MissingRequiredClientCapability && isMembers(data) && isMembers(data["requiredCapabilities"]))
+
+const judgeError = (client: DiscoveringClient, error: JsonRpc.ErrorObject, isRetry: boolean): Verdict => {
+  const rejected = () => failed({ _tag: "Rejected", error: McpError.received(error), method: "server/discover" })
+  if (isModern(error)) return rejected()
+  const supported = supportedIn(error)
+  if (supported === undefined) return legacy(`it answered server/discover with error ${error.code}`)
+  const version = commonModern(client, supported)
+  if (version === undefined) return withoutModern(client, supported)
+  // Such a server contradicts itself: it rejects a revision that it names.
+  return isRetry ? rejected() : { _tag: "Retry", version }
+}
+
+/** Judges the response of a server (VER-08). */
+export const judge = (
+  client: DiscoveringClient,
+  maxProfileBytes: number,
+  response: JsonRpc.Response,
+  isRetry: boolean
+): Verdict =>
+  "error" in response
+    ? judgeError(client, response.error, isRetry)
+    : judgeResult(client, maxProfileBytes, response.result)
+
+/** The statuses that do not depend on the revision: of authorization, size, frequency or time. */
+const unrelatedStatuses: ReadonlySet<number> = new Set([
+  401,
+  402,
+  403,
+  407,
+  408,
+  409,
+  413,
+  421,
+  423,
+  425,
+  429,
+  431,
+  451
+])
+
+/** Returns whether a server of a revision with a handshake may reject a request without one like this. */
+const mayBeLegacy = ({ reason }: TransportError): boolean =>
+  reason._tag === "Rejected" && reason.status >= 400 && reason.status < 500 && !unrelatedStatuses.has(reason.status) &&
+  // A server without a handshake answers this way to a method that it does not know (SHE-14).
+  !(reason.status === 404 && reason.code === ErrorCode.MethodNotFound)
+
+/**
+ * Judges a server that sent no response. `isStreamed` says that each request has a stream of its own, as over HTTP:
+ * then silence says nothing about the server.
+ */
+export const judgeSilence = (
+  { reason }: RequestError,
+  isStreamed: boolean
+): Verdict | undefined => {
+  switch (reason._tag) {
+    case "Timeout":
+      return isStreamed
+        ? failed({ _tag: "Timeout", afterMillis: reason.afterMillis, method: "server/discover" })
+        : legacy(`it did not answer server/discover within ${reason.afterMillis} ms`)
+    case "MalformedResponse":
+      return legacy("it answered server/discover with a malformed response")
+    case "SendFailed":
+      return mayBeLegacy(reason.error) ? legacy(`it rejected server/discover: ${reason.error.message}`) : undefined
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,502 @@
+/** The client of revision 2026-07-28, and its choice between the revisions with and without a handshake. */
+import { JsonRpc, Logging, type Profile, RequestMetadata, Revision } from "@effect-mcp/protocol"
+import {
+  type ClientSession,
+  type HandshakeError,
+  MemoryTransport,
+  RequestContext,
+  type Transport
+} from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { connectedSessionless, discoverResult, replyToDiscover, withModernServer } from "./support/modernServers.ts"
+import * as RawServer from "./support/RawServer.ts"
+import { client, type ClientOptions, info, names, recorder, settled, start, text, tools } from "./support/sessions.ts"
+
+const { keys } = RequestMetadata
+
+const metaOf = (message: JsonRpc.Message | undefined): unknown =>
+  message !== undefined && "params" in message ? message.params?.["_meta"] : undefined
+
+/** Connects to a scripted server. */
+const connectTo = Effect.fnUntraced(function*(
+  script: RawServer.Script,
+  options: ClientOptions & { readonly pair?: Effect.Effect<MemoryTransport.Pair> } = {}
+) {
+  const { pair: given, ...clientOptions } = options
+  const pair = yield* given ?? MemoryTransport.make()
+  const record = recorder()
+  const raw = yield* RawServer.make(pair.server, script)
+  const connecting = yield* start(
+    client(pair.client, { observe: record.observe, revisions: Revision.supported, ...clientOptions })
+  )
+  yield* settled
+  return { raw, record, connecting }
+})
+
+const reasonOf = (fiber: Fiber.Fiber<unknown, HandshakeError.HandshakeError>) =>
+  Effect.map(Effect.flip(Fiber.join(fiber)), ({ reason }) => reason)
+
+/** Answers `server/discover` with an error, and `initialize` with a result. */
+const failing = (error: JsonRpc.ErrorObject): RawServer.Script =>
+  RawServer.replyToInitialize((message) =>
+    JsonRpc.isRequest(message) && message.method === "server/discover" ? [JsonRpc.failure(message.id, error)] : []
+  )
+
+const legacyErrors: ReadonlyArray<JsonRpc.ErrorObject> = [
+  { code: -32601, message: "Method not found" },
+  { code: -32602, message: "Invalid params" },
+  { code: -32600, message: "Server not initialized" },
+  { code: -32000, message: "Bad Request" },
+  { code: -32022, message: "no list" },
+  { code: -32021, message: "no capabilities", data: {} }
+]
+
+describe("a session without a handshake", () => {
+  it.effect("begins with server/discover alone, and has the server's profile", () =>
+    Effect.gen(function*() {
+      const { record, sent, session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+        server: { instructions: "Ask." }
+      })
+      assert.deepStrictEqual(session.profile, {
+        revision: "2026-07-28",
+        capabilities: { tools: {}, logging: {} },
+        info: { name: "sessionless", version: "2.0.0" },
+        instructions: "Ask."
+      })
+      const { content } = yield* session.callTool("answer")
+      assert.deepStrictEqual(content, text("42").content)
+      assert.deepStrictEqual(names(sent), ["server/discover", "tools/call"])
+      assert.strictEqual((yield* session.state)._tag, "Modern")
+      assert.deepStrictEqual(record.of("StateChanged").map(({ to }) => to), ["Probing", "Modern"])
+    }))
+
+  it.effect("every request carries the revision, the capabilities and the client, and keeps the caller's _meta", () =>
+    Effect.gen(function*() {
+      const { sent, session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+        client: { handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } }
+      })
+      yield* session.callTool("answer", {}, { meta: { "example.com/own": 1, [keys.protocolVersion]: "1900-01-01" } })
+      const own = {
+        [keys.protocolVersion]: "2026-07-28",
+        [keys.clientCapabilities]: { roots: {} },
+        [keys.clientInfo]: info
+      }
+      assert.deepStrictEqual(sent.map(metaOf), [own, { "example.com/own": 1, ...own }])
+    }))
+
+  it.effect("a server that sends no name is unnamed, and unusable info counts as none", () =>
+    Effect.gen(function*() {
+      for (const _meta of [undefined, {}, { [keys.serverInfo]: { name: 1 } }]) {
+        const script: RawServer.Script = (message) =>
+          JsonRpc.isRequest(message) ? [JsonRpc.success(message.id, discoverResult({ _meta }))] : []
+        const { connecting } = yield* connectTo(script)
+        const session = yield* Fiber.join(connecting)
+        assert.deepStrictEqual(session.profile.info, { name: "unnamed", version: "unknown" })
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("messages and methods of the handshake revisions fail here, and nothing is sent", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withModernServer({ client: { capabilities: { roots: { listChanged: true } } } })
+      const failures = yield* Effect.forEach([
+        session.ping(),
+        session.rootsListChanged,
+        session.subscribeResource("file:///a"),
+        session.request("logging/setLevel", { level: "info" })
+      ], (effect) => Effect.flip<void | object, { readonly reason: { readonly _tag: string } }, never>(effect))
+      assert.deepStrictEqual(
+        failures.map(({ reason }) => reason._tag),
+        Array.from({ length: 4 }, () => "NotInRevision")
+      )
+      assert.include(String(failures[0]), "revision 2025-11-25 is the last one that does")
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+    }))
+
+  it.effect("setLogLevel sends nothing, and later requests ask for log messages of that level", () =>
+    Effect.gen(function*() {
+      const { sent, session } = yield* connectedSessionless(tools({
+        log: Effect.andThen(
+          Effect.flatMap(
+            RequestContext.RequestContext,
+            ({ log }) => Effect.forEach(Logging.levels, (level) => log({ level, data: level }))
+          ),
+          Effect.succeed(text("logged"))
+        )
+      }))
+      const logged: Array<string> = []
+      yield* Effect.forkScoped(
+        Stream.runForEach(
+          session.notifications("notifications/message"),
+          ({ level }) => Effect.sync(() => logged.push(level))
+        ),
+        { startImmediately: true }
+      )
+      yield* session.callTool("log")
+      yield* session.setLogLevel("critical")
+      assert.deepStrictEqual(names(sent), ["server/discover", "tools/call"])
+      yield* session.callTool("log")
+      const metas = sent.map((message) => JSON.stringify(metaOf(message)))
+      assert.deepStrictEqual(metas.map((meta) => meta.includes("\"critical\"")), [false, false, true])
+      yield* settled
+      assert.deepStrictEqual(logged, ["critical", "alert", "emergency"])
+    }))
+
+  it.effect("setLogLevel needs a server that logs", () =>
+    Effect.gen(function*() {
+      const { session } = yield* connectedSessionless({}, { server: { capabilities: { logging: false } } as never })
+      const { reason } = yield* Effect.flip(session.setLogLevel("info"))
+      assert.deepStrictEqual(reason, { _tag: "MissingCapability", capability: "logging" })
+    }))
+
+  it.effect("requests of the server get no response, pings included", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withModernServer({
+        client: { handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } }
+      })
+      yield* raw.send(
+        JsonRpc.request("a", "ping", undefined),
+        JsonRpc.request("b", "roots/list", undefined),
+        { jsonrpc: "2.0", id: "c", method: 1 }
+      )
+      yield* settled
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+      assert.deepStrictEqual(record.of("RequestIgnored").map(({ method }) => method), ["ping", "roots/list"])
+      const closing = yield* start(session.close)
+      yield* raw.send(JsonRpc.request("d", "ping", undefined))
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+    }))
+
+  it.effect("a result without resultType is complete, and one of another type is invalid", () =>
+    Effect.gen(function*() {
+      const types = [undefined, "complete", "task", 7, "input_required"]
+      const { session } = yield* withModernServer({
+        script: (message) =>
+          JsonRpc.isRequest(message)
+            ? [JsonRpc.success(message.id, { tools: [], resultType: types[Number(message.params?.["cursor"])] })]
+            : []
+      })
+      const outcomes = yield* Effect.forEach(
+        types.keys(),
+        (cursor) =>
+          Effect.match(session.listTools({ cursor: String(cursor) }), {
+            onFailure: ({ message }) => message,
+            onSuccess: () => "complete"
+          })
+      )
+      assert.deepStrictEqual(outcomes, [
+        "complete",
+        "complete",
+        "tools/list: the result is invalid: resultType \"task\" is not known",
+        "tools/list: the result is invalid: resultType \"7\" is not known",
+        "tools/list: the result is invalid: the server asks questions in answer to tools/list, which must have a result"
+      ])
+    }))
+
+  it.effect("an interrupted call is cancelled by a notification on one stream", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withModernServer()
+      const calling = yield* start(session.callTool("wait"))
+      yield* settled
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      const [, call, cancelled] = raw.received
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "tools/call", "notifications/cancelled"])
+      assert.deepStrictEqual(
+        cancelled !== undefined && "params" in cancelled ? cancelled.params?.["requestId"] : undefined,
+        call !== undefined && "id" in call ? call.id : undefined
+      )
+    }))
+
+  it.effect("the end of its stream alone cancels a call that has one", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const { sent, session } = yield* connectedSessionless(
+        tools({
+          wait: Effect.onInterrupt(Effect.never, () => Effect.sync(() => void seen.push("interrupted")))
+        }),
+        { server: { isStreamed: true } }
+      )
+      const calling = yield* start(session.callTool("wait"))
+      yield* settled
+      yield* Fiber.interrupt(calling)
+      yield* settled
+      assert.deepStrictEqual(names(sent), ["server/discover", "tools/call"])
+      assert.deepStrictEqual(seen, ["interrupted"])
+    }))
+
+  it.effect("progress arrives in order and before the result", () =>
+    Effect.gen(function*() {
+      const { session } = yield* connectedSessionless(tools({
+        count: Effect.as(
+          Effect.forEach([1, 2, 3], (progress) => RequestContext.progress({ progress })),
+          text("3")
+        )
+      }))
+      const steps: Array<number> = []
+      yield* session.callTool("count", {}, {
+        onProgress: ({ progress }) => Effect.sync(() => void steps.push(progress))
+      })
+      assert.deepStrictEqual(steps, [1, 2, 3])
+    }))
+})
+
+describe("the choice of a revision", () => {
+  it.effect("a client of handshake revisions only sends no probe", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(RawServer.replyToInitialize(), { revisions: Revision.legacy })
+      yield* Fiber.join(connecting)
+      yield* settled
+      assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
+    }))
+
+  for (const error of legacyErrors) {
+    it.effect(`error ${error.code} (${error.message}) to the probe leads to initialize on the same connection`, () =>
+      Effect.gen(function*() {
+        const { connecting, raw, record } = yield* connectTo(failing(error))
+        const session = yield* Fiber.join(connecting)
+        yield* settled
+        assert.strictEqual(session.profile.revision, "2025-11-25")
+        assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize", "notifications/initialized"])
+        assert.isFalse(raw.received.slice(1).some((message) => RequestMetadata.isIn(metaOf(message))))
+        assert.deepStrictEqual(record.of("FellBack").map(({ problem }) => problem), [
+          `it answered server/discover with error ${error.code}`
+        ])
+      }))
+  }
+
+  it.effect("a result of another kind leads to initialize", () =>
+    Effect.gen(function*() {
+      for (
+        const result of [{}, discoverResult({ supportedVersions: "2026-07-28" }), discoverResult({ resultType: "x" })]
+      ) {
+        const { connecting } = yield* connectTo(RawServer.replyToInitialize((message) =>
+          JsonRpc.isRequest(message) ? [JsonRpc.success(message.id, result)] : []
+        ))
+        assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("silence until discoverTimeout leads to initialize, and a late answer changes nothing", () =>
+    Effect.gen(function*() {
+      const { connecting, raw, record } = yield* connectTo(RawServer.replyToInitialize(), {
+        limits: { discoverTimeout: "3 seconds" }
+      })
+      yield* TestClock.adjust("2999 millis")
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+      yield* TestClock.adjust("1 millis")
+      yield* raw.send(JsonRpc.success(0, discoverResult()))
+      const session = yield* Fiber.join(connecting)
+      yield* raw.send(JsonRpc.success(0, discoverResult()))
+      yield* settled
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize", "notifications/initialized"])
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late", "Late"])
+    }))
+
+  it.effect("silence says nothing if each request has a stream of its own: connecting fails as Timeout", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(RawServer.replyToInitialize(), {
+        pair: MemoryTransport.makeMultiStream()
+      })
+      yield* TestClock.adjust("30 seconds")
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.include(error.message, "did not respond to server/discover within 30000 ms")
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+    }))
+
+  it.effect("a client of 2026-07-28 only fails with an error that names the way out", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(failing({ code: -32601, message: "Method not found" }), {
+        revisions: ["2026-07-28"]
+      })
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.strictEqual(
+        error.message,
+        "the handshake failed: the server does not serve a revision without a handshake: it answered server/discover " +
+          "with error -32601; add an older revision to the option `revisions`"
+      )
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+      assert.isTrue(raw.ended())
+    }))
+
+  it.effect("no common revision fails with the lists of both sides", () =>
+    Effect.gen(function*() {
+      const offered = ["2027-01-01", "2028-01-01"]
+      const scripts = [
+        failing({ code: -32022, message: "Unsupported", data: { supported: offered, requested: "2026-07-28" } }),
+        replyToDiscover(undefined, discoverResult({ supportedVersions: offered }))
+      ]
+      for (const script of scripts) {
+        const { connecting, raw } = yield* connectTo(script)
+        assert.deepStrictEqual(yield* reasonOf(connecting), {
+          _tag: "NoCommonRevision",
+          offered,
+          supported: Revision.supported
+        })
+        assert.deepStrictEqual(names(raw.received), ["server/discover"])
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("the lists of a server in an error are bounded", () =>
+    Effect.gen(function*() {
+      const supported = Array.from({ length: 1000 }, () => "x".repeat(1000))
+      const { connecting } = yield* connectTo(failing({ code: -32022, message: "Unsupported", data: { supported } }))
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.isBelow(error.message.length, 2000)
+    }))
+
+  it.effect("a server that names an older revision only is asked for it by initialize", () =>
+    Effect.gen(function*() {
+      const { connecting } = yield* connectTo(
+        failing({ code: -32022, message: "Unsupported", data: { supported: ["2025-06-18"] } })
+      )
+      assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
+    }))
+
+  it.effect("a rejection that names a common revision is followed by one more probe, and not by a third", () =>
+    Effect.gen(function*() {
+      const rejection = { code: -32022, message: "Unsupported", data: { supported: ["2026-07-28"] } }
+      let probes = 0
+      const once: RawServer.Script = (message) => {
+        if (!JsonRpc.isRequest(message)) return []
+        return probes++ === 0
+          ? [JsonRpc.failure(message.id, rejection)]
+          : [JsonRpc.success(message.id, discoverResult())]
+      }
+      const first = yield* connectTo(once)
+      assert.strictEqual((yield* Fiber.join(first.connecting)).profile.revision, "2026-07-28")
+      const second = yield* connectTo(failing(rejection))
+      const reason = yield* reasonOf(second.connecting)
+      assert.deepInclude(reason, { _tag: "Rejected", method: "server/discover" })
+      assert.deepStrictEqual(names(second.raw.received), ["server/discover", "server/discover"])
+    }).pipe(Effect.scoped))
+
+  it.effect("an error of 2026-07-28 is no reason for initialize", () =>
+    Effect.gen(function*() {
+      const errors = [
+        { code: -32020, message: "Header mismatch" },
+        { code: -32021, message: "Needs roots", data: { requiredCapabilities: { roots: {} } } }
+      ]
+      for (const error of errors) {
+        const { connecting, raw } = yield* connectTo(failing(error))
+        assert.include(
+          (yield* Effect.flip(Fiber.join(connecting))).message,
+          `rejected server/discover with error ${error.code}`
+        )
+        assert.deepStrictEqual(names(raw.received), ["server/discover"])
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("an interruption during the probe closes the connection", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(() => [])
+      yield* Fiber.interrupt(connecting)
+      yield* settled
+      assert.isTrue(raw.ended())
+      assert.deepStrictEqual(names(raw.received), ["server/discover"])
+    }))
+
+  it.effect("a session with a handshake sends no metadata of another one that a proxy forwards", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(
+        RawServer.replyToInitialize((message) =>
+          JsonRpc.isRequest(message) ? [JsonRpc.success(message.id, text("ok"))] : []
+        ),
+        { revisions: Revision.legacy }
+      )
+      const session = yield* Fiber.join(connecting)
+      const meta = { "example.com/own": 1, [keys.protocolVersion]: "2026-07-28", [keys.clientCapabilities]: {} }
+      yield* session.callTool("a", {}, { meta })
+      yield* session.request("tools/call", { name: "a", _meta: meta })
+      assert.deepStrictEqual(raw.received.slice(2).map(metaOf), [{ "example.com/own": 1 }, { "example.com/own": 1 }])
+    }))
+})
+
+/** A transport that connects to one end of a pair after the other. */
+const inTurn = (ends: ReadonlyArray<MemoryTransport.Pair>): Transport.Transport["Service"] => {
+  let next = 0
+  return { connect: Effect.suspend(() => ends[next++]?.client.connect ?? Effect.die(new Error("no more connections"))) }
+}
+
+describe("a server that ends on the probe", () => {
+  const endsOnProbe = Effect.fnUntraced(function*(pair: MemoryTransport.Pair) {
+    const raw = yield* RawServer.make(pair.server)
+    yield* start(Effect.andThen(raw.receive, raw.end))
+    return raw
+  })
+
+  it.effect("is connected again, without a probe", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      const first = yield* endsOnProbe(pairs[0])
+      const second = yield* RawServer.make(pairs[1].server, RawServer.replyToInitialize())
+      const record = recorder()
+      const session = yield* client(inTurn(pairs), { revisions: Revision.supported, observe: record.observe })
+      yield* settled
+      assert.strictEqual(session.profile.revision, "2025-11-25")
+      assert.deepStrictEqual(names(first.received), ["server/discover"])
+      assert.deepStrictEqual(names(second.received), ["initialize", "notifications/initialized"])
+      assert.strictEqual(record.of("FellBack").length, 1)
+      assert.strictEqual(record.of("Closed").length, 0)
+      yield* session.close
+      assert.strictEqual(record.of("Closed").length, 1)
+    }))
+
+  it.effect("is connected again if it ends only after initialize, because it has started late", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      const first = yield* RawServer.make(pairs[0].server)
+      yield* RawServer.make(pairs[1].server, RawServer.replyToInitialize())
+      const connecting = yield* start(client(inTurn(pairs), { revisions: Revision.supported }))
+      yield* TestClock.adjust("5 seconds")
+      yield* settled
+      assert.deepStrictEqual(names(first.received), ["server/discover", "initialize"])
+      yield* first.end
+      assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
+    }))
+
+  it.effect("fails a client of 2026-07-28 only, and one whose transport connects once", () =>
+    Effect.gen(function*() {
+      for (const revisions of [["2026-07-28"], Revision.supported] as const) {
+        const pair = yield* MemoryTransport.make()
+        yield* endsOnProbe(pair)
+        const reason = yield* Effect.map(Effect.flip(client(pair.client, { revisions })), ({ reason }) => reason)
+        assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "PeerEnded", exit: undefined } })
+      }
+    }))
+
+  it.effect("a server that answers the probe and ends later is not connected again", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withModernServer()
+      yield* raw.end
+      const reason = yield* session.closed
+      assert.strictEqual(reason._tag, "PeerEnded")
+      assert.strictEqual(record.of("Closed").length, 1)
+    }))
+
+  it.effect("a server that ends after the handshake, whose probe was never answered, has ended", () =>
+    Effect.gen(function*() {
+      const { connecting, raw, record } = yield* connectTo(RawServer.replyToInitialize())
+      yield* TestClock.adjust("5 seconds")
+      const session = yield* Fiber.join(connecting)
+      yield* raw.end
+      assert.strictEqual((yield* session.closed)._tag, "PeerEnded")
+      assert.strictEqual(record.of("Closed").length, 1)
+    }))
+})
+
+it("the options accept any revision, and a profile of the new one has the type of its state", () => {
+  const options: ClientSession.Options = { info, revisions: ["2026-07-28", "2024-11-05"] }
+  const profile: Profile.ModernServerProfile = {
+    revision: "2026-07-28",
+    capabilities: {},
+    info,
+    instructions: undefined
+  }
+  assert.deepStrictEqual([options.revisions?.length, profile.revision], [2, "2026-07-28"])
+})
