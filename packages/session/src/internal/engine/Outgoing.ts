@@ -88,15 +88,25 @@ export const validateCapability = (
   if (!Revision.isAtLeast(peer.revision, row.since)) {
     return { _tag: "NotInRevision", revision: peer.revision, since: row.since }
   }
-  if (row.until !== undefined && !Revision.isAtLeast(row.until, peer.revision)) {
-    return { _tag: "NotInRevision", revision: peer.revision, since: row.since, until: row.until }
-  }
   const { capability } = row
   return capability === undefined || !Capabilities.isKnownTo(capability, peer.revision) ||
       Capabilities.declares(capabilities(peer), capability)
     ? undefined
     : { _tag: "MissingCapability", capability }
 }
+
+/**
+ * Returns why a message of this method cannot be sent to this peer, also if its revision no longer has the method. A
+ * question of a revision without a handshake is no message, so its method may be one of older revisions.
+ */
+export const validateMessage = (
+  row: MethodRequirements,
+  peer: Profile.Profile | undefined,
+  capabilities: (peer: Profile.Profile) => Declared
+): RequestErrorReason | undefined =>
+  peer !== undefined && row.until !== undefined && !Revision.isAtLeast(row.until, peer.revision)
+    ? { _tag: "NotInRevision", revision: peer.revision, since: row.since, until: row.until }
+    : validateCapability(row, peer, capabilities)
 
 /** Copies params, so that later changes to the original are not sent. */
 export const copy = (params: object): JsonRpc.Params => ({ ...params })
@@ -179,7 +189,7 @@ export const notification = (
   peer: Profile.Profile | undefined,
   own: { readonly declared: Declared; readonly projection: RevisionProjection.Projection | undefined }
 ): Result.Result<JsonRpc.Notification, RequestErrorReason> => {
-  const blocked = validateCapability(row, peer, () => own.declared)
+  const blocked = validateMessage(row, peer, () => own.declared)
   if (blocked !== undefined) return Result.fail(undeclared(blocked))
   const problem = SemanticChecks.validateNotification(row.name, given)
   if (problem !== undefined) return Result.fail({ _tag: "InvalidParams", problem })

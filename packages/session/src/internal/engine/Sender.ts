@@ -208,7 +208,7 @@ export class Sender {
    */
   #validate(row: Outgoing.MethodRequirements, params: object): RequestError.RequestErrorReason | undefined {
     return SemanticChecks.checkOf(row.name)?.(params, this.#dependencies.peer()) ??
-      Outgoing.validateCapability(row, this.#dependencies.peer(), ({ capabilities }) => capabilities)
+      Outgoing.validateMessage(row, this.#dependencies.peer(), ({ capabilities }) => capabilities)
   }
 
   #reportFailure(message: JsonRpc.Message, exit: Exit.Exit<void, TransportError>): void {
