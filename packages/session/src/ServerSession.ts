@@ -23,7 +23,13 @@ import type { TransportError } from "./TransportError.ts"
  *
  * @category models
  */
-export interface Options<R = never> extends Session.Options {
+export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
+  /**
+   * The revisions that the server serves, newest first in its answers. With 2026-07-28 among them, it serves requests
+   * that carry their revision and their client, beside sessions with a handshake (VER-04). Default: all revisions of
+   * this library.
+   */
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /** The server's instructions for a model that uses it. */
   readonly instructions?: string
   /**

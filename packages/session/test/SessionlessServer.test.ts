@@ -30,7 +30,7 @@ describe("a SessionlessServer", () => {
   it.effect("[INIT-04] [INIT-05] answers initialize with the requested revision if it has it, or else its newest", () =>
     Effect.gen(function*() {
       const { server } = yield* serving({}, { revisions: ["2024-11-05", "2025-06-18"] })
-      assert.deepStrictEqual(server.revisions, ["2024-11-05", "2025-06-18"])
+      assert.deepStrictEqual(server.revisions, ["2025-06-18", "2024-11-05"])
       for (
         const [requested, negotiated] of [["2024-11-05", "2024-11-05"], ["2025-11-25", "2025-06-18"], [
           "1",

@@ -36,7 +36,11 @@ const handlers: Handlers.Handlers<"client", RequestContext.RequestContext> = {
 }
 
 const serving = Effect.map(
-  SessionlessServer.make(handlers, { info, instructions: "Ask.", revisions: ["2025-06-18", "2025-11-25"] }),
+  SessionlessServer.make(handlers, {
+    info,
+    instructions: "Ask.",
+    revisions: ["2025-06-18", "2026-07-28", "2025-11-25"]
+  }),
   ({ handle }) => (frame: unknown, from: Partial<SessionlessServer.IncomingFrame> = {}) =>
     handle(frame, { revision, ...from })
 )

@@ -23,7 +23,7 @@ const metadata: RequestMetadata.RequestMetadata = {
 
 /** Returns a request with the metadata of the client. */
 export const request = (
-  id: number,
+  id: number | string,
   method: string,
   params: object = {},
   client: Partial<RequestMetadata.RequestMetadata> = {},

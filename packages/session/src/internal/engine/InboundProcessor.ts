@@ -166,7 +166,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
         this.#progress(message, bytes)
         break
       default:
-        if (!this.#gate.intercept(message, origin, bytes)) this.#handle(message, bytes)
+        if (!this.#gate.intercept(message, origin, bytes, undefined)) this.#handle(message, bytes)
     }
     this.#runtime.replies.settle(origin)
   }

@@ -57,7 +57,8 @@ export interface RequestGate<P extends Profile.Profile, R> {
   readonly intercept: (
     message: JsonRpc.Request | JsonRpc.Notification,
     origin: StreamOrigin | undefined,
-    bytes: number | undefined
+    bytes: number | undefined,
+    principal: Principal | undefined
   ) => boolean
 }
 
@@ -99,7 +100,7 @@ export class RequestServer<P extends Profile.Profile, R> {
     bytes: number | undefined,
     principal: Principal | undefined
   ): void {
-    if (this.#gate.intercept(message, origin, bytes)) return
+    if (this.#gate.intercept(message, origin, bytes, principal)) return
     if (message.method === "ping") return this.#answerPing(message, origin)
     const decision = this.#decide()
     if (decision === "Ignore") return this.#ignore(message, origin)

@@ -175,6 +175,8 @@ export class SessionRuntime<S extends State> {
   readonly notifications: NotificationQueue
   readonly observers: Observers
   readonly subscriptions: Subscriptions
+  /** Whether the session ends if it receives no `initialize` in time. Its peer may use it without a handshake. */
+  needsHandshake = true
   readonly #side: RoleDefinition<S>
   readonly #state: Ref.Ref<Reachable<S>>
   readonly #closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
@@ -359,7 +361,7 @@ export class SessionRuntime<S extends State> {
   }
 
   #expireInitialize(now: number): number {
-    if (this.state()._tag !== "AwaitingInitialize") return Number.POSITIVE_INFINITY
+    if (this.state()._tag !== "AwaitingInitialize" || !this.needsHandshake) return Number.POSITIVE_INFINITY
     const deadline = this.#connectedAt + this.limits.initializeTimeout
     if (deadline > now) return deadline
     this.timeOut(this.limits.initializeTimeout)

@@ -188,7 +188,13 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly sessions: SessionHostShape["sessions"] = Effect.sync(() => this.#table.list())
 
   readonly broadcast: SessionHostShape["broadcast"] = (send, options) =>
-    Effect.suspend(() => Broadcast.run(this.#table.live().filter(({ operates }) => operates), send, options))
+    Effect.suspend(() =>
+      Broadcast.run(
+        this.#table.live().filter(({ operates, session }) => operates && session.client !== undefined),
+        send,
+        options
+      )
+    )
 
   readonly health: SessionHostShape["health"] = Effect.sync((): Health => {
     const full = this.#draining ? this.#drainingError() : this.#slots.look({ principal: undefined, client: undefined })

@@ -116,6 +116,8 @@ export class SessionOpener {
           hosted.negotiated()
           onNegotiated()
         },
+        // A client without a handshake never finishes one.
+        onUseWithoutHandshake: () => hosted.operating(),
         onEnd: () => {
           hosted.beginToEnd()
           onReplayed()

@@ -135,3 +135,16 @@ const offeredIn = (result: unknown): Subscription.SubscriptionFilter =>
 
 const isFilter = (value: unknown): value is Subscription.SubscriptionFilter =>
   typeof value === "object" && value !== null
+
+/** The open streams of a server or of a session. */
+export interface Listeners {
+  /** `undefined` after they have been ended. */
+  listeners: Set<Pick<ListenStream<unknown>, "end">> | undefined
+}
+
+/** Ends all streams gracefully, and later ones at once (SUB-07). */
+export const endAll = (open: Listeners): void => {
+  const { listeners = [] } = open
+  open.listeners = undefined
+  for (const listener of listeners) listener.end()
+}

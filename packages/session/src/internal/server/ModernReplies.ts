@@ -4,11 +4,6 @@ import { Caching, ErrorCode, type Implementation, JsonRpc, RequestMetadata } fro
 import type { StreamOrigin } from "../../Transport.ts"
 import type { ReplySink } from "../engine/RequestServer.ts"
 
-/** The sink of the replies to one frame. */
-export interface FrameReplies extends ReplySink {
-  reject(origin: StreamOrigin | undefined): void
-}
-
 const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
@@ -36,20 +31,17 @@ const replaced: ReadonlyMap<number, number> = new Map([
   [ErrorCode.UrlElicitationRequired, ErrorCode.InternalError]
 ])
 
-/**
- * Gives the replies to one frame their form. `method` returns the method of its request, and `isSuspended` whether the
- * result has questions.
- */
-export class ModernReplies implements FrameReplies {
-  readonly #replies: FrameReplies
+/** Gives the reply to one request its form. `isSuspended` returns whether the result has questions. */
+export class ModernReplies implements ReplySink {
+  readonly #replies: ReplySink
   readonly #info: Implementation.Implementation
-  readonly #method: () => string
+  readonly #method: string
   readonly #isSuspended: () => boolean
 
   constructor(
-    replies: FrameReplies,
+    replies: ReplySink,
     info: Implementation.Implementation,
-    method: () => string,
+    method: string,
     isSuspended: () => boolean
   ) {
     this.#replies = replies
@@ -66,13 +58,9 @@ export class ModernReplies implements FrameReplies {
     this.#replies.settle(origin)
   }
 
-  reject(origin: StreamOrigin | undefined): void {
-    this.#replies.reject(origin)
-  }
-
   #formOf(response: JsonRpc.Response): JsonRpc.Response {
     if ("result" in response) {
-      return JsonRpc.success(response.id, typed(this.#method(), response.result, this.#info, this.#isSuspended()))
+      return JsonRpc.success(response.id, typed(this.#method, response.result, this.#info, this.#isSuspended()))
     }
     const code = replaced.get(response.error.code)
     return code === undefined ? response : { ...response, error: { ...response.error, code } }

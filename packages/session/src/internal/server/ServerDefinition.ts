@@ -7,9 +7,9 @@ import {
   type Revision,
   type RevisionProjection
 } from "@effect-mcp/protocol"
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 import type { Extension } from "../../Extension.ts"
 import * as Handlers from "../../Handlers.ts"
 import * as Limits from "../../Limits.ts"
@@ -25,7 +25,7 @@ import * as ServerHandshake from "./ServerHandshake.ts"
 /** The options that define a server. */
 export interface Options {
   readonly info: Implementation.Implementation
-  readonly revisions?: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
+  readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   readonly projection?: RevisionProjection.Projection
   readonly limits?: Limits.Options
   readonly instructions?: string
@@ -57,21 +57,17 @@ export interface ServerDefinition {
 
 /** Returns the settings of the states of a server, with the seal and the store of the program. */
 export const requestStateSettings = (
-  { description, limits, requestStateOptions: { expiryMillis, isSingleUse } }: ServerDefinition
-): Effect.Effect<RequestState.Settings> =>
-  Effect.gen(function*() {
-    const clock = yield* Clock.Clock
-    const seal = yield* RequestStateSeal
-    const used = yield* UsedStates
-    return {
-      seal,
-      used: isSingleUse ? used : undefined,
-      expiryMillis,
-      maxCharacters: limits.maxRequestStateCharacters,
-      audience: description.info.name,
-      now: () => clock.currentTimeMillisUnsafe()
-    }
-  })
+  { description, limits, requestStateOptions: { expiryMillis, isSingleUse } }: ServerDefinition,
+  context: Context.Context<never>,
+  clock: Clock.Clock
+): RequestState.Settings => ({
+  seal: Context.get(context, RequestStateSeal),
+  used: isSingleUse ? Context.get(context, UsedStates) : undefined,
+  expiryMillis,
+  maxCharacters: limits.maxRequestStateCharacters,
+  audience: description.info.name,
+  now: () => clock.currentTimeMillisUnsafe()
+})
 
 const define = (
   handlers: Handlers.Handlers<"client", unknown>,

@@ -12,6 +12,7 @@ import {
   type Implementation,
   type Initialize,
   JsonRpc,
+  McpError,
   type Meta,
   MethodTable,
   type Profile,
@@ -35,11 +36,14 @@ type StateOf<Name extends State["_tag"]> = Extract<State, { readonly _tag: Name 
 
 /** The server as it describes itself to every client. */
 export interface ServerDescription {
-  readonly revisions: readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>]
+  /** The revisions with a handshake; empty if the server serves none of them. */
+  readonly revisions: ReadonlyArray<Revision.LegacyRevision>
   /** The revisions of the server, those without a handshake included, newest first. */
   readonly supported: ReadonlyArray<Revision.Revision>
+  /** Whether the server serves a revision without a handshake. */
+  readonly isModern: boolean
   /** The revision for a client that requests one that is not among `revisions`. */
-  readonly fallback: Revision.LegacyRevision
+  readonly fallback: Revision.LegacyRevision | undefined
   readonly info: Implementation.Implementation
   readonly instructions: string | undefined
   readonly capabilities: Capabilities.ServerCapabilities
@@ -48,17 +52,19 @@ export interface ServerDescription {
 
 /** Describes a server by its options. */
 export const describe = (options: {
-  readonly revisions?: ServerDescription["revisions"]
+  readonly revisions?: ReadonlyArray<Revision.Revision>
   readonly info: Implementation.Implementation
   readonly instructions?: string
   readonly capabilities: Capabilities.ServerCapabilities
   readonly projection?: RevisionProjection.Projection | undefined
 }): ServerDescription => {
-  const revisions = options.revisions ?? Revision.legacy
+  const supported = [...options.revisions ?? Revision.supported].toSorted().toReversed()
+  const revisions = supported.filter((revision) => Revision.isLegacy(revision))
   return {
     revisions,
-    supported: [...Revision.modern, ...revisions].toSorted().toReversed(),
-    fallback: Revision.newest(revisions),
+    supported,
+    isModern: supported.some((revision) => Revision.isModern(revision)),
+    fallback: revisions[0],
     info: options.info,
     instructions: options.instructions,
     capabilities: options.capabilities,
@@ -109,9 +115,19 @@ const detailsOf = ({ _meta: meta, protocolVersion }: Initialize.InitializeParams
   meta: meta === undefined || Weight.of(meta, maxMetaBytes) > maxMetaBytes ? undefined : meta
 })
 
-/** Returns the negotiated revision: the requested one, if the server supports it (INIT-04, INIT-05). */
-const negotiate = ({ fallback, revisions }: ServerDescription, requested: string): Revision.LegacyRevision =>
-  revisions.find((revision) => revision === requested) ?? fallback
+/**
+ * Returns the negotiated revision: the requested one, if the server supports it (INIT-04, INIT-05). Fails if the server
+ * serves no revision with a handshake, with the error that names those that it serves.
+ */
+const negotiate = (
+  { fallback, revisions, supported }: ServerDescription,
+  requested: string
+): Result.Result<Revision.LegacyRevision, JsonRpc.ErrorObject> => {
+  const revision = revisions.find((revision) => revision === requested) ?? fallback
+  if (revision !== undefined) return Result.succeed(revision)
+  const { code, data, message } = McpError.unsupportedVersion(requested, supported)
+  return Result.fail({ code, message, ...(data === undefined ? undefined : { data }) })
+}
 
 const invalidInitialize = (problem: string): JsonRpc.ErrorObject =>
   RequestRejections.invalidParams(`Invalid params for initialize: ${problem}`)
@@ -125,7 +141,9 @@ const profileOf = (
   maxProfileBytes: number,
   params: Initialize.InitializeParams
 ): Result.Result<KeptProfile.Kept<Profile.ClientProfile>, JsonRpc.ErrorObject> => {
-  const revision = negotiate(description, params.protocolVersion)
+  const negotiated = negotiate(description, params.protocolVersion)
+  if (Result.isFailure(negotiated)) return Result.fail(negotiated.failure)
+  const revision = negotiated.success
   const { capabilities } = RevisionProjection.project(
     "initialize",
     "params",

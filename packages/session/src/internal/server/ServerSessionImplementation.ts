@@ -8,7 +8,7 @@ import {
   type Logging,
   MethodTable,
   type Profile,
-  type Revision,
+  Revision,
   type Sampling,
   Task
 } from "@effect-mcp/protocol"
@@ -19,6 +19,7 @@ import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
+import type { Principal } from "../../Principal.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
@@ -31,10 +32,13 @@ import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
-import type { RequestGate } from "../engine/RequestServer.ts"
+import * as RequestRejections from "../engine/RequestRejections.ts"
+import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
+import * as ListenStream from "./ListenStream.ts"
+import * as ModernExchange from "./ModernExchange.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
@@ -59,6 +63,8 @@ export interface SessionOptions extends SessionRuntime.Surroundings {
   /** Observes the events of this session, instead of the observer of all sessions. */
   readonly observe?: ((event: SessionEvent) => void) | undefined
   readonly onState?: ((state: State["_tag"]) => void) | undefined
+  /** Called at the first request of a revision without a handshake. */
+  readonly onUseWithoutHandshake?: (() => void) | undefined
   readonly onEnd?: (reason: CloseReason.CloseReason) => void
   readonly onClosed?: (reason: CloseReason.CloseReason) => void
 }
@@ -107,7 +113,10 @@ export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options:
       observe
     }
     : {
-      ...ServerDefinition.makeSessionless(handlers, { ...options, revisions: [sessionless.revision] }),
+      ...ServerDefinition.makeSessionless(handlers, {
+        ...options,
+        revisions: [sessionless.revision, ...(options.revisions ?? Revision.modern).filter(Revision.isModern)]
+      }),
       start: startWith(
         ServerDefinition.sessionless,
         ServerDefinition.sessionlessMachine,
@@ -134,6 +143,7 @@ const open = Effect.fnUntraced(function*(
   const profileReady = Deferred.makeUnsafe<Profile.ClientProfile, SessionClosed>()
   const { client, initial, machine } = server.start
   if (client !== undefined) Deferred.doneUnsafe(profileReady, Exit.succeed(client))
+  let session: ServerSessionImplementation | undefined
   const runtime = yield* SessionRuntime.make<State>({
     role: "server",
     machine,
@@ -142,6 +152,7 @@ const open = Effect.fnUntraced(function*(
     timeOut: ServerHandshake.timeOut,
     onState: options.onState,
     onEnd: (reason) => {
+      if (session?.modern !== undefined) ListenStream.endAll(session.modern)
       if (!Deferred.isDoneUnsafe(profileReady)) {
         Deferred.doneUnsafe(profileReady, Exit.fail(new SessionClosed({ reason })))
       }
@@ -149,7 +160,7 @@ const open = Effect.fnUntraced(function*(
     },
     onClosed: options.onClosed
   }, { ...options, limits: server.limits, observe: options.observe ?? server.observe })
-  return new ServerSessionImplementation(server, runtime, profileReady, options.id)
+  return session = new ServerSessionImplementation(server, runtime, profileReady, options)
 })
 
 /** A server's session. A process may have thousands, most of them idle, so the members are made when they are read. */
@@ -164,19 +175,23 @@ export class ServerSessionImplementation
   readonly sender: Sender.Sender
   /** The client's profile after the handshake. Without sessions, only its revision is known. */
   client: Profile.ClientProfile | undefined
+  /** The parts of the requests of revisions without a handshake, after the first of them. */
+  modern: ModernExchange.ModernServer | undefined
   readonly #server: Server
   readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   readonly #level = LogLevel.make()
   #details: ServerHandshake.InitializeDetails | undefined
+  readonly #onUseWithoutHandshake: SessionOptions["onUseWithoutHandshake"]
   #id: string | undefined
 
   constructor(
     server: Server,
     runtime: SessionRuntime.SessionRuntime<State>,
     profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>,
-    id: string | undefined
+    { id, onUseWithoutHandshake }: Pick<SessionOptions, "id" | "onUseWithoutHandshake">
   ) {
     this.#id = id
+    this.#onUseWithoutHandshake = onUseWithoutHandshake
     this.#server = server
     this.runtime = runtime
     this.#profileReady = profileReady
@@ -213,8 +228,53 @@ export class ServerSessionImplementation
     return trust(Context.add(this.runtime.context, NotificationContext, { session: this.session, profile }))
   }
 
-  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
-    return ServerHandshake.intercept(this.runtime, this, message, origin)
+  intercept(
+    message: JsonRpc.Request | JsonRpc.Notification,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): boolean {
+    if (!this.description.isModern || !ModernExchange.isModern(message)) {
+      return ServerHandshake.intercept(this.runtime, this, message, origin)
+    }
+    this.#serveModern(message, origin, bytes, principal)
+    return true
+  }
+
+  /**
+   * Serves a request of a revision without a handshake. It shares the connection, the tables and the limits of the
+   * session, and neither needs its handshake nor changes it.
+   */
+  #serveModern(
+    message: JsonRpc.Request,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): void {
+    const { runtime } = this
+    const state = runtime.state()
+    if ("reason" in state) return reject(runtime, message, RequestRejections.notReady("server", state._tag), origin)
+    if (this.modern === undefined) {
+      const { context, clock } = runtime
+      this.modern = {
+        ...this.#server,
+        requestState: ServerDefinition.requestStateSettings(this.#server, context, clock),
+        listeners: new Set()
+      }
+      // A client without a handshake never sends `initialize`.
+      runtime.needsHandshake = false
+      this.#onUseWithoutHandshake?.()
+    }
+    const carrier: ModernExchange.ModernCarrier = {
+      context: runtime.context,
+      inflight: runtime.inflight,
+      replies: runtime.replies,
+      timer: runtime.timer,
+      emit: (event) => runtime.emit(event),
+      fork: (effect) => runtime.fork(effect),
+      send: (notification) => this.sender.send(notification, origin)
+    }
+    new ModernExchange.ModernExchange(this.modern, carrier, message, principal).serve(origin, bytes)
   }
 
   // ===================================================================================================================

@@ -1,26 +1,12 @@
 /** The exchange of one frame without a session: its gate in front of the engine, and its state. */
 
-import {
-  type Discover,
-  type Handshake,
-  InputRequired,
-  JsonRpc,
-  Logging,
-  McpError,
-  type MethodDefinition,
-  MethodTable,
-  type Profile,
-  Revision,
-  RevisionProjection,
-  type Subscription
-} from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { Limits } from "../../Limits.ts"
-import { Listener } from "../../Listener.ts"
 import type * as MemoryBudget from "../../MemoryBudget.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
 import type { Principal } from "../../Principal.ts"
@@ -37,22 +23,18 @@ import * as Outbox from "../engine/Outbox.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { RateLimit } from "../engine/RateLimit.ts"
-import * as RequestRejections from "../engine/RequestRejections.ts"
-import { reject, type RequestGate } from "../engine/RequestServer.ts"
+import type { RequestGate } from "../engine/RequestServer.ts"
 import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
 import * as ListenStream from "./ListenStream.ts"
-import { type FrameReplies, ModernReplies } from "./ModernReplies.ts"
-import * as ModernRequest from "./ModernRequest.ts"
-import { ReplayedRun } from "./replay/ReplayedRun.ts"
-import * as RequestState from "./replay/RequestState.ts"
+import { type ModernCarrier, ModernExchange, type ModernServer } from "./ModernExchange.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
 import { type Reply, SessionlessReplies } from "./SessionlessReplies.ts"
 
 /** The parts that the exchanges of a server share. */
-export interface Server extends ServerDefinition.ServerDefinition {
+export interface Server extends ServerDefinition.ServerDefinition, ModernServer {
   /** The services of the handlers. */
   readonly context: Context.Context<never>
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
@@ -62,13 +44,9 @@ export interface Server extends ServerDefinition.ServerDefinition {
   readonly capacity: FairCapacity
   /** The capacity of streams of notifications, which stay open and must not take that of other requests. */
   readonly listenerCapacity: FairCapacity
-  /** The open streams of notifications, or `undefined` after the server has ended them. */
-  listeners: Set<ListenStream.ListenStream<RequestError.RequestError>> | undefined
   /** An empty table, because a server without sessions sends no requests. */
   readonly exchanges: PendingRequests
   readonly unmatchedWarnings: RateLimit
-  /** The settings of the states of calls that ask their clients. */
-  readonly requestState: RequestState.Settings
 }
 
 /** The client and the circumstances of one frame. */
@@ -125,24 +103,21 @@ export class SessionlessExchange
     InboundRuntime,
     RequestGate<Profile.ClientProfile, unknown>,
     ServerHandshake.HandshakeRuntime,
-    ServerHandshake.HandshakeOwner
+    ServerHandshake.HandshakeOwner,
+    ModernCarrier
 {
   readonly role = "server"
   readonly malformedReplies = unlimited
   readonly subscriptions = unfollowed
   readonly sender = nothingHeld
-  readonly replies: FrameReplies
+  readonly replies: SessionlessReplies
   readonly notifications: InboundRuntime["notifications"]
   readonly #server: Server
   readonly #from: IncomingFrame
   readonly #isModern: boolean
-  #profile: Profile.ClientProfile
-  /** The request of the frame, in a revision without batches and without a handshake. */
-  #modern: { readonly method: string; readonly logLevel: Logging.Level | undefined } | undefined
-  /** The stream of notifications that the request opens. */
-  #listener: ListenStream.ListenStream<RequestError.RequestError> | undefined
-  /** The run of its handler, if the handler may ask the client. */
-  #run: ReplayedRun | undefined
+  readonly #profile: Profile.ClientProfile
+  /** Whether the request of the frame opens a stream of notifications. */
+  #isListening = false
   readonly #processor: InboundProcessor<Profile.ClientProfile, unknown>
   readonly #queued: Array<Queued> = []
   #inflight: IncomingRequests.IncomingRequests | undefined
@@ -156,15 +131,7 @@ export class SessionlessExchange
     this.#from = from
     this.#isModern = Revision.isModern(from.revision)
     this.#profile = profileOf(from.revision)
-    const replies = new SessionlessReplies(server, done)
-    this.replies = this.#isModern
-      ? new ModernReplies(
-        replies,
-        server.description.info,
-        () => this.#modern?.method ?? "",
-        () => this.#run?.isSuspended === true
-      )
-      : replies
+    this.replies = new SessionlessReplies(server, done)
     this.notifications = {
       offer: (notification, bytes) => {
         this.#queued.push({ ...notification, bytes })
@@ -275,10 +242,7 @@ export class SessionlessExchange
   // ===================================================================================================================
 
   get dispatch(): Dispatch<unknown> {
-    const { dispatch } = this.#server
-    return this.#isModern
-      ? { ...dispatch, prepare: (message, profile) => this.#prepareModern(message, profile) }
-      : dispatch
+    return this.#server.dispatch
   }
 
   get description(): ServerHandshake.ServerDescription {
@@ -295,18 +259,8 @@ export class SessionlessExchange
     profile: Profile.ClientProfile
   ): Context.Context<unknown> {
     const own = new ServerRequestContext.ServerRequestContext(this.#contextDependencies, request, message, profile)
-    if (this.#run !== undefined) this.#run.incoming = request
-    const context = Context.add(this.context, RequestContext, own)
-    if (!this.#isListening) return trust<Context.Context<unknown>>(context)
-    // The params were checked, and the context is made before the handler runs.
-    const { notifications } = trust<Subscription.ListenParams>(message.params)
-    const listener = this.#listener = new ListenStream.ListenStream(
-      message.id,
-      notifications,
-      (notification) => this.#send(notification)
-    )
     // The services of the handlers were captured when the server was made.
-    return trust<Context.Context<unknown>>(Context.add(context, Listener, listener))
+    return trust<Context.Context<unknown>>(Context.add(this.context, RequestContext, own))
   }
 
   notificationContextOf(profile: Profile.ClientProfile): Context.Context<unknown> {
@@ -316,75 +270,16 @@ export class SessionlessExchange
     )
   }
 
-  intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
+  intercept(
+    message: JsonRpc.Request | JsonRpc.Notification,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): boolean {
     if (!this.#isModern) return ServerHandshake.intercept(this, this, message, origin)
-    return "id" in message && this.#interceptModern(message, origin)
-  }
-
-  /** Prepares a request. The handlers of some methods may ask the client, and are run again with its answers. */
-  #prepareModern(message: JsonRpc.Request, profile: Profile.Profile): ReturnType<Dispatch<unknown>["prepare"]> {
-    const { description, dispatch, limits, requestState } = this.#server
-    const { method, params } = message
-    if (this.#isListening) return Result.map(dispatch.prepare(message, profile), (handling) => this.#listen(handling))
-    if (!InputRequired.methods.has(method)) return dispatch.prepare(message, profile)
-    const owner = { principal: this.#from.principal, method, params }
-    const run = this.#run = new ReplayedRun(
-      { settings: requestState, maxRounds: limits.maxRounds, projection: description.projection },
-      owner,
-      this.#profile
-    )
-    const received = params !== undefined && RequestState.isRetry(params)
-      ? { ...message, params: RequestState.paramsOf(params) }
-      : message
-    return Result.map(dispatch.prepare(received, profile), (handling) => run.serve(handling))
-  }
-
-  /** Whether the request of the frame opens a stream of notifications. */
-  get #isListening(): boolean {
-    return this.#modern?.method === ListenStream.method
-  }
-
-  /** Serves a stream of notifications, which ends with the server. */
-  #listen<R>(handling: Effect.Effect<unknown, McpError.McpError, R>): Effect.Effect<unknown, McpError.McpError, R> {
-    return Effect.suspend(() => {
-      const listener = this.#listener
-      const { listeners } = this.#server
-      if (listener === undefined) return Effect.die("a stream without a listener")
-      if (listeners === undefined) listener.end()
-      listeners?.add(listener)
-      const served = Effect.catchTag(listener.serve(handling), "RequestError", () => Effect.fail(streamLost))
-      return Effect.onExit(served, () => Effect.sync(() => this.#server.listeners?.delete(listener)))
-    })
-  }
-
-  /** Reads the client of a request, and answers the requests that no handler serves. */
-  #interceptModern(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
-    const { method } = message
-    const { capabilities, instructions, projection, supported } = this.description
-    const { dispatch } = this.#server
-    this.#modern = { method, logLevel: undefined }
-    const client = ModernRequest.clientOf(message, supported)
-    if (Result.isFailure(client)) {
-      reject(this, message, client.failure, origin)
-      return true
-    }
-    const { logLevel, profile } = client.success
-    this.#profile = profile
-    this.#modern = { method, logLevel }
-    if (method === "ping") {
-      reject(this, message, RequestRejections.methodNotFound(method), origin)
-      return true
-    }
-    if (method !== "server/discover") return false
-    const result: Discover.DiscoverResult = {
-      supportedVersions: supported,
-      capabilities: ModernRequest.discovered(capabilities, dispatch.handles(ListenStream.method)),
-      ...(instructions === undefined ? undefined : { instructions })
-    }
-    this.replies.reply(
-      JsonRpc.success(message.id, RevisionProjection.project(method, "result", profile.revision, result, projection)),
-      origin
-    )
+    if (!("id" in message)) return false
+    this.#isListening = message.method === ListenStream.method
+    new ModernExchange(this.#server, this, message, principal).serve(origin, bytes)
     return true
   }
 
@@ -401,47 +296,17 @@ export class SessionlessExchange
   get #contextDependencies(): ServerRequestContext.ServerContextDependencies {
     return this.#contexts ??= {
       runtime: this,
-      sender: {
-        notify: (row, params) => this.#notify(row, params),
-        request: (row, params, options) => this.#request(row, params, options)
-      },
-      once: this.#run === undefined
-        ? undefined
-        : (key, schemas, step) => this.#run?.once(key, schemas, step) ?? Effect.interrupt,
+      sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
       session: undefined,
       detachStream: undefined,
-      // No client has a log level, because none is stored. A request without a handshake has one, or wants no messages.
-      sendLog: (message) =>
-        this.#isLogged(message.level)
-          ? this.#notify(MethodTable.notifications["notifications/message"], message)
-          : Effect.void
+      // No client has a log level, because none is stored.
+      sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)
     }
   }
 
-  #isLogged(level: Logging.Level): boolean {
-    if (!this.#isModern) return true
-    // A stream of notifications has no others (SUB-08).
-    if (this.#isListening) return false
-    const threshold = this.#modern?.logLevel
-    return threshold !== undefined && Logging.isAtLeast(level, threshold) && (this.#run?.admitsLog() ?? true)
-  }
-
-  /**
-   * Asks the client, in a revision in which the reply to some methods can be a question. Fails otherwise: the machine
-   * of a server without sessions sends no request.
-   */
-  #request<Params extends object, Result>(
-    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
-    params: Params,
-    options: { readonly key?: string | undefined } | undefined
-  ): Effect.Effect<Result, RequestError.RequestError> {
-    const { name: method } = row
-    return Effect.suspend((): Effect.Effect<Result, RequestError.RequestError> => {
-      // The run checks the answer against the schema of the row.
-      if (this.#run !== undefined) return trust(this.#run.ask(row, params, options?.key))
-      if (this.#modern !== undefined) {
-        return Effect.fail(RequestError.make(method, { _tag: "NotAskable", served: this.#modern.method }))
-      }
+  /** Fails: the machine of a server without sessions sends no request. */
+  #request(method: string): Effect.Effect<never, RequestError.RequestError> {
+    return Effect.suspend(() => {
       const admission = Outgoing.admitRequest(this, Outgoing.sendRequest)
       // If the machine allowed it, the response would have no stream to arrive on.
       return typeof admission === "object" ? Effect.fail(RequestError.make(method, admission)) : failedToSend(method)
@@ -450,19 +315,18 @@ export class SessionlessExchange
 
   #notify(row: Outgoing.MethodRequirements, params: object): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      if (this.#isListening) return Effect.void
       const admission = Outgoing.admitNotification(this)
       if (typeof admission === "object") return Effect.fail(RequestError.make(row.name, admission))
       const { capabilities, projection } = this.description
       const message = Outgoing.notification(row, params, this.#profile, { declared: capabilities, projection })
       return Result.isFailure(message)
         ? Effect.fail(RequestError.make(row.name, message.failure))
-        : this.#send(message.success)
+        : this.send(message.success)
     })
   }
 
   /** Sends notifications in the order of the handlers' calls, one at a time. */
-  #send(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError> {
+  send(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError> {
     const { notify } = this.#from
     const sending = this.#sending ??= Semaphore.makeUnsafe(1)
     const sent = Effect.suspend(() => notify === undefined ? noRoute(message.method) : notify(message))
@@ -473,9 +337,6 @@ export class SessionlessExchange
     })
   }
 }
-
-/** The error of a stream that its transport cannot carry, or no longer carries. */
-const streamLost = McpError.invalidRequest("the transport cannot carry a stream of notifications")
 
 const noRouteError = (method: string) => TransportError.make({ _tag: "NoRoute", method })
 

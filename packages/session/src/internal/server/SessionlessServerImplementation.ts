@@ -11,6 +11,7 @@ import { Observers } from "../engine/Observers.ts"
 import { PendingRequests } from "../engine/PendingRequests.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import { FairCapacity } from "./FairCapacity.ts"
+import * as ListenStream from "./ListenStream.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import { type IncomingFrame, type Server, SessionlessExchange } from "./SessionlessExchange.ts"
 import type { Reply } from "./SessionlessReplies.ts"
@@ -20,8 +21,8 @@ export interface Options extends ServerDefinition.Options, Pick<Session.Options,
 
 /** A server without sessions, ready to serve. */
 export interface SessionlessServer {
-  /** The revisions of the server. The caller of `handle` rejects frames of other revisions. */
-  readonly revisions: ReadonlyArray<Revision.LegacyRevision>
+  /** The revisions of the server, newest first. The caller of `handle` rejects frames of other revisions. */
+  readonly revisions: ReadonlyArray<Revision.Revision>
   /**
    * Ends all streams of notifications with their results (SUB-07), and later ones at once. Call it before the server
    * waits for the requests in flight.
@@ -66,15 +67,11 @@ export const make = Effect.fnUntraced(function*(
     listeners: new Set(),
     exchanges: new PendingRequests(1),
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
-    requestState: yield* ServerDefinition.requestStateSettings(definition)
+    requestState: ServerDefinition.requestStateSettings(definition, context, clock)
   }
   return {
-    endListeners: Effect.sync(() => {
-      const { listeners = [] } = server
-      server.listeners = undefined
-      for (const listener of listeners) listener.end()
-    }),
-    revisions: definition.description.revisions,
+    endListeners: Effect.sync(() => ListenStream.endAll(server)),
+    revisions: definition.description.supported,
     handle: (frame, from) =>
       Effect.callback<Reply>((resume) => {
         const exchange = new SessionlessExchange(

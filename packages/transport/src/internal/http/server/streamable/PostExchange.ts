@@ -50,8 +50,14 @@ const statusOf = (reply: JsonRpc.Frame, frame: unknown, isModern: boolean): numb
   const classified = JsonRpc.classify(frame)
   if (isModern) return ModernPost.statusOf(reply.error.code, classified)
   if (classified._tag !== "Request") return 400
-  return classified.message.method === "initialize" && reply.error.code === ErrorCode.InvalidRequest ? 400 : 200
+  return classified.message.method === "initialize" && rejectsHandshake.has(reply.error.code) ? 400 : 200
 }
+
+/** The codes of errors after which there is no session: for a second `initialize`, and for a server without sessions. */
+const rejectsHandshake: ReadonlySet<number> = new Set([
+  ErrorCode.InvalidRequest,
+  ErrorCode.UnsupportedProtocolVersion
+])
 
 const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
 

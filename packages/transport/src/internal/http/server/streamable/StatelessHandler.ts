@@ -156,6 +156,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<StatelessHandler> {
   const exchanges = new Exchanges(server, Effect.runForkWith(yield* Effect.context<never>()), options)
   const { gracefulCloseMillis } = options
+  const isModern = server.revisions.some((revision) => Revision.isModern(revision))
   let isDraining = false
 
   /** Returns the revision in which a POST is served. */
@@ -164,7 +165,7 @@ export const make = Effect.fnUntraced(function*(
     message: JsonRpc.Classified
   ): Effect.Effect<Revision.Revision, HttpServerResponse> => {
     const served = message._tag === "Request" ? message.message : undefined
-    if (ModernPost.isModern(request.headers, message)) {
+    if (isModern && ModernPost.isModern(request.headers, message)) {
       const rejection = served === undefined ? undefined : ModernPost.rejection(request.headers, served)
       // The metadata of the request names the revision itself.
       return rejection === undefined ? Effect.succeed(Revision.latest) : Effect.fail(rejection)

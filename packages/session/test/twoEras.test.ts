@@ -1,0 +1,249 @@
+/** One connection that serves both eras: sessions with a handshake, and requests that carry their client. */
+import { Content, JsonRpc } from "@effect-mcp/protocol"
+import { Listener, MemoryTransport, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
+import { RawPeer } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import { accept, request } from "./support/rounds.ts"
+import { info } from "./support/sessions.ts"
+
+const settle = Effect.forEach(Array.from({ length: 30 }), () => Effect.yieldNow, { discard: true })
+
+const initialize = JsonRpc.request("init", "initialize", {
+  protocolVersion: "2025-11-25",
+  capabilities: { roots: {} },
+  clientInfo: { name: "older", version: "1" }
+})
+
+const initialized = JsonRpc.notification("notifications/initialized")
+
+interface Message {
+  readonly id?: unknown
+  readonly method?: string
+  readonly params?: { readonly [name: string]: unknown }
+  readonly result?: { readonly [name: string]: unknown }
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/** Serves one connection, and returns its other end. */
+const serve = Effect.fnUntraced(function*(
+  options: Partial<ServerSession.Options<never>> = {},
+  tool: Effect.Effect<string, never, RequestContext.RequestContext> = Effect.map(
+    RequestContext.RequestContext,
+    ({ profile, session }) => `${profile.revision} ${profile.info?.name} ${session === undefined ? "alone" : "session"}`
+  )
+) {
+  const pair = yield* MemoryTransport.make()
+  const listeners = new Set<Listener.ListenerShape>()
+  const session = yield* Effect.provideService(
+    ServerSession.make({
+      "tools/list": () => Effect.succeed({ tools: [] }),
+      "tools/call": () => Effect.map(tool, (text) => ({ content: [Content.text(text)] })),
+      "subscriptions/listen": Effect.fnUntraced(function*() {
+        const listener = yield* Listener.Listener
+        yield* Effect.acquireRelease(
+          Effect.sync(() => void listeners.add(listener)),
+          () => Effect.sync(() => void listeners.delete(listener))
+        )
+        return { notifications: { toolsListChanged: true } }
+      })
+    }, { info, ...options }),
+    Transport.Transport,
+    pair.server
+  )
+  const received: Array<Message> = []
+  const peer = yield* Effect.provideService(RawPeer.make, Transport.Transport, pair.client)
+  const send = (message: JsonRpc.Message) =>
+    peer.send(message).pipe(
+      Effect.andThen(settle),
+      Effect.andThen(peer.pending),
+      Effect.map((messages) => void received.push(...JSON.parse(JSON.stringify(messages))))
+    )
+  const collect = Effect.map(peer.pending, (messages) => void received.push(...JSON.parse(JSON.stringify(messages))))
+  const replyTo = (id: unknown) => received.find((message) => message.id === id)
+  const textOf = (id: unknown): unknown => {
+    const content: unknown = replyTo(id)?.result?.["content"]
+    return Array.isArray(content) ? content[0].text : replyTo(id)?.error
+  }
+  /** Waits for a reply, for which Web Crypto may have to work. */
+  const awaitReply = (id: unknown) =>
+    Effect.repeat(Effect.andThen(Effect.yieldNow, collect), { until: () => replyTo(id) !== undefined, times: 10_000 })
+  return { received, send, awaitReply, collect, replyTo, textOf, session, listeners }
+})
+
+describe("a connection", () => {
+  it.effect("serves requests that carry their client before, during and after the handshake of a session", () =>
+    Effect.gen(function*() {
+      const { replyTo, send, textOf } = yield* serve()
+      yield* send(request(1, "server/discover"))
+      yield* send(request(2, "tools/call", { name: "x" }))
+      yield* send(initialize)
+      yield* send(request(3, "tools/call", { name: "x" }))
+      yield* send(initialized)
+      yield* send(JsonRpc.request(4, "tools/call", { name: "x" }))
+      yield* send(request(5, "tools/call", { name: "x" }, { clientInfo: undefined }))
+      assert.deepInclude(replyTo(1)?.result, { resultType: "complete" })
+      assert.strictEqual(replyTo("init")?.result?.["protocolVersion"], "2025-11-25")
+      assert.deepStrictEqual([2, 3, 4, 5].map(textOf), [
+        "2026-07-28 client alone",
+        "2026-07-28 client alone",
+        "2025-11-25 older session",
+        "2026-07-28 undefined alone"
+      ])
+      assert.notProperty(replyTo(4)?.result ?? {}, "resultType")
+    }).pipe(Effect.scoped))
+
+  it.effect("rejects an initialize that carries its revision, and a request before the handshake that does not", () =>
+    Effect.gen(function*() {
+      const { replyTo, send } = yield* serve()
+      yield* send(request(1, "initialize", { ...initialize.params }))
+      yield* send(JsonRpc.request(2, "tools/list", undefined))
+      assert.strictEqual(replyTo(1)?.error?.code, -32601)
+      assert.strictEqual(replyTo(2)?.error?.message, "Server not initialized")
+    }).pipe(Effect.scoped))
+
+  it.effect("asks in the way of the era of each request", () =>
+    Effect.gen(function*() {
+      const elicited = RequestContext.elicit({ message: "Go on?", requestedSchema: { type: "object", properties: {} } })
+      const { awaitReply, received, replyTo, send, textOf } = yield* serve(
+        {},
+        Effect.map(Effect.orDie(elicited), ({ action }) => action)
+      )
+      yield* send(request(1, "tools/call", { name: "x" }))
+      yield* awaitReply(1)
+      const { inputRequests, requestState, resultType } = replyTo(1)?.result ?? {}
+      assert.strictEqual(resultType, "input_required")
+      const [key = ""] = Object.keys(inputRequests ?? {})
+      yield* send(request(2, "tools/call", { name: "x", inputResponses: { [key]: accept("y") }, requestState }))
+      yield* awaitReply(2)
+      assert.strictEqual(textOf(2), "accept")
+      yield* send(JsonRpc.request("init", "initialize", { ...initialize.params, capabilities: { elicitation: {} } }))
+      yield* send(initialized)
+      yield* send(JsonRpc.request(3, "tools/call", { name: "x" }))
+      const question = received.find(({ method }) => method === "elicitation/create")
+      yield* send(JsonRpc.success(Number(question?.id), { action: "decline" }))
+      assert.strictEqual(textOf(3), "decline")
+    }).pipe(Effect.scoped))
+
+  it.effect("cancels a request of either era by its id, which both share", () =>
+    Effect.gen(function*() {
+      const interrupted: Array<string> = []
+      const waiting = Effect.flatMap(
+        RequestContext.RequestContext,
+        ({ id, profile: { revision } }) =>
+          Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted.push(`${revision} ${id}`)))
+      )
+      const { replyTo, send, session } = yield* serve({}, waiting)
+      yield* send(initialize)
+      yield* send(initialized)
+      yield* send(request(1, "tools/call", { name: "x" }))
+      yield* send(JsonRpc.request(2, "tools/call", { name: "x" }))
+      yield* send(JsonRpc.request(1, "tools/call", { name: "x" }))
+      assert.strictEqual(replyTo(1)?.error?.message, "A request with this id is in flight")
+      yield* send(request(2, "tools/list"))
+      assert.strictEqual(replyTo(2)?.error?.message, "A request with this id is in flight")
+      assert.strictEqual((yield* session.inFlight).served, 2)
+      yield* send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      assert.deepStrictEqual(interrupted, ["2026-07-28 1"])
+      yield* send(JsonRpc.notification("notifications/cancelled", { requestId: 2 }))
+      assert.deepStrictEqual(interrupted, ["2026-07-28 1", "2025-11-25 2"])
+    }).pipe(Effect.scoped))
+
+  it.effect("carries progress and log messages of a request in order, before its reply", () =>
+    Effect.gen(function*() {
+      const reporting = Effect.gen(function*() {
+        yield* RequestContext.progress({ progress: 1 })
+        yield* RequestContext.log({ level: "info", data: "half" })
+        yield* RequestContext.progress({ progress: 2 })
+        return "done"
+      })
+      const { received, send } = yield* serve({}, reporting)
+      yield* send(request(1, "tools/call", { name: "x" }, {}, { progressToken: "p" }))
+      assert.deepStrictEqual(received.map(({ id, method }) => method ?? id), [
+        "notifications/progress",
+        "notifications/message",
+        "notifications/progress",
+        1
+      ])
+    }).pipe(Effect.scoped))
+
+  it.effect("of a client without a handshake does not time out, and one that sends nothing does", () =>
+    Effect.gen(function*() {
+      const limits = { initializeTimeout: "10 seconds" } as const
+      const used = yield* serve({ limits })
+      const unused = yield* serve({ limits })
+      yield* used.send(request(1, "server/discover"))
+      yield* TestClock.adjust("1 minute")
+      yield* used.send(request(2, "tools/list"))
+      assert.isDefined(used.replyTo(2)?.result)
+      assert.deepStrictEqual((yield* unused.session.closed)._tag, "HandshakeTimeout")
+    }).pipe(Effect.scoped))
+
+  it.effect("that closes ends its streams of notifications with results, and waits for requests", () =>
+    Effect.gen(function*() {
+      const proceed = yield* Deferred.make<void>()
+      const { collect, listeners, received, replyTo, send, session, textOf } = yield* serve(
+        {},
+        Effect.as(Deferred.await(proceed), "finished")
+      )
+      yield* send(request("s", "subscriptions/listen", { notifications: { toolsListChanged: true } }))
+      yield* send(request(2, "tools/call", { name: "x" }))
+      yield* Effect.forEach(listeners, ({ toolListChanged }) => toolListChanged)
+      yield* settle
+      const closing = yield* Effect.forkChild(session.close, { startImmediately: true })
+      yield* settle
+      yield* collect
+      assert.deepStrictEqual(received.map(({ id, method }) => method ?? id), [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+        "s"
+      ])
+      assert.deepInclude(replyTo("s")?.result?.["_meta"], { "io.modelcontextprotocol/subscriptionId": "s" })
+      yield* Deferred.succeed(proceed, undefined)
+      yield* Fiber.join(closing)
+      yield* collect
+      assert.strictEqual(textOf(2), "finished")
+      assert.strictEqual(listeners.size, 0)
+    }).pipe(Effect.scoped))
+})
+
+describe("the option revisions", () => {
+  const bothOf = Effect.fnUntraced(function*(revisions: ServerSession.Options["revisions"]) {
+    const { replyTo, send } = yield* serve(revisions === undefined ? {} : { revisions })
+    yield* send(request(1, "server/discover"))
+    yield* send(initialize)
+    const [modern, legacy] = [replyTo(1), replyTo("init")]
+    return [
+      modern?.result?.["supportedVersions"] ?? modern?.error,
+      legacy?.result?.["protocolVersion"] ?? legacy?.error
+    ] as const
+  })
+
+  it.effect("serves both eras by default, and in the order of their age", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* bothOf(undefined), [
+        ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+        "2025-11-25"
+      ])
+    }).pipe(Effect.scoped))
+
+  it.effect("of the new era rejects a handshake with the revisions that are served", () =>
+    Effect.gen(function*() {
+      const [modern, legacy] = yield* bothOf(["2026-07-28"])
+      assert.deepStrictEqual(modern, ["2026-07-28"])
+      assert.deepInclude(legacy, {
+        code: -32022,
+        data: { supported: ["2026-07-28"], requested: "2025-11-25" }
+      })
+    }).pipe(Effect.scoped))
+
+  it.effect("of the old era answers a request of the new one as a server that does not know it", () =>
+    Effect.gen(function*() {
+      const [modern, legacy] = yield* bothOf(["2025-06-18", "2025-11-25"])
+      assert.deepInclude(modern, { code: -32600, message: "Server not initialized" })
+      assert.strictEqual(legacy, "2025-11-25")
+    }).pipe(Effect.scoped))
+})
