@@ -1,6 +1,6 @@
 /** The exchange of one frame without a session: its gate in front of the engine, and its state. */
 
-import { type Handshake, JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
+import { type Handshake, type JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -53,7 +53,7 @@ const statusOf = (reply: JsonRpc.Frame, frame: unknown, isModern: boolean): numb
   return classified.message.method === "initialize" && rejectsHandshake.has(reply.error.code) ? 400 : 200
 }
 
-/** The codes of errors after which there is no session: for a second `initialize`, and for a server without sessions. */
+/** The codes of errors after which there is no session: of a second `initialize`, or of one that is not served. */
 const rejectsHandshake: ReadonlySet<number> = new Set([
   ErrorCode.InvalidRequest,
   ErrorCode.UnsupportedProtocolVersion
