@@ -23,7 +23,10 @@ import type { SessionEvent } from "./SessionEvent.ts"
 export interface Options<R = never> extends Omit<ServerSession.Options<R>, "observe" | "sessionless"> {
   /** The limits of the host: the number of its sessions, and their lifetimes. */
   readonly sessions?: HostLimits.Options
-  /** Receives every event of every session synchronously, with the id of the session. Must not block. */
+  /**
+   * Receives every event of every session synchronously, with the id of the session; the id is empty for requests of
+   * clients without sessions. Must not block.
+   */
   readonly observe?: (event: SessionEvent, id: string) => void
   /**
    * Called for each session that was opened or restored, before its client is ready. Must not block. If it throws, the

@@ -186,7 +186,7 @@ describe("a stream of notifications", () => {
       const server = yield* serving(listening(all, everything))
       const { fiber, sent } = yield* open(server, everything)
       yield* Effect.forEach(all, ({ toolListChanged }) => toolListChanged)
-      yield* server.endListeners
+      yield* server.drain
       yield* Effect.forEach(all, ({ promptListChanged }) => promptListChanged)
       assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), {
         jsonrpc: "2.0",

@@ -17,6 +17,7 @@ import { SessionStore } from "../../SessionStore.ts"
 import type { TransportError } from "../../TransportError.ts"
 import { Timer } from "../engine/Timer.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
+import * as SessionlessServerImplementation from "../server/SessionlessServerImplementation.ts"
 import * as Broadcast from "./Broadcast.ts"
 import * as Expiry from "./Expiry.ts"
 import type { HostedSession, HostedSessionDependencies } from "./HostedSession.ts"
@@ -80,6 +81,7 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly #opener: SessionOpener
   readonly #closer: SessionCloser
   readonly #restorer: Restorer.Restorer<HostFull | TransportError> | undefined
+  readonly sessionless: SessionlessServerImplementation.SessionlessServer
   #draining = false
 
   constructor(
@@ -99,6 +101,12 @@ export class SessionHostImplementation implements SessionHostShape {
     this.#clock = clock
     this.#fork = Effect.runForkWith(context)
     this.#scope = scope
+    this.sessionless = SessionlessServerImplementation.makeWith(
+      handlers,
+      { ...server, ...(observe === undefined ? undefined : { observe: (event) => observe(event, "") }) },
+      context,
+      clock
+    )
     const fork = this.#fork
     const now = this.#now
     const steady = () => this.#timer.now()
@@ -214,7 +222,7 @@ export class SessionHostImplementation implements SessionHostShape {
       this.#store === undefined ? Effect.void : this.#store.flush(),
       Effect.suspend(() => {
         this.#closer.unloadAll()
-        return this.#table.awaitEmpty()
+        return Effect.all([this.#table.awaitEmpty(), this.sessionless.drain], { concurrency: 2, discard: true })
       })
     )
   })

@@ -9,6 +9,7 @@ import type { SessionStoreError } from "../../SessionStore.ts"
 import type { Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
 import type { ServerSessionShape } from "../server/ServerSessionShape.ts"
+import type { SessionlessServer } from "../server/SessionlessServerImplementation.ts"
 
 /**
  * The reason why a host opens no session.
@@ -160,6 +161,11 @@ export interface BroadcastResult {
 
 /** The members of a host. */
 export interface SessionHostShape {
+  /**
+   * The handlers of the host for requests of clients without sessions, in all revisions of the server. A transport
+   * serves the requests of revision 2026-07-28 with it. `drain` of the host drains it as well.
+   */
+  readonly sessionless: SessionlessServer
   /**
    * Opens a session over this transport. The host keeps it until the session ends, expires, is evicted or closed, or
    * the host shuts down. A full host first evicts a session, as `HostLimits.Options` describes. Fails with `HostFull`

@@ -2,7 +2,10 @@
 
 import type { Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import type * as Handlers from "../../Handlers.ts"
 import { MemoryBudget } from "../../MemoryBudget.ts"
 import type * as Session from "../../Session.ts"
@@ -24,10 +27,10 @@ export interface SessionlessServer {
   /** The revisions of the server, newest first. The caller of `handle` rejects frames of other revisions. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   /**
-   * Ends all streams of notifications with their results (SUB-07), and later ones at once. Call it before the server
-   * waits for the requests in flight.
+   * Ends all streams of notifications with their results, and later ones at once (SUB-07). Then waits until no request
+   * is in flight, at most for `limits.gracefulCloseTimeout`.
    */
-  readonly endListeners: Effect.Effect<void>
+  readonly drain: Effect.Effect<void>
   /**
    * Serves one frame as it was received, and returns its reply, if it has one. Before that, all notifications of
    * its handlers are sent, and the notifications of the frame are handled. An interruption interrupts the handlers, and
@@ -38,15 +41,24 @@ export interface SessionlessServer {
 }
 
 /** Prepares the handlers. Their services are those of the program that makes the server. */
-export const make = Effect.fnUntraced(function*(
+export const make = (
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options
-): Effect.fn.Return<SessionlessServer> {
+): Effect.Effect<SessionlessServer> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.map(Clock.Clock, (clock) => makeWith(handlers, options, context, clock))
+  )
+
+/** Prepares the handlers, with these services. */
+export const makeWith = (
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options,
+  context: Context.Context<never>,
+  clock: Clock.Clock
+): SessionlessServer => {
   const definition = ServerDefinition.makeSessionless(handlers, options)
   const { limits } = definition
-  const context = yield* Effect.context<never>()
-  const clock = yield* Clock.Clock
-  const budget = yield* MemoryBudget
+  const budget = Context.get(context, MemoryBudget)
   const fork = Effect.runForkWith(context)
   const observers = new Observers({
     bounds: { capacity: limits.maxNotifications, bytes: limits.maxNotificationBytes, budget },
@@ -69,18 +81,32 @@ export const make = Effect.fnUntraced(function*(
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
     requestState: ServerDefinition.requestStateSettings(definition, context, clock)
   }
+  const idle = Latch.makeUnsafe(true)
+  let inFlight = 0
+  const ended = Effect.sync(() => {
+    if (--inFlight === 0) Latch.openUnsafe(idle)
+  })
   return {
-    endListeners: Effect.sync(() => ListenStream.endAll(server)),
     revisions: definition.description.supported,
+    drain: Effect.suspend(() => {
+      ListenStream.endAll(server)
+      return Effect.asVoid(
+        Effect.timeoutOption(Effect.interruptible(Latch.await(idle)), Duration.millis(limits.gracefulCloseTimeout))
+      )
+    }),
     handle: (frame, from) =>
-      Effect.callback<Reply>((resume) => {
-        const exchange = new SessionlessExchange(
-          server,
-          from,
-          (reply) => resume(Effect.onInterrupt(Effect.as(exchange.settled, reply), () => exchange.interrupted))
-        )
-        exchange.start(frame)
-        return exchange.interrupted
-      })
+      Effect.ensuring(
+        Effect.callback<Reply>((resume) => {
+          if (inFlight++ === 0) Latch.closeUnsafe(idle)
+          const exchange = new SessionlessExchange(
+            server,
+            from,
+            (reply) => resume(Effect.onInterrupt(Effect.as(exchange.settled, reply), () => exchange.interrupted))
+          )
+          exchange.start(frame)
+          return exchange.interrupted
+        }),
+        ended
+      )
   }
-})
+}

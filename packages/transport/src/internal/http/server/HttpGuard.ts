@@ -74,10 +74,11 @@ export type MethodNotAllowed = (message: string, headers: HttpResponses.Headers)
 export interface HttpGuard {
   /** Returns a handler that checks each request and passes it to the route of its method. */
   readonly protect: (routes: Routes, methodNotAllowed?: MethodNotAllowed) => Handler
-  /** Reads a POST whose response is JSON or an event stream. */
-  readonly readPost: (sender: Sender) => Effect.Effect<Post, Response>
-  /** Reads such a POST of a declared version that the caller checks, because the body decides how. */
-  readonly readVersionedPost: (sender: Sender) => Effect.Effect<Omit<Post, "version">, Response>
+  /**
+   * Reads a POST whose response is JSON or an event stream. The caller checks its declared version, because the body
+   * decides how.
+   */
+  readonly readPost: (sender: Sender) => Effect.Effect<Omit<Post, "version">, Response>
   /** Reads the body of a POST, and nothing else of it. */
   readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
 }
@@ -160,14 +161,6 @@ export const make = Effect.fnUntraced(function*(
     )
 
   const readPost: HttpGuard["readPost"] = ({ principal, request }) =>
-    Effect.flatMapEager(acceptsReply(request), () =>
-      Effect.flatMapEager(
-        declaredVersion(request),
-        (version) =>
-          Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, version, bytes, frame }))
-      ))
-
-  const readVersionedPost: HttpGuard["readVersionedPost"] = ({ principal, request }) =>
     Effect.flatMapEager(
       acceptsReply(request),
       () => Effect.map(readBody(request), ({ bytes, frame }) => ({ request, principal, bytes, frame }))
@@ -208,7 +201,6 @@ export const make = Effect.fnUntraced(function*(
     protect: (routes, methodNotAllowed = methodNotAllowedInJson) => (request) =>
       connections.serve(request, () => route(routes, request, methodNotAllowed)),
     readPost,
-    readVersionedPost,
     readBody
   }
 })

@@ -1,11 +1,12 @@
 /** The handler of Streamable HTTP with sessions: POST carries a message, GET opens a stream, DELETE ends a session. */
-import { type CloseReason, JsonRpc, type RequestId } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc, type RequestId, Revision } from "@effect-mcp/protocol"
 import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionId from "@effect-mcp/session/SessionId"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as Scope from "effect/Scope"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
 import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
 import * as AcceptHeader from "../AcceptHeader.ts"
@@ -14,6 +15,7 @@ import * as HttpGuard from "../HttpGuard.ts"
 import * as HttpResponses from "../HttpResponses.ts"
 import { onUndelivered } from "../ResponseDelivery.ts"
 import type { PostResponse } from "./PostResponse.ts"
+import { SessionlessExchanges } from "./SessionlessExchanges.ts"
 import { type Options as ConnectionOptions, StreamableHttpServerConnection } from "./StreamableHttpServerConnection.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -56,10 +58,12 @@ export const make = Effect.fnUntraced(function*(
   guard: HttpGuard.HttpGuard,
   responses: PostResponse,
   options: ConnectionOptions & { readonly maxInitializeBytes: number }
-): Effect.fn.Return<HttpGuard.Handler, never, SessionHost.SessionHost> {
+): Effect.fn.Return<HttpGuard.Handler, never, Scope.Scope | SessionHost.SessionHost> {
   const host = yield* SessionHost.SessionHost
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { maxInitializeBytes, store } = options
+  const exchanges = new SessionlessExchanges(host.sessionless, fork, options)
+  yield* Effect.addFinalizer(() => exchanges.ended)
 
   const connectionFor = (id: string) => connections.register(new StreamableHttpServerConnection(id, options))
 
@@ -147,7 +151,29 @@ export const make = Effect.fnUntraced(function*(
       Effect.catch((error) => Effect.succeed(HttpResponses.openFailed(error, initialize.id)))
     )
 
-  const post = (message: HttpGuard.Post): Effect.Effect<Response, Response> => {
+  const post = (received: Omit<HttpGuard.Post, "version">): Effect.Effect<Response, Response> => {
+    const message = JsonRpc.classify(received.frame)
+    return Effect.flatMapEager(
+      exchanges.isModern(received.request, message),
+      (isModern) =>
+        isModern ? postWithoutSession(received, message) : Effect.flatMapEager(
+          HttpGuard.declaredVersion(received.request),
+          (version) => postInSession({ ...received, version })
+        )
+    )
+  }
+
+  /** Serves a request of a revision without a handshake. It ignores ids of sessions and of events. */
+  const postWithoutSession = (
+    received: Omit<HttpGuard.Post, "version">,
+    message: JsonRpc.Classified
+  ): Effect.Effect<Response, Response> =>
+    Effect.flatMap(host.health, ({ draining, retryAfterMillis }) =>
+      draining
+        ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(received.frame)))
+        : exchanges.serve(received, message, Revision.latest, responses))
+
+  const postInSession = (message: HttpGuard.Post): Effect.Effect<Response, Response> => {
     const { bytes, frame, principal, request, version } = message
     if (request.headers["mcp-session-id"] === undefined && InitializeRequest.is(frame)) {
       return bytes <= maxInitializeBytes
@@ -236,11 +262,13 @@ export const make = Effect.fnUntraced(function*(
     return HttpResponses.empty(204)
   })
 
+  const posting: readonly [string, HttpGuard.Route] = [
+    "POST",
+    (sender) => Effect.flatMap(guard.readPost(sender), post)
+  ]
+  const hasSessions = host.sessionless.revisions.some((revision) => Revision.isLegacy(revision))
+  // A revision without sessions has no standalone stream and nothing to delete.
   return guard.protect(
-    new Map<string, HttpGuard.Route>([
-      ["GET", get],
-      ["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)],
-      ["DELETE", remove]
-    ])
+    new Map<string, HttpGuard.Route>(hasSessions ? [["GET", get], posting, ["DELETE", remove]] : [posting])
   )
 })

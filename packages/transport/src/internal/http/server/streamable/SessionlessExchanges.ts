@@ -1,0 +1,166 @@
+/** The POSTs that are served without a session, each with a fiber of its own. */
+import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import type { TransportError } from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as ClientAddress from "../../../shared/ClientAddress.ts"
+import { replaceUnserializable } from "../../../shared/OutgoingFrame.ts"
+import type { Post } from "../HttpGuard.ts"
+import { SseStream } from "../SseStream.ts"
+import type { StreamWatchdog } from "../StreamWatchdog.ts"
+import * as ModernPost from "./ModernPost.ts"
+import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
+import type { PostResponse } from "./PostResponse.ts"
+
+/** The settings of all exchanges of a server. */
+export interface Options {
+  readonly mode: ResponseMode
+  readonly watchdog: StreamWatchdog
+  readonly detachedMillis: number
+  /** The characters that wait for a client before senders wait. */
+  readonly capacity: number
+}
+
+/** The time that interrupted handlers have to clean up. */
+const cleanup = "1 second"
+
+/** The key of streams that cannot be resumed. */
+const noKey = { session: "", stream: "" }
+
+const serverEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The server has ended" }
+
+/** Returns whether a message has no reply, so that it is answered with 202 before it is handled. */
+const expectsNoReply = (message: JsonRpc.Classified): boolean =>
+  message._tag === "Batch"
+    ? message.frames.every((inner) => !Array.isArray(inner) && expectsNoReply(JsonRpc.classify(inner)))
+    : message._tag === "Notification" || message._tag === "Response"
+
+const isUnserializable = ({ reason }: TransportError): boolean => reason._tag === "Unserializable"
+
+/** The exchanges in flight. Each has a fiber of the server, so that a lost connection cancels nothing. */
+export class SessionlessExchanges implements Owner {
+  readonly mode: ResponseMode
+  readonly detachedMillis: number
+  readonly watchdog: StreamWatchdog
+  readonly sendsPrimingEvents = false
+  readonly #server: SessionlessServer.SessionlessServer
+  readonly #capacity: number
+  readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly #servesModern: boolean
+  readonly #fibers = new Map<PostExchange, Fiber.Fiber<void>>()
+
+  constructor(
+    server: SessionlessServer.SessionlessServer,
+    fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+    options: Options
+  ) {
+    this.#server = server
+    this.#servesModern = server.revisions.some((revision) => Revision.isModern(revision))
+    this.#fork = fork
+    this.mode = options.mode
+    this.watchdog = options.watchdog
+    this.detachedMillis = options.detachedMillis
+    this.#capacity = options.capacity
+  }
+
+  /**
+   * Returns whether a POST is of a revision without a handshake, and the server serves one. Fails with the response
+   * that rejects it, if its headers differ from its body.
+   */
+  isModern(
+    { headers }: HttpServerRequest,
+    message: JsonRpc.Classified
+  ): Effect.Effect<boolean, HttpServerResponse> {
+    if (!this.#servesModern || !ModernPost.isModern(headers, message)) return Effect.succeed(false)
+    const rejection = message._tag === "Request" ? ModernPost.rejection(headers, message.message) : undefined
+    return rejection === undefined ? Effect.succeed(true) : Effect.fail(rejection)
+  }
+
+  /** Starts to serve a POST, and returns its exchange. */
+  #post(
+    { bytes, frame, principal, request }: Omit<Post, "version">,
+    message: JsonRpc.Classified,
+    revision: Revision.Revision
+  ): PostExchange {
+    const exchange = new PostExchange(this, frame, Revision.isModern(revision))
+    const fiber = this.#fork(
+      Effect.flatMap(
+        this.#server.handle(frame, {
+          principal,
+          client: ClientAddress.of(request),
+          revision,
+          bytes,
+          notify: (message) => exchange.write(message, false)
+        }),
+        (reply) => sendReply(exchange, reply)
+      )
+    )
+    this.#fibers.set(exchange, fiber)
+    fiber.addObserver(() => {
+      this.#fibers.delete(exchange)
+      exchange.finish()
+    })
+    if (expectsNoReply(message)) exchange.finish()
+    return exchange
+  }
+
+  /** Serves a POST in this revision, and returns its response. */
+  serve(
+    received: Omit<Post, "version">,
+    message: JsonRpc.Classified,
+    revision: Revision.Revision,
+    responses: PostResponse
+  ): Effect.Effect<HttpServerResponse, HttpServerResponse> {
+    return Effect.uninterruptibleMask((restore) => {
+      const exchange = this.#post(received, message, revision)
+      const response = responses.ifDecided(exchange, {})
+      return response === undefined ? responses.of(exchange, restore) : Effect.succeed(response)
+    })
+  }
+
+  openStream(): SseStream {
+    return new SseStream(noKey, {
+      store: undefined,
+      watchdog: this.watchdog,
+      capacity: this.#capacity,
+      retryMillis: 0
+    })
+  }
+
+  abandon(exchange: PostExchange): void {
+    this.#fibers.get(exchange)?.interruptUnsafe()
+    exchange.finish()
+  }
+
+  remove(): void {
+    // The fiber of an exchange may outlive its response, and removes it.
+  }
+
+  /** Waits until the exchanges that are in flight now have ended. */
+  get #settled(): Effect.Effect<void> {
+    return Effect.suspend(() => Effect.asVoid(Fiber.awaitAll(this.#fibers.values())))
+  }
+
+  /** Ends every response with an error, interrupts every handler, and waits until they have cleaned up. */
+  get ended(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      for (const [exchange, fiber] of this.#fibers) {
+        exchange.fail(serverEnded)
+        fiber.interruptUnsafe()
+      }
+      return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(this.#settled), cleanup))
+    })
+  }
+}
+
+/** Sends the reply, or an error if JSON cannot represent the reply; a client that left misses it. */
+const sendReply = (exchange: PostExchange, reply: SessionlessServer.Reply | undefined): Effect.Effect<void> => {
+  if (reply === undefined) return Effect.void
+  const sent = Effect.suspend(() => exchange.write(reply, true))
+  return Effect.ignore(
+    Effect.catchIf(sent, isUnserializable, () => exchange.write(replaceUnserializable(reply), true))
+  )
+}
