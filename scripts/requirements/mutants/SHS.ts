@@ -113,8 +113,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-13",
     file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "      [\"GET\", get],\n",
-    broken: "",
+    original: "? [[\"GET\", get], posting,",
+    broken: "? [posting,",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "a second GET is answered with 409, and the first stream continues"
   },
