@@ -62,6 +62,8 @@ export interface Inbound {
  *   of the standalone stream, the stream continues with new messages.
  * - `SessionRenewed`: the server no longer knew the session, so the transport repeated the handshake. The server has
  *   lost the state of the old session, such as subscriptions and the log level.
+ * - `ToolDropped`: the server annotates an argument of this `tool` as a header in a way that is invalid, so the tool
+ *   was removed from the list (SHE-26).
  * - `RevisionMismatch`: the header of a request declared another supported revision than the negotiated one. The
  *   session keeps the negotiated revision.
  *
@@ -76,6 +78,7 @@ export type TransportEvent =
   }
   | { readonly _tag: "StreamResumed"; readonly method: string | undefined }
   | { readonly _tag: "SessionRenewed" }
+  | { readonly _tag: "ToolDropped"; readonly tool: string; readonly problem: string }
   | {
     readonly _tag: "RevisionMismatch"
     readonly negotiated: Revision.Revision

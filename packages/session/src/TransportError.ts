@@ -12,6 +12,7 @@ import * as Formatter from "effect/Formatter"
  * - `ConnectFailed`: the peer at `target` could not be reached or started.
  * - `ReadFailed`, `WriteFailed`: the connection failed while it was in use.
  * - `Unserializable`: JSON cannot carry the message, which has a `bigint` or a cycle. Only this message is lost.
+ * - `InvalidHeader`: an argument cannot be the header that its tool asks for (2026-07-28). Only this message is lost.
  * - `NoRoute`: no open stream to the peer can carry the message. Only this message is lost.
  * - `StreamStalled`: the stream of the message took no bytes for `afterMillis` (`limits.writeTimeout`), and was closed.
  *   Other streams continue.
@@ -30,6 +31,7 @@ export type TransportErrorReason =
   | { readonly _tag: "ReadFailed"; readonly cause: unknown }
   | { readonly _tag: "WriteFailed"; readonly cause: unknown }
   | { readonly _tag: "Unserializable"; readonly cause: unknown }
+  | { readonly _tag: "InvalidHeader"; readonly problem: string }
   | { readonly _tag: "NoRoute"; readonly method: string | undefined }
   | { readonly _tag: "StreamStalled"; readonly afterMillis: number }
   | { readonly _tag: "ExchangeEnded"; readonly cause?: unknown }
@@ -62,6 +64,8 @@ const describe = (reason: TransportErrorReason): string => {
       return `writing to the peer failed: ${textOf(reason.cause)}`
     case "Unserializable":
       return `JSON cannot carry the message: ${textOf(reason.cause)}`
+    case "InvalidHeader":
+      return reason.problem
     case "NoRoute":
       return `no open stream can carry ${reason.method ?? "this response"}`
     case "StreamStalled":

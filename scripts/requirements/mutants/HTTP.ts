@@ -21,8 +21,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "HTTP-03",
     file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
-    original: "{ accept: \"application/json, text/event-stream\" }",
-    broken: "{ accept: \"application/json\" }",
+    original: "{ accept: \"application/json, text/event-stream\", ...own }",
+    broken: "{ accept: \"application/json\", ...own }",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each POST accepts JSON and SSE streams"
   },

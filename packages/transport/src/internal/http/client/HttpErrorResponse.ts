@@ -1,5 +1,5 @@
 /** The HTTP response with which a server rejects a message. */
-import { type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
@@ -104,6 +104,37 @@ export const error = (response: HttpErrorResponse): TransportError.TransportErro
     retryAfterMillis: response.retryAfterMillis
   })
 
+/** Returns the error of a rejected request: another one if the request may have been carried out. */
+const errorOf = (rejection: HttpErrorResponse): TransportError.TransportError =>
+  isCertain(rejection) ? error(rejection) : TransportError.make({ _tag: "ExchangeEnded", cause: error(rejection) })
+
+/** The errors that only servers of revision 2026-07-28 send. */
+const modernCodes: ReadonlySet<number> = new Set([
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion
+])
+
+/**
+ * Returns the response to a rejected `server/discover`, if only a server of revision 2026-07-28 sends it; otherwise
+ * fails with the status and the code, because servers of older revisions reject this request in any way.
+ */
+export const discoveryIn = (
+  id: JsonRpc.Request["id"],
+  httpResponse: HttpResponse
+): Effect.Effect<Inbound, TransportError.TransportError> =>
+  Effect.flatMap(read(httpResponse), (rejection): Effect.Effect<Inbound, TransportError.TransportError> => {
+    const { bytes, failure, retryAfterMillis, status } = rejection
+    if (failure === undefined || !isCertain(rejection)) return Effect.fail(errorOf(rejection))
+    const { code } = failure.error
+    const response = modernCodes.has(code) ? failureFor(id, rejection) : undefined
+    return response === undefined
+      ? Effect.fail(
+        TransportError.make({ _tag: "Rejected", status, code, problem: problemOf(rejection), retryAfterMillis })
+      )
+      : Effect.succeed({ frame: Result.succeed(response), bytes })
+  })
+
 /** Returns the response to a rejected request, if the body is one; otherwise fails. */
 export const responseTo = (
   id: JsonRpc.Request["id"],
@@ -111,9 +142,9 @@ export const responseTo = (
 ): Effect.Effect<Inbound, TransportError.TransportError> =>
   Effect.flatMap(read(httpResponse), (rejection): Effect.Effect<Inbound, TransportError.TransportError> => {
     const response = failureFor(id, rejection)
-    if (response !== undefined) return Effect.succeed({ frame: Result.succeed(response), bytes: rejection.bytes })
-    const cause = error(rejection)
-    return Effect.fail(isCertain(rejection) ? cause : TransportError.make({ _tag: "ExchangeEnded", cause }))
+    return response === undefined
+      ? Effect.fail(errorOf(rejection))
+      : Effect.succeed({ frame: Result.succeed(response), bytes: rejection.bytes })
   })
 
 /** Fails with the error of a rejected message. */

@@ -43,9 +43,14 @@ export interface McpEndpoint {
   readonly url: () => URL
   /**
    * Sends one message (HTTP-02) and accepts JSON and SSE (HTTP-03). `making` wraps each HTTP request, also those after
-   * redirects.
+   * redirects. `headers` are those of the message itself.
    */
-  readonly post: (json: string, membership: Membership, making?: Making) => Called
+  readonly post: (
+    json: string,
+    membership: Membership,
+    making?: Making,
+    headers?: Readonly<Record<string, string>>
+  ) => Called
   /** Opens a stream, with these headers besides those of every request. */
   readonly get: (membership: Membership, headers?: Readonly<Record<string, string>>) => Called
   /** Ends the session (SHS-28). */
@@ -127,9 +132,9 @@ const endpointAt = (
 
   const at = (location: Redirects.Location): McpEndpoint => ({
     url: () => location.of("GET"),
-    post: (json, membership, making) =>
+    post: (json, membership, making, own) =>
       authorized(
-        attempt(location, "POST", membership, { accept: "application/json, text/event-stream" }, json, making)
+        attempt(location, "POST", membership, { accept: "application/json, text/event-stream", ...own }, json, making)
       ),
     get: (membership, own) =>
       authorized(attempt(location, "GET", membership, { accept: "text/event-stream", ...own }, undefined)),

@@ -1,5 +1,5 @@
 /** The connection of a client that detects whether its server supports Streamable HTTP or HTTP+SSE (SSE-07). */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import type { Connection, End, Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Deferred from "effect/Deferred"
@@ -38,6 +38,14 @@ const notImplemented = 501
 const mayLackStreamable = ({ reason }: TransportError.TransportError): boolean =>
   reason._tag === "Rejected" && !unrelatedStatuses.has(reason.status) &&
   ((reason.status >= 400 && reason.status < 500) || reason.status === notImplemented)
+
+/** The error of a request without a handshake to a server of HTTP+SSE. */
+const withoutHandshake = TransportError.make({
+  _tag: "Rejected",
+  status: 405,
+  problem: "the server supports HTTP+SSE only, which needs a handshake",
+  retryAfterMillis: undefined
+})
 
 type Detected = "Streamable" | "HttpSse"
 
@@ -186,8 +194,21 @@ const open = Effect.fnUntraced(function*(
         : restore(Effect.andThen(inProgress, pass(act)))
     })
 
+  /** Sends a request without a handshake. The older transport has none, and the request does not detect it. */
+  const requestModern = (message: JsonRpc.Request): Work =>
+    Effect.suspend(() =>
+      httpSse !== undefined || detection.detected === "HttpSse"
+        ? Effect.fail(withoutHandshake)
+        : Effect.tap(
+          streamable.request?.(message) ?? Effect.fail(withoutHandshake),
+          () => Effect.sync(chooseStreamable)
+        )
+    )
+
   const request = (message: JsonRpc.Request): Work =>
-    pass((connection) => connection.request?.(message) ?? pending.request(connection, message))
+    RequestMetadata.isIn(message.params?.["_meta"])
+      ? requestModern(message)
+      : pass((connection) => connection.request?.(message) ?? pending.request(connection, message))
 
   const receive = (deliver: (inbound: Inbound) => void) => (inbound: Inbound): void => {
     deliver(inbound)

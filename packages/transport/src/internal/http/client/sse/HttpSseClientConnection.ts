@@ -225,6 +225,7 @@ const open = Effect.fnUntraced(function*(
         stream.subscribed()
         return stream.ended
       }).pipe(Effect.ensuring(Effect.sync(() => inbound.close()))),
+    handshakeOnly: true,
     send: ({ message }) => inScope(sending.withPermits(1)(post(message))),
     onHandshake: (profile: Profile.Profile) => {
       revision = profile.revision

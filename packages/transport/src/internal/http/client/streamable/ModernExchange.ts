@@ -1,0 +1,60 @@
+/** The exchange of one request of revision 2026-07-28: its POST, its headers, and the delivery of the response. */
+import { type JsonRpc, RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import type { Inbound } from "@effect-mcp/session/Transport"
+import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { encoded } from "../../../shared/OutgoingFrame.ts"
+import * as HttpCall from "../HttpCall.ts"
+import * as HttpErrorResponse from "../HttpErrorResponse.ts"
+import type { ClientState } from "./ClientState.ts"
+import { exchangeEnded, readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
+import { ToolHeaders } from "./ToolHeaders.ts"
+
+/** A request of this revision belongs to no session. */
+const noMembership = { session: undefined, revision: undefined }
+
+/** Returns the revision of a request without a handshake, or `undefined` for any other request. */
+export const versionOf = ({ params }: JsonRpc.Request): string | undefined =>
+  RequestMetadata.versionIn(params?.["_meta"])
+
+/** Sends requests of revision 2026-07-28. Each belongs to no session, and its stream cannot be resumed (SHE-10). */
+export class ModernExchange {
+  readonly #state: ClientState
+  readonly #tools: ToolHeaders
+
+  constructor(state: ClientState) {
+    this.#state = state
+    this.#tools = new ToolHeaders((event) => state.report(event))
+  }
+
+  /** Sends a request of this version, and delivers everything up to its response. */
+  request(message: JsonRpc.Request, version: string): Effect.Effect<void, TransportError.TransportError> {
+    return Effect.scoped(Effect.gen({ self: this }, function*() {
+      const { endpoint, settings } = this.#state
+      const { id, method, params = {} } = message
+      const json = yield* encoded(message)
+      const own = this.#tools.of(message)
+      if (Result.isFailure(own)) {
+        return yield* TransportError.make({ _tag: "InvalidHeader", problem: own.failure })
+      }
+      const headers = { ...RequestHeaders.encode({ method, params, version }), ...own.success }
+      const response = yield* endpoint.post(json, noMembership, undefined, headers)
+      const deliver = method === "tools/list"
+        ? (inbound: Inbound) => this.#state.deliver(this.#tools.listed(inbound, id))
+        : this.#state.deliver
+      if (!HttpCall.isAccepted(response)) {
+        const responseTo = method === "server/discover" ? HttpErrorResponse.discoveryIn : HttpErrorResponse.responseTo
+        return deliver(yield* responseTo(id, response))
+      }
+      const type = HttpCall.mediaType(response)
+      if (type === "application/json") return yield* readJson(response, settings, deliver)
+      if (type !== "text/event-stream") return yield* unexpectedResponse(response)
+      const reader = new ResponseReader(id, settings, deliver)
+      const cause = yield* reader.follow(response)
+      if (reader.isAnswered) return
+      this.#state.report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
+      return yield* exchangeEnded(cause)
+    }))
+  }
+}
