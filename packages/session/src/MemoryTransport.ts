@@ -1,9 +1,10 @@
 /**
  * A transport within one process, for tests, examples, and programs with a client and a server. It has two forms. In
  * the single-stream form, one stream carries everything, as over stdio and WebSocket. In the multi-stream form, each
- * request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is optional.
+ * request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is optional. As there,
+ * the end of its stream cancels a request of a revision without a handshake.
  */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -198,6 +199,7 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
     const toClient = Pipe.make()
     const streams = new Map<StreamOrigin, Stream>()
     let standalone: Stream | undefined
+    let abandon: ((origin: StreamOrigin) => void) | undefined
 
     const close = () => {
       toServer.end()
@@ -234,6 +236,12 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
           streams.set(origin, stream)
           return post(message, origin).pipe(
             Effect.andThen(Deferred.await(stream.ended)),
+            Effect.onInterrupt(() =>
+              Effect.sync(() => {
+                // In revisions with a handshake a message cancels a request, and the end of its stream does not.
+                if (RequestMetadata.isIn(message.params?.["_meta"])) toServer.afterwards(() => abandon?.(origin))
+              })
+            ),
             Effect.ensuring(Effect.sync(() => endExchange(origin)))
           )
         }),
@@ -243,7 +251,11 @@ export const makeMultiStream = (options: MultiStreamOptions = {}): Effect.Effect
     }, close)
 
     const server = once({
-      run: toServer.run,
+      run: (deliver, hooks) =>
+        Effect.suspend(() => {
+          abandon = hooks?.abandon
+          return toServer.run(deliver)
+        }),
       send: ({ last, message, replyTo }: Outbound) =>
         Effect.suspend(() => {
           if (toClient.ended()) return Effect.fail(peerEnded)

@@ -74,10 +74,10 @@ export const over = (below: Transport.Transport["Service"]): Link => {
 
   const wrap = (connection: Transport.Connection): Transport.Connection => ({
     ...connection,
-    run: (deliver) =>
+    run: (deliver, hooks) =>
       Effect.suspend(() => {
         deliverTo = deliver
-        return Effect.raceFirst(connection.run(inject), Deferred.await(readingEnd))
+        return Effect.raceFirst(connection.run(inject, hooks), Deferred.await(readingEnd))
       }),
     send: (outbound) => sendThrough(outbound.message, () => connection.send(outbound)),
     ...(connection.request === undefined
