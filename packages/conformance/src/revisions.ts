@@ -3,8 +3,8 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 
 /** Returns a revision and all older ones. */
 export const upTo = (
-  newest: Revision.LegacyRevision
-): readonly [Revision.LegacyRevision, ...ReadonlyArray<Revision.LegacyRevision>] => [
+  newest: Revision.Revision
+): readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>] => [
   newest,
-  ...Revision.legacy.filter((revision) => revision !== newest && Revision.isAtLeast(newest, revision))
+  ...Revision.supported.filter((revision) => revision !== newest && Revision.isAtLeast(newest, revision))
 ]

@@ -16,12 +16,12 @@ import { groups, info } from "./groups.ts"
 import * as Revisions from "./revisions.ts"
 
 const { values } = parseArgs({
-  options: { port: { type: "string", default: "0" }, newest: { type: "string", default: Revision.latestLegacy } }
+  options: { port: { type: "string", default: "0" }, newest: { type: "string", default: Revision.latest } }
 })
 
 const { newest } = values
-if (!Revision.isLegacy(newest)) {
-  throw new Error(`--newest: expected one of ${Revision.legacy.join(", ")}, but got ${newest}`)
+if (!Revision.isLegacy(newest) && !Revision.isModern(newest)) {
+  throw new Error(`--newest: expected one of ${Revision.supported.join(", ")}, but got ${newest}`)
 }
 
 // The suite requires the host name localhost.

@@ -63,7 +63,7 @@ describe("tools", () => {
       const { listTools } = yield* ClientSession.ClientSession
       const { nextCursor, tools } = yield* listTools()
       assert.isUndefined(nextCursor)
-      assert.strictEqual(tools.length, 14)
+      assert.strictEqual(tools.length, 28)
       for (const { description, inputSchema, name } of tools) {
         assert.match(name, /^[A-Za-z0-9_.-]{1,128}$/)
         assert.isNotEmpty(description)
@@ -249,7 +249,9 @@ describe("prompts", () => {
     Effect.gen(function*() {
       const { getPrompt, listPrompts } = yield* ClientSession.ClientSession
       const { prompts } = yield* listPrompts()
-      const contentsByPrompt = yield* Effect.forEach(prompts, ({ arguments: parameters = [], name }) =>
+      // This client cannot answer the question of the other prompt.
+      const plain = prompts.filter(({ name }) => !name.includes("input_required"))
+      const contentsByPrompt = yield* Effect.forEach(plain, ({ arguments: parameters = [], name }) =>
         Effect.map(
           getPrompt(name, Object.fromEntries(parameters.map(({ name }) => [name, `test://${name}`] as const))),
           ({ messages }) => messages.map(({ content }) => content)

@@ -26,8 +26,9 @@ describe("scenarios", () => {
     const revisionsOf = (wanted: string) => all.filter(({ name }) => name === wanted).map(({ revision }) => revision)
     assert.deepStrictEqual(revisionsOf("server-session-lifecycle"), ["2025-11-25", "2025-06-18", "2025-03-26"])
     assert.deepStrictEqual(revisionsOf("ping"), ["2025-11-25", "2025-06-18"])
-    assert.deepStrictEqual(revisionsOf("dns-rebinding-protection"), ["2025-11-25"])
-    assert.isEmpty(revisionsOf("server-stateless"))
+    assert.deepStrictEqual(revisionsOf("dns-rebinding-protection"), ["2026-07-28", "2025-11-25"])
+    assert.deepStrictEqual(revisionsOf("server-stateless"), ["2026-07-28"])
+    assert.isEmpty(revisionsOf("tasks-lifecycle"))
   })
 
   it("are listed by the final release as well", () => {

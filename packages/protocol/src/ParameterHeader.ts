@@ -28,6 +28,30 @@ const keyword = "x-mcp-header"
 /** The beginning of the names of these headers, in lower case. */
 const namePrefix = "mcp-param-"
 
+/**
+ * Returns those of the headers of a request that repeat arguments, by their names in lower case.
+ *
+ * @example
+ * ```ts
+ * import { ParameterHeader } from "@effect-mcp/protocol"
+ *
+ * export const received = ParameterHeader.from({ host: "localhost", "mcp-param-region": "us-west1" })
+ * // => { "mcp-param-region": "us-west1" }
+ * ```
+ *
+ * @category decoding
+ */
+export const from = (
+  headers: { readonly [name: string]: string | undefined }
+): { readonly [name: string]: string } => {
+  const found: { [name: string]: string } = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined && name.startsWith(namePrefix)) found[name] = value
+  }
+  return found
+}
+
 /** A field name (RFC 9110, section 5.1). */
 const token = /^[\w!#$%&'*+.^`|~-]+$/
 

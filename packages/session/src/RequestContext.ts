@@ -96,6 +96,11 @@ export class RequestContext extends Context.Service<RequestContext, {
   readonly session: ServerSessionShape | undefined
   /** The profile of the client. */
   readonly profile: Profile.ClientProfile
+  /**
+   * The `Mcp-Param-*` headers of the request by their names in lower case: arguments of the tool that the client
+   * repeats for proxies (SHE-28). `undefined` where there are none: in older revisions, and without HTTP.
+   */
+  readonly parameterHeaders: { readonly [name: string]: string } | undefined
   /** Reports a step of progress. It sends nothing if the client requested no progress, or if the value did not grow. */
   readonly progress: (step: Progress.Progress) => Effect.Effect<void>
   /**

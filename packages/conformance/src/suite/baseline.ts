@@ -12,7 +12,7 @@ export interface ExpectedFailure {
   /** The release of the suite; all releases if absent. */
   readonly release?: string
   /** The revision; all revisions if absent. */
-  readonly revision?: Revision.LegacyRevision
+  readonly revision?: Revision.Revision
   readonly reason: string
 }
 

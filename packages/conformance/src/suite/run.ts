@@ -22,7 +22,7 @@ const lastLines = (output: string): string => output.trimEnd().split("\n").slice
 /** The scenarios of one release at one revision. */
 interface Batch {
   readonly release: Release
-  readonly revision: Revision.LegacyRevision
+  readonly revision: Revision.Revision
   readonly scenarios: ReadonlyArray<Scenario>
 }
 

@@ -1,6 +1,6 @@
 /** The form of a tool in `tools/list`, from its definition and its annotations, with its codecs. */
 
-import type { Tool as Protocol } from "@effect-mcp/protocol"
+import { ParameterHeader, type Tool as Protocol } from "@effect-mcp/protocol"
 import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
@@ -18,6 +18,8 @@ import * as ToolCodec from "../schema/ToolCodec.ts"
 /** A tool with the conversions of its arguments and its results. */
 export interface ToolDefinition {
   readonly tool: Protocol.Tool
+  /** The arguments that clients of 2026-07-28 repeat in headers, because their schemas have `x-mcp-header`. */
+  readonly headers: ReadonlyArray<ParameterHeader.ParameterHeader>
   readonly decode: (input: unknown) => Effect.Effect<unknown, Misfit, unknown>
   readonly encode: (value: unknown) => Effect.Effect<unknown, Misfit, unknown>
   readonly encodeFailure: (error: unknown) => Effect.Effect<unknown, Misfit, unknown>
@@ -110,6 +112,13 @@ export const make = (
   const { decode, jsonSchema: inputSchema } = prepared ?? accepted(
     input(tool, `the parameters of the tool "${tool.name}"`, context)
   )
+  const headers = ParameterHeader.of(inputSchema)
+  if (Result.isFailure(headers)) {
+    throw new RegistrationError({
+      group,
+      problem: `the parameters of the tool "${tool.name}" have a header that is not allowed: ${headers.failure}`
+    })
+  }
   const success = accepted(ToolCodec.output(tool.successSchema, { subject: `the success of the tool "${tool.name}"` }))
   const failure = accepted(ToolCodec.output(tool.failureSchema, { subject: `the failure of the tool "${tool.name}"` }))
   // A tool that returns content has no structured content.
@@ -131,6 +140,7 @@ export const make = (
       ...(icons.length === 0 ? undefined : { icons }),
       ...(Option.isNone(meta) ? undefined : { _meta: meta.value })
     },
+    headers: headers.success,
     decode,
     encode: success.encode,
     encodeFailure: failure.encode

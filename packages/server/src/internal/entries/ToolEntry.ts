@@ -1,6 +1,6 @@
 /** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
 
-import { Capabilities, Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import { Capabilities, Content, McpError, ParameterHeader, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import { RequestError } from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
@@ -75,6 +75,8 @@ class ToolServer {
   readonly #isStructured: boolean
   /** Whether the handler decides about the content. Otherwise it is text. */
   readonly #hasMedia: boolean
+  /** The arguments that clients repeat in headers. */
+  readonly #headers: ReadonlyArray<ParameterHeader.ParameterHeader>
 
   constructor(tool: Tool.Any, definition: ToolDefinition.ToolDefinition, handler: ToolHandler) {
     this.#tool = tool
@@ -83,9 +85,24 @@ class ToolServer {
     this.#isStructured = definition.tool.outputSchema !== undefined
     this.#hasMedia = tool.successSchema === McpTool.Content || tool.successSchema === McpTool.ContentWithMeta ||
       tool.toModelOutput !== undefined
+    this.#headers = definition.headers
   }
 
   call(input: unknown): Handler<Protocol.CallToolResult> {
+    return this.#headers.length === 0 ? this.#decoded(input) : this.#checked(input)
+  }
+
+  /** Rejects a call whose headers differ from its arguments, because a proxy may have decided by them (SHE-28). */
+  #checked(input: unknown): Handler<Protocol.CallToolResult> {
+    return Effect.flatMap(RequestContext.RequestContext, ({ parameterHeaders }) => {
+      const problem = parameterHeaders === undefined
+        ? undefined
+        : ParameterHeader.difference(this.#headers, parameterHeaders, input)
+      return problem === undefined ? this.#decoded(input) : Effect.fail(McpError.headerMismatch(problem))
+    })
+  }
+
+  #decoded(input: unknown): Handler<Protocol.CallToolResult> {
     const decoded = this.#definition.decode(input)
     const onSuccess = (params: unknown) =>
       this.#tool.needsApproval === undefined ? this.#run(params) : this.#approved(params, input)

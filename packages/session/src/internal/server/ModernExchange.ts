@@ -61,6 +61,8 @@ export interface ModernCarrier {
   readonly inflight: IncomingRequests.IncomingRequests
   readonly replies: ReplySink
   readonly timer: { readonly now: () => number }
+  /** The `Mcp-Param-*` headers of the request, if it came by HTTP. */
+  readonly parameterHeaders: { readonly [name: string]: string } | undefined
   emit(event: SessionEvent): void
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** Sends a notification of the exchange, in the order of the calls. */
@@ -270,6 +272,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       },
       once: run === undefined ? undefined : (key, schemas, step) => run.once(key, schemas, step),
       session: undefined,
+      parameterHeaders: this.#carrier.parameterHeaders,
       detachStream: undefined,
       sendLog: (message) =>
         this.#isLogged(message.level)

@@ -270,6 +270,7 @@ export class ServerSessionImplementation
       inflight: runtime.inflight,
       replies: runtime.replies,
       timer: runtime.timer,
+      parameterHeaders: undefined,
       emit: (event) => runtime.emit(event),
       fork: (effect) => runtime.fork(effect),
       send: (notification) => this.sender.send(notification, origin)

@@ -63,6 +63,8 @@ export interface IncomingFrame {
    * capacity. Default: all clients without a principal count as one client.
    */
   readonly client?: string | undefined
+  /** The `Mcp-Param-*` headers of the frame by their names in lower case, if it came by HTTP. */
+  readonly parameterHeaders?: { readonly [name: string]: string } | undefined
   /** The number of bytes of the frame on the wire. If it is given, the memory of the frame is counted. */
   readonly bytes?: number | undefined
   /**
@@ -178,6 +180,10 @@ export class SessionlessExchange
 
   get timer(): Server["timer"] {
     return this.#server.timer
+  }
+
+  get parameterHeaders(): IncomingFrame["parameterHeaders"] {
+    return this.#from.parameterHeaders
   }
 
   get exchanges(): PendingRequests {

@@ -17,6 +17,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   meta: undefined,
   principal: undefined,
   session: undefined,
+  parameterHeaders: undefined,
   releaseStream: Effect.succeed(false),
   profile,
   progress: () => Effect.void,

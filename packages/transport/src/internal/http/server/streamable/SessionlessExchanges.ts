@@ -1,5 +1,5 @@
 /** The POSTs that are served without a session, each with a fiber of its own. */
-import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, ParameterHeader, Revision } from "@effect-mcp/protocol"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -92,6 +92,7 @@ export class SessionlessExchanges implements Owner {
           principal,
           client: ClientAddress.of(request),
           revision,
+          parameterHeaders: Revision.isModern(revision) ? ParameterHeader.from(request.headers) : undefined,
           bytes,
           notify: (message) => exchange.write(message, false)
         }),
