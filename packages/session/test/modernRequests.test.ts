@@ -51,7 +51,7 @@ const errorIn = (reply: SessionlessServer.Reply | undefined) =>
 const serverInfo = { "io.modelcontextprotocol/serverInfo": info }
 
 describe("a request of revision 2026-07-28", () => {
-  it.effect("is answered with the type of the result, the server, and a hint for caches where there is one", () =>
+  it.effect("[MSG-18] [VER-05] [CCH-01] is answered with the type of the result, the server and a cache hint", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       assert.deepStrictEqual(yield* handle(request("tools/list")), {
@@ -71,7 +71,7 @@ describe("a request of revision 2026-07-28", () => {
       })
     }))
 
-  it.effect("is served for the client that its own metadata describes", () =>
+  it.effect("[VER-04] [VER-12] is served for the client that its own metadata describes", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       const call = (client: Partial<RequestMetadata.RequestMetadata>) =>
@@ -83,7 +83,7 @@ describe("a request of revision 2026-07-28", () => {
       assert.include(two, "client elicitation")
     }))
 
-  it.effect("server/discover returns the revisions, the capabilities and the instructions of the server", () =>
+  it.effect("[VER-09] server/discover returns the revisions, the capabilities and the instructions of the server", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       assert.deepStrictEqual(yield* handle(request("server/discover")), {
@@ -101,7 +101,7 @@ describe("a request of revision 2026-07-28", () => {
       })
     }))
 
-  it.effect("without its metadata, or with invalid metadata, is rejected with the field", () =>
+  it.effect("[VER-03] without its metadata, or with invalid metadata, is rejected with the field", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       const meta = RequestMetadata.write(metadata)
@@ -127,7 +127,7 @@ describe("a request of revision 2026-07-28", () => {
       for (const frame of invalid) assert.isBelow(JSON.stringify(yield* handle(frame)).length, 1_000)
     }))
 
-  it.effect("has a hint for caches that is never negative", () =>
+  it.effect("[CCH-02] has a hint for caches that is never negative", () =>
     Effect.gen(function*() {
       const { handle } = yield* SessionlessServer.make({
         "tools/list": () => Effect.succeed({ tools: [], ttlMs: -1, cacheScope: "public" })
@@ -138,7 +138,7 @@ describe("a request of revision 2026-07-28", () => {
       })
     }))
 
-  it.effect("of a revision that the server does not serve in this way is rejected with those that it serves", () =>
+  it.effect("[VER-07] of a revision that the server does not serve so is rejected with those that it serves", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       for (const requested of ["1900-01-01", "2025-11-25"]) {
@@ -150,7 +150,7 @@ describe("a request of revision 2026-07-28", () => {
       }
     }))
 
-  it.effect("of a method that only other revisions have is rejected with -32601", () =>
+  it.effect("[PING-04] of a method that only other revisions have is rejected with -32601", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: info }
@@ -171,7 +171,7 @@ describe("a request of revision 2026-07-28", () => {
       assert.strictEqual(errorIn(discover)?.code, -32601)
     }))
 
-  it.effect("has no codes of errors that only other revisions have", () =>
+  it.effect("[MSG-23] [RES-06] has no codes of errors that only other revisions have", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       const read = { uri: "app://none" }
@@ -181,7 +181,32 @@ describe("a request of revision 2026-07-28", () => {
       assert.strictEqual(errorIn(legacy)?.code, -32002)
     }))
 
-  it.effect("gets log messages from its own level on, and none without a level", () =>
+  it.effect("[MSG-22] [MSG-23] has no codes of the specification's range without a meaning, whatever its handler", () =>
+    Effect.gen(function*() {
+      let code = 0
+      const { handle } = yield* SessionlessServer.make({
+        "tools/list": () => Effect.fail(new McpError.McpError({ code, message: "no" }))
+      }, { info })
+      const replied = (failed: number) =>
+        Effect.suspend(() => {
+          code = failed
+          return Effect.map(handle(request("tools/list"), { revision }), (reply) => errorIn(reply)?.code)
+        })
+      for (const failed of [-32023, -32042, -32099]) assert.strictEqual(yield* replied(failed), -32603)
+      for (const failed of [-32020, -32021, -32022, -32019, -32100, 7]) {
+        assert.strictEqual(yield* replied(failed), failed)
+      }
+    }))
+
+  it.effect("[MSG-21] has the type of its result, whatever type its handler gives it", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* SessionlessServer.make({
+        "tools/list": () => Effect.succeed({ tools: [], resultType: "task" })
+      }, { info })
+      assert.deepNestedInclude(yield* handle(request("tools/list"), { revision }), { "result.resultType": "complete" })
+    }))
+
+  it.effect("[LOG-07] gets log messages from its own level on, and none without a level", () =>
     Effect.gen(function*() {
       const handle = yield* serving
       const logged = (logLevel: RequestMetadata.RequestMetadata["logLevel"]) =>

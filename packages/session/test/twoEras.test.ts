@@ -75,7 +75,7 @@ const serve = Effect.fnUntraced(function*(
 })
 
 describe("a connection", () => {
-  it.effect("serves requests that carry their client before, during and after the handshake of a session", () =>
+  it.effect("[VER-21] serves requests that carry their client before, during and after a handshake", () =>
     Effect.gen(function*() {
       const { replyTo, send, textOf } = yield* serve()
       yield* send(request(1, "server/discover"))
@@ -105,7 +105,7 @@ describe("a connection", () => {
       assert.strictEqual(replyTo(2)?.error?.message, "Server not initialized")
     }).pipe(Effect.scoped))
 
-  it.effect("asks in the way of the era of each request", () =>
+  it.effect("[VER-23] [STD-12] asks in the way of the era of each request", () =>
     Effect.gen(function*() {
       const elicited = RequestContext.elicit({ message: "Go on?", requestedSchema: { type: "object", properties: {} } })
       const { awaitReply, received, replyTo, send, textOf } = yield* serve(
@@ -119,6 +119,7 @@ describe("a connection", () => {
       const [key = ""] = Object.keys(inputRequests ?? {})
       yield* send(request(2, "tools/call", { name: "x", inputResponses: { [key]: accept("y") }, requestState }))
       yield* awaitReply(2)
+      assert.deepStrictEqual(received.map(({ id, method }) => [id, method]), [[1, undefined], [2, undefined]])
       assert.strictEqual(textOf(2), "accept")
       yield* send(JsonRpc.request("init", "initialize", { ...initialize.params, capabilities: { elicitation: {} } }))
       yield* send(initialized)
@@ -128,18 +129,23 @@ describe("a connection", () => {
       assert.strictEqual(textOf(3), "decline")
     }).pipe(Effect.scoped))
 
-  it.effect("cancels a request of either era by its id, which both share", () =>
+  it.effect("[CAN-12] [STD-15] [STD-16] cancels a request of either era by its id, which both share", () =>
     Effect.gen(function*() {
       const interrupted: Array<string> = []
       const waiting = Effect.flatMap(
         RequestContext.RequestContext,
         ({ id, profile: { revision } }) =>
-          Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted.push(`${revision} ${id}`)))
+          Effect.onInterrupt(Effect.never, () =>
+            Effect.gen(function*() {
+              interrupted.push(`${revision} ${id}`)
+              yield* RequestContext.progress({ progress: 1 })
+              yield* RequestContext.log({ level: "info", data: "cancelled" })
+            }))
       )
-      const { replyTo, send, session } = yield* serve({}, waiting)
+      const { received, replyTo, send, session } = yield* serve({}, waiting)
       yield* send(initialize)
       yield* send(initialized)
-      yield* send(request(1, "tools/call", { name: "x" }))
+      yield* send(request(1, "tools/call", { name: "x" }, {}, { progressToken: "p" }))
       yield* send(JsonRpc.request(2, "tools/call", { name: "x" }))
       yield* send(JsonRpc.request(1, "tools/call", { name: "x" }))
       assert.strictEqual(replyTo(1)?.error?.message, "A request with this id is in flight")
@@ -150,6 +156,30 @@ describe("a connection", () => {
       assert.deepStrictEqual(interrupted, ["2026-07-28 1"])
       yield* send(JsonRpc.notification("notifications/cancelled", { requestId: 2 }))
       assert.deepStrictEqual(interrupted, ["2026-07-28 1", "2025-11-25 2"])
+      assert.strictEqual((yield* session.inFlight).served, 0)
+      // The handshake and the two requests whose ids were taken have replies, and no cancelled one has.
+      assert.deepStrictEqual(received.map(({ id, result }) => [id, result !== undefined]), [
+        ["init", true],
+        [1, false],
+        [2, false]
+      ])
+    }).pipe(Effect.scoped))
+
+  it.effect("[VER-15] serves requests of several clients at the same time, and replies in any order", () =>
+    Effect.gen(function*() {
+      const proceed = yield* Deferred.make<void>()
+      const served = Effect.gen(function*() {
+        const { profile: { info } } = yield* RequestContext.RequestContext
+        if (info?.name === "slow") yield* Deferred.await(proceed)
+        return `for ${info?.name}`
+      })
+      const { received, send, textOf } = yield* serve({}, served)
+      yield* send(request(1, "tools/call", { name: "x" }, { clientInfo: { name: "slow", version: "1" } }))
+      yield* send(request(2, "tools/call", { name: "x" }, { clientInfo: { name: "fast", version: "1" } }))
+      yield* Deferred.succeed(proceed, undefined)
+      yield* send(request(3, "tools/call", { name: "x" }))
+      assert.deepStrictEqual(received.map(({ id }) => id), [2, 1, 3])
+      assert.deepStrictEqual([1, 2, 3].map(textOf), ["for slow", "for fast", "for client"])
     }).pipe(Effect.scoped))
 
   it.effect("carries progress and log messages of a request in order, before its reply", () =>
@@ -230,7 +260,7 @@ describe("the option revisions", () => {
       ])
     }).pipe(Effect.scoped))
 
-  it.effect("of the new era rejects a handshake with the revisions that are served", () =>
+  it.effect("[VER-20] of the new era rejects a handshake with the revisions that are served", () =>
     Effect.gen(function*() {
       const [modern, legacy] = yield* bothOf(["2026-07-28"])
       assert.deepStrictEqual(modern, ["2026-07-28"])

@@ -136,5 +136,13 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    if (Result.isFailure(params)) return this.#malformed({ id: undefined, answerable: true, problem: \"a cancellation\" }, undefined)\n    Cancellation.cancel",
     test: "packages/session/test/cancellationRaces.test.ts",
     name: "invalid cancellations, and a cancellation of initialize, have no effect"
+  },
+  {
+    id: "CAN-12",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  IncomingRequests.interrupt(request)\n",
+    broken: "",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "cancels a request of either era"
   }
 ]

@@ -41,5 +41,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "errorOf(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
     test: "packages/session/test/logging.test.ts",
     name: "the session does not send the defect of a handler"
+  },
+  {
+    id: "LOG-07",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "threshold !== undefined && Logging",
+    broken: "threshold === undefined || Logging",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "gets log messages from its own level"
   }
 ]

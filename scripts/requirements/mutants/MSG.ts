@@ -327,5 +327,45 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "void meter\n",
     test: "packages/session/test/AjvValidator.test.ts",
     name: "each visit counts as a step: items x allOf"
+  },
+  {
+    id: "MSG-18",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "    resultType: isSuspended ? \"input_required\" : \"complete\",\n",
+    broken: "    ...(isSuspended ? { resultType: \"input_required\" } : undefined),\n",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is answered with the type of the result"
+  },
+  {
+    id: "MSG-21",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "resultType: isSuspended ? \"input_required\" : \"complete\"",
+    broken: "resultType: isSuspended ? \"input_required\" : result[\"resultType\"] ?? \"complete\"",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "has the type of its result, whatever type"
+  },
+  {
+    id: "MSG-22",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "return isReserved && !assigned.has(code) ? ErrorCode.InternalError : code",
+    broken: "return code === ErrorCode.UrlElicitationRequired ? ErrorCode.InternalError : code",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "has no codes of the specification's range"
+  },
+  {
+    id: "MSG-23",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "  if (code === ErrorCode.ResourceNotFound) return ErrorCode.InvalidParams\n",
+    broken: "",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "has no codes of errors that only other revisions have"
+  },
+  {
+    id: "MSG-23",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "code >= -32099",
+    broken: "code > ErrorCode.UrlElicitationRequired",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "has no codes of the specification's range"
   }
 ]

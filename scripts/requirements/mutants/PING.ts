@@ -18,5 +18,13 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Reject\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "early pings are answered, log messages kept, and requests rejected"
+  },
+  {
+    id: "PING-04",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "    if (method === \"ping\") {\n",
+    broken: "    if (method === \"pong\") {\n",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "of a method that only other revisions have"
   }
 ]

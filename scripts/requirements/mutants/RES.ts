@@ -57,5 +57,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (!URL.canParse(uri)) {",
     test: "packages/server/test/resources.test.ts",
     name: "which is none of RFC 3986, is a defect that names it [RES-08] [RES-10]"
+  },
+  {
+    id: "RES-06",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "return ErrorCode.InvalidParams",
+    broken: "return ErrorCode.InvalidRequest",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "has no codes of errors that only other revisions have"
   }
 ]

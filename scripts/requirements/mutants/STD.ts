@@ -77,5 +77,30 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/transport/test/stdio/StdioServer.test.ts",
     name: "responds to the messages before the end of input, and exits with 0",
     hangs: true
+  },
+  {
+    id: "STD-12",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    broken:
+      "    carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "asks in the way of the era"
+  },
+  {
+    id: "STD-15",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  IncomingRequests.interrupt(request)\n",
+    broken: "",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "cancels a request of either era"
+  },
+  {
+    id: "STD-16",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "if (claimed) return false",
+    broken: "return false",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "cancels a request of either era"
   }
 ]

@@ -1,5 +1,5 @@
 /** Handlers that ask their client, in revision 2026-07-28: what is asked in which round, and what runs again. */
-import { Content, Elicitation, type InputRequired } from "@effect-mcp/protocol"
+import { Content, Elicitation, InputRequired } from "@effect-mcp/protocol"
 import { RequestContext, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -250,7 +250,7 @@ describe("a handler that asks a client without sessions", () => {
       assert.deepStrictEqual<unknown>(values, [10, "one", 20, "two", 30])
     }))
 
-  it.effect("may ask the same again after an answer is missing, and ignores answers to no question", () =>
+  it.effect("[MRTR-13] may ask the same again after an answer is missing, and ignores answers to no question", () =>
     Effect.gen(function*() {
       const { handle } = yield* serverOf(Effect.all([ask("a"), ask("b")], together))
       const call = (retry: object) =>
@@ -269,6 +269,77 @@ describe("a handler that asks a client without sessions", () => {
       assert.strictEqual(third.text, JSON.stringify(["1", "4"]))
     }))
 
+  it.effect("[VER-14] remembers answers only for calls that bring its state", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(ask("a"))
+      const call = (retry: object) =>
+        Effect.map(handle(request(1, "tools/call", { name: "x", ...retry }), { revision }), read)
+      const first = yield* call({})
+      const [key = ""] = Object.keys(first.questions)
+      const answered = yield* call({ inputResponses: { [key]: accept("1") }, requestState: first.state })
+      assert.strictEqual(answered.text, "\"1\"")
+      assert.deepStrictEqual((yield* call({})).questions, first.questions)
+    }))
+
+  it.effect("[VER-06] asks clients of every name and version the same, and takes the answer from any", () =>
+    Effect.gen(function*() {
+      const { handle } = yield* serverOf(ask("a"))
+      const call = (clientInfo: { readonly name: string; readonly version: string } | undefined, retry: object = {}) =>
+        Effect.map(handle(request(1, "tools/call", { name: "x", ...retry }, { clientInfo }), { revision }), read)
+      const infos = [{ name: "client", version: "1" }, { name: "other", version: "9" }, undefined]
+      const [first, ...others] = yield* Effect.forEach(infos, (clientInfo) => call(clientInfo))
+      const [key = ""] = Object.keys(first?.questions ?? {})
+      assert.notStrictEqual(key, "")
+      for (const { questions } of others) assert.deepStrictEqual(questions, first?.questions)
+      const retry = { inputResponses: { [key]: accept("1") }, requestState: first?.state }
+      for (const clientInfo of infos) assert.strictEqual((yield* call(clientInfo, retry)).text, "\"1\"")
+    }))
+
+  it.effect("[MRTR-01] [MRTR-03] [MRTR-05] asks in its result, with a state, and sends no request", () =>
+    Effect.gen(function*() {
+      const sent: Array<unknown> = []
+      const { handle } = yield* serverOf(Effect.all([
+        ask("a"),
+        RequestContext.listRoots(),
+        RequestContext.createMessage({ messages: [], maxTokens: 1 })
+      ], together))
+      const reply = yield* handle(request(1, "tools/call", { name: "x" }), {
+        revision,
+        notify: (message) => Effect.sync(() => void sent.push(message))
+      })
+      const { result: { _meta, inputRequests, requestState, ...rest } } = read(reply)
+      assert.deepStrictEqual<unknown>(rest, { resultType: "input_required" })
+      assert.isString(requestState)
+      assert.sameMembers(Object.values(read(reply).questions).map(({ method }) => method), [
+        "elicitation/create",
+        "roots/list",
+        "sampling/createMessage"
+      ])
+      const decoded = Schema.decodeUnknownExit(InputRequired.InputRequiredResult)({ inputRequests, requestState })
+      assert.isTrue(Exit.isSuccess(decoded))
+      assert.deepStrictEqual(sent, [])
+    }))
+
+  it.effect("[MRTR-11] keeps nothing for a client that does not come back", () =>
+    Effect.gen(function*() {
+      const open = new Set<object>()
+      const opened = Effect.acquireRelease(
+        Effect.sync(() => {
+          const one = {}
+          open.add(one)
+          return one
+        }),
+        (one) => Effect.sync(() => void open.delete(one))
+      )
+      const handler = Effect.scoped(Effect.andThen(opened, ask("a")))
+      const { handle } = yield* serverOf(handler, { limits: { maxIncomingRequests: 2 } })
+      for (let id = 1; id <= 10; id++) {
+        const { questions } = read(yield* handle(request(id, "tools/call", { name: "x" }), { revision }))
+        assert.lengthOf(Object.keys(questions), 1)
+      }
+      assert.strictEqual(open.size, 0)
+    }))
+
   it.effect("takes answers by key without a state", () =>
     Effect.gen(function*() {
       const { handle } = yield* serverOf(ask("a", { key: "name" }))
@@ -279,7 +350,7 @@ describe("a handler that asks a client without sessions", () => {
       assert.strictEqual(read(reply).text, "\"known\"")
     }))
 
-  it.effect("fails if two questions have one key", () =>
+  it.effect("[MRTR-04] fails if two questions have one key", () =>
     Effect.gen(function*() {
       const conversation = yield* run(Effect.all([ask("a", { key: "k" }), ask("b", { key: "k" })]))
       assert.deepStrictEqual(conversation.rounds, [["a"]])
@@ -311,7 +382,7 @@ describe("a handler that asks a client without sessions", () => {
       assert.strictEqual(conversation.text, "\"InvalidResult\"")
     }))
 
-  it.effect("gets an error where the method has no questions", () =>
+  it.effect("[MRTR-02] gets an error where the method has no questions", () =>
     Effect.gen(function*() {
       const tags: Array<string> = []
       const { handle } = yield* serverOf(
@@ -325,7 +396,24 @@ describe("a handler that asks a client without sessions", () => {
       ])
     }))
 
-  it.effect("is answered with −32021 if it dies because the client lacks a capability", () =>
+  it.effect("[VER-10] [MRTR-06] asks its client only for what the request declares", () =>
+    Effect.gen(function*() {
+      const questions: ReadonlyArray<readonly [Handler, object]> = [
+        [ask("a"), { elicitation: { form: {} } }],
+        [RequestContext.listRoots(), { roots: {} }],
+        [RequestContext.createMessage({ messages: [], maxTokens: 1 }), { sampling: {} }]
+      ]
+      for (const [question, requiredCapabilities] of questions) {
+        const { handle } = yield* serverOf(question)
+        const asked = (clientCapabilities: object) =>
+          Effect.map(handle(request(1, "tools/call", { name: "x" }, { clientCapabilities }), { revision }), read)
+        const { error, questions: none } = yield* asked({})
+        assert.deepStrictEqual<unknown>([error?.code, error?.data, none], [-32021, { requiredCapabilities }, {}])
+        assert.lengthOf(Object.keys((yield* asked(requiredCapabilities)).questions), 1)
+      }
+    }))
+
+  it.effect("[VER-11] is answered with −32021 if it dies because the client lacks a capability", () =>
     Effect.gen(function*() {
       const { handle } = yield* serverOf(ask("a"))
       const reply = yield* handle(request(1, "tools/call", { name: "x" }, { clientCapabilities: {} }), { revision })

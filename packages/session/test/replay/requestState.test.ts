@@ -103,7 +103,7 @@ describe("a requestState", () => {
     { name: "a state that is too long", state: (state) => state.padEnd(70_000, "A") }
   ]
   for (const { name, ...options } of foreign) {
-    it.effect(`is rejected for ${name}`, () =>
+    it.effect(`[MRTR-07] [MRTR-08] [MRTR-09] is rejected for ${name}`, () =>
       Effect.gen(function*() {
         const handle = yield* serving()
         assert.deepStrictEqual((yield* answered(handle, options)).error, rejection)
@@ -118,7 +118,7 @@ describe("a requestState", () => {
       assert.deepStrictEqual((yield* call(handle, { method: "prompts/get", params })).error?.code, -32601)
     }))
 
-  it.effect("is rejected when it has expired, and accepted before", () =>
+  it.effect("[MRTR-09] is rejected when it has expired, and accepted before", () =>
     Effect.gen(function*() {
       const handle = yield* serving({ requestState: { expiry: "1 minute" } })
       const { questions, state: requestState } = yield* call(handle, {})
@@ -130,7 +130,7 @@ describe("a requestState", () => {
       assert.deepStrictEqual((yield* repeated).error, rejection)
     }))
 
-  it.effect("is accepted by another process with the same secret, and by no other server", () =>
+  it.effect("[VER-13] is accepted by another process with the same secret, and by no other server", () =>
     Effect.gen(function*() {
       const one = yield* serving()
       const two = yield* serving()
@@ -151,7 +151,7 @@ describe("a requestState", () => {
       assert.deepStrictEqual((yield* answered(before, { second: later })).error, rejection)
     }))
 
-  it.effect("is accepted once where the server says so", () =>
+  it.effect("[MRTR-10] is accepted once where the server says so", () =>
     Effect.gen(function*() {
       const used = UsedStates.layerMemory({ capacity: 1 })
       const services = Layer.mergeAll(sealOf(Redacted.value(secret)), used)
@@ -194,7 +194,7 @@ describe("a requestState", () => {
       assert.include((yield* call(mute, {})).error?.message, "the seal of the server failed")
     }))
 
-  it.effect("and answers of a wrong form are invalid params", () =>
+  it.effect("[MRTR-12] and answers of a wrong form are invalid params", () =>
     Effect.gen(function*() {
       const handle = yield* serving()
       for (const params of [{ inputResponses: [1] }, { inputResponses: { a: "x" } }, { requestState: 5 }]) {

@@ -25,11 +25,19 @@ const typed = (
   }
 }
 
-/** The codes of revisions with a handshake that this revision no longer has, with the codes in their place (MSG-23). */
-const replaced: ReadonlyMap<number, number> = new Map([
-  [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
-  [ErrorCode.UrlElicitationRequired, ErrorCode.InternalError]
+/** The codes of the specification's range, −32020 to −32099, that have a meaning in this revision. */
+const assigned: ReadonlySet<number> = new Set([
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion
 ])
+
+/** Returns the code in the place of one that this revision does not have: MSG-23, and MSG-22 for its range. */
+const codeOf = (code: number): number => {
+  if (code === ErrorCode.ResourceNotFound) return ErrorCode.InvalidParams
+  const isReserved = code <= -32020 && code >= -32099
+  return isReserved && !assigned.has(code) ? ErrorCode.InternalError : code
+}
 
 /** Gives the reply to one request its form. `isSuspended` returns whether the result has questions. */
 export class ModernReplies implements ReplySink {
@@ -62,7 +70,8 @@ export class ModernReplies implements ReplySink {
     if ("result" in response) {
       return JsonRpc.success(response.id, typed(this.#method, response.result, this.#info, this.#isSuspended()))
     }
-    const code = replaced.get(response.error.code)
-    return code === undefined ? response : { ...response, error: { ...response.error, code } }
+    const { error } = response
+    const code = codeOf(error.code)
+    return code === error.code ? response : { ...response, error: { ...error, code } }
   }
 }

@@ -1,0 +1,127 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "MRTR-01",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "          this.#isSuspended = true\n",
+    broken: "",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks in its result, with a state"
+  },
+  {
+    id: "MRTR-02",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "if (!InputRequired.methods.has(method)) return",
+    broken: "if (method === \"tools/list\") return",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "gets an error where the method has no questions"
+  },
+  {
+    id: "MRTR-03",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "{ inputRequests: questions, requestState }",
+    broken: "{}",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks in its result, with a state"
+  },
+  {
+    id: "MRTR-04",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "before !== undefined && before !== digest",
+    broken: "false",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "fails if two questions have one key"
+  },
+  {
+    id: "MRTR-05",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "{ method: name, params: projected }",
+    broken: "{ method: `${name}d`, params: projected }",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks in its result, with a state"
+  },
+  {
+    id: "MRTR-06",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "Outgoing.validateCapability(row, this.#profile, ({ capabilities }) => capabilities)",
+    broken: "undefined",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks its client only for what the request declares"
+  },
+  {
+    id: "MRTR-07",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "if (text === undefined) return yield* Effect.fail(rejected)",
+    broken: "if (text === undefined) return initial",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is rejected for a changed state"
+  },
+  {
+    id: "MRTR-08",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "if (text === undefined) return yield* Effect.fail(rejected)",
+    broken: "if (text === undefined) return initial",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is rejected for a state that is cut off"
+  },
+  {
+    id: "MRTR-09",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "principal?.id ?? null, method, own",
+    broken: "method, own",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is rejected for another principal"
+  },
+  {
+    id: "MRTR-09",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "principal?.id ?? null, method, own",
+    broken: "principal?.id ?? null, method",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is rejected for other arguments"
+  },
+  {
+    id: "MRTR-09",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "  if (expiresAt <= now()) return yield* Effect.fail(rejected)\n",
+    broken: "",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is rejected when it has expired"
+  },
+  {
+    id: "MRTR-10",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "  if (used !== undefined && ",
+    broken: "  if (used !== undefined && false && ",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is accepted once where the server says so"
+  },
+  {
+    id: "MRTR-11",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original:
+      "    for (const fiber of this.#waiting) fiber.interruptUnsafe()\n    const root = this.#root\n    root?.interruptUnsafe()\n    const isEnded = root === undefined || root.pollUnsafe() !== undefined\n",
+    broken: "    const root = this.#root\n    const isEnded = true\n",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "keeps nothing for a client that does not come back"
+  },
+  {
+    id: "MRTR-12",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "    if (Result.isFailure(retry)) {\n",
+    broken:
+      "    if (Result.isFailure(retry)) return Effect.succeed({ state: initial, responses: new Map() })\n    if (Result.isFailure(retry)) {\n",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "and answers of a wrong form are invalid"
+  },
+  {
+    id: "MRTR-13",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "    for (const [key, { question }] of this.#open) questions[key] = question\n",
+    broken:
+      "    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))\n    for (const [key, { question }] of this.#open) questions[key] = question\n",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "may ask the same again after an answer is missing"
+  }
+]

@@ -1,0 +1,134 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "VER-03",
+    file: "packages/protocol/src/RequestMetadata.ts",
+    original: "  [keys.clientCapabilities]: ClientCapabilities,\n",
+    broken: "  [keys.clientCapabilities]: Schema.optionalKey(ClientCapabilities),\n",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "without its metadata, or with invalid"
+  },
+  {
+    id: "VER-04",
+    file: "packages/protocol/src/RequestMetadata.ts",
+    original: "Schema.optionalKey(Implementation)",
+    broken: "Implementation",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is served for the client that its own metadata"
+  },
+  {
+    id: "VER-05",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "[RequestMetadata.keys.serverInfo]: info",
+    broken: "",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is answered with the type of the result"
+  },
+  {
+    id: "VER-06",
+    file: "packages/session/src/internal/server/ModernRequest.ts",
+    original: "capabilities: clientCapabilities,",
+    broken: "capabilities: clientInfo?.name === \"client\" ? clientCapabilities : {},",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks clients of every name and version the same"
+  },
+  {
+    id: "VER-07",
+    file: "packages/protocol/src/McpError.ts",
+    original: "    supported,\n    requested: excerpt\n",
+    broken: "    supported\n",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "of a revision that the server does not serve"
+  },
+  {
+    id: "VER-07",
+    file: "packages/session/src/internal/server/ModernRequest.ts",
+    original: "!Revision.isModern(protocolVersion) || ",
+    broken: "",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "of a revision that the server does not serve"
+  },
+  {
+    id: "VER-09",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "if (method !== \"server/discover\") return false",
+    broken: "if (method !== \"server/discovery\") return false",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "server/discover returns the revisions"
+  },
+  {
+    id: "VER-10",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "Outgoing.validateCapability(row, this.#profile, ({ capabilities }) => capabilities)",
+    broken: "undefined",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks its client only for what the request declares"
+  },
+  {
+    id: "VER-11",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "McpError.missingCapability(this.#owner.method, Capabilities.ofPath(error.capability))",
+    broken: "McpError.missingCapability(this.#owner.method, {})",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "is answered with −32021 if it dies"
+  },
+  {
+    id: "VER-12",
+    file: "packages/session/src/internal/server/ModernRequest.ts",
+    original: "capabilities: clientCapabilities,",
+    broken:
+      "capabilities: Object.assign(supported, { first: Reflect.get(supported, \"first\") ?? clientCapabilities }).first,",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is served for the client that its own metadata"
+  },
+  {
+    id: "VER-13",
+    file: "packages/session/src/internal/server/ServerDefinition.ts",
+    original: "audience: description.info.name",
+    broken: "audience: `${description.info.name} ${Math.random()}`",
+    test: "packages/session/test/replay/requestState.test.ts",
+    name: "is accepted by another process with the same"
+  },
+  {
+    id: "VER-14",
+    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    original: "onSuccess: (state) => ({ state, responses })",
+    broken: "onSuccess: (state) => (Object.assign(initial.answers, inputResponses), { state, responses })",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "remembers answers only for calls that bring its state"
+  },
+  {
+    id: "VER-15",
+    file: "packages/session/src/internal/engine/Capacity.ts",
+    original: "this.#requests >= maxIncomingRequests",
+    broken: "this.#requests >= 1",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "serves requests of several clients at the same time"
+  },
+  {
+    id: "VER-20",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    original: "McpError.unsupportedVersion(requested, supported)",
+    broken: "McpError.unsupportedVersion(requested, [])",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "of the new era rejects a handshake with"
+  },
+  {
+    id: "VER-21",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "!this.description.isModern || !ModernExchange.isModern(message)",
+    broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "serves requests that carry their client before"
+  },
+  {
+    id: "VER-23",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    broken:
+      "    carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "asks in the way of the era"
+  }
+]
