@@ -33,15 +33,15 @@ export const sessionOver = (
   )
 }
 
-/** Connects a client of every revision to a server of Streamable HTTP. */
-export const connectModern = Effect.fnUntraced(function*(peer: { readonly url: string }, options?: Options) {
+/** Makes a transport of Streamable HTTP. */
+export const streamableTo = Effect.fnUntraced(function*(peer: { readonly url: string }) {
   const client = yield* Layer.build(NodeHttpClient.layerUndici)
-  const transport = yield* Effect.provideContext(
-    StreamableHttpClient.make({ url: peer.url, reconnect: quickReconnect }),
-    client
-  )
-  return yield* sessionOver(transport, options)
+  return yield* Effect.provideContext(StreamableHttpClient.make({ url: peer.url, reconnect: quickReconnect }), client)
 })
+
+/** Connects a client of every revision to a server of Streamable HTTP. */
+export const connectModern = (peer: { readonly url: string }, options?: Options) =>
+  Effect.flatMap(streamableTo(peer), (transport) => sessionOver(transport, options))
 
 /** Makes a transport that detects HTTP+SSE. */
 export const fallbackTo = Effect.fnUntraced(function*(peer: { readonly url: string }) {
