@@ -460,6 +460,21 @@ describe("a server that ends on the probe", () => {
       assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
     }))
 
+  it.effect("is connected again if it answers the probe with an error and then ends", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      const error = { code: -32600, message: "Expected initialize" }
+      const first = yield* RawServer.make(pairs[0].server, (message) =>
+        JsonRpc.isRequest(message) && message.method === "server/discover" ? [JsonRpc.failure(message.id, error)] : [])
+      yield* start(Effect.andThen(first.receive, Effect.andThen(first.receive, first.end)))
+      const second = yield* RawServer.make(pairs[1].server, RawServer.replyToInitialize())
+      const session = yield* client(inTurn(pairs), { revisions: Revision.supported })
+      yield* settled
+      assert.strictEqual(session.profile.revision, "2025-11-25")
+      assert.deepStrictEqual(names(first.received), ["server/discover", "initialize"])
+      assert.deepStrictEqual(names(second.received), ["initialize", "notifications/initialized"])
+    }))
+
   it.effect("fails a client of 2026-07-28 only, and one whose transport connects once", () =>
     Effect.gen(function*() {
       for (const revisions of [["2026-07-28"], Revision.supported] as const) {

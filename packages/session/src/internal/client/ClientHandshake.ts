@@ -209,8 +209,11 @@ export class ClientHandshake {
   readonly #owner: HandshakeOwner
   #verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
   #probed: Discovery.Verdict | undefined
-  /** Whether a probe has no response yet. Until then, an end of the connection counts as its response. */
-  #isUnanswered = false
+  /**
+   * Whether a probe was sent, and no session exists yet. Until then, an end of the connection counts as its response.
+   * Some servers end at once, others after an error, or only after they have started and read it.
+   */
+  #isProbed = false
   #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
 
   constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
@@ -243,7 +246,7 @@ export class ClientHandshake {
 
   /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */
   isEndedByProbe(reason: CloseReason.CloseReason): boolean {
-    return this.#isUnanswered && reason._tag === "PeerEnded" && this.#owner.description.offer !== undefined &&
+    return this.#isProbed && reason._tag === "PeerEnded" && this.#owner.description.offer !== undefined &&
       !this.#isStreamed
   }
 
@@ -341,14 +344,13 @@ export class ClientHandshake {
     const state = this.#runtime.state()
     if (state._tag !== "Idle" && state._tag !== "Probing") return Outgoing.notAllowed(state)
     const sent: Handshake.Step<StateOf<"Probing">, "Send"> = Handshake.client.step(state, { _tag: "SendDiscover" })
-    this.#isUnanswered = true
+    this.#isProbed = true
     return this.#runtime.commit(state, sent.state) ? sent.action : Outgoing.notAllowed(this.#runtime.state())
   }
 
   /** Judges the response to a probe in the step in which it is read, so that the messages after it find a session. */
   #receiveDiscovery(response: JsonRpc.Response, isRetry: boolean): void {
     const { limits: { maxProfileBytes } } = this.#runtime
-    this.#isUnanswered = false
     this.#probed = Discovery.judge(this.#owner.description, maxProfileBytes, response, isRetry)
     if (this.#probed._tag !== "Modern") return
     const { isTrimmed, profile } = this.#probed.kept
@@ -362,6 +364,7 @@ export class ClientHandshake {
 
   #adopt(from: StateOf<"Probing">, { state: modern }: Handshake.Step<StateOf<"Modern">, "Adopt">): void {
     const { connection, replies } = this.#runtime
+    this.#isProbed = false
     if (!this.#runtime.commit(from, modern)) return
     replies.mute()
     connection.onHandshake?.(modern.profile)
@@ -382,7 +385,7 @@ export class ClientHandshake {
   /** Judges the response in the step in which it is read, so that the messages after it find a session. */
   #receive(response: JsonRpc.Response): void {
     const { limits: { maxProfileBytes } } = this.#runtime
-    this.#isUnanswered = false
+    this.#isProbed = false
     const judged = judge(this.#owner.description, maxProfileBytes, response)
     this.#verdict = Result.map(judged, ({ profile }) => profile)
     if (Result.isFailure(judged)) return
