@@ -151,7 +151,7 @@ describe("the headers of a call", () => {
     assert.strictEqual(ParameterHeader.difference(headers, received, input), problem)
   })
 
-  it("integers are equal by value", () => {
+  it("[SHE-29] integers are equal by value", () => {
     assert.isUndefined(ParameterHeader.difference(headers, { "mcp-param-limit": "42.0" }, { page: { limit: 42 } }))
   })
 })

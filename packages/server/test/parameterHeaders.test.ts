@@ -9,16 +9,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-const where = (header: string) =>
+const whereOf = (properties: object) =>
   McpGroup.make(
     "where",
-    Tool.dynamic("where", {
-      success: Schema.String,
-      parameters: { type: "object", properties: { region: { type: "string", "x-mcp-header": header } } }
-    })
+    Tool.dynamic("where", { success: Schema.String, parameters: { type: "object", properties } })
   ).toLayer((handlers) => handlers.tool("where", (input) => Effect.succeed(JSON.stringify(input)))).pipe(
     Layer.provide(AjvValidator.layer())
   )
+
+const where = whereOf({ region: { type: "string", "x-mcp-header": "Region" } })
 
 const call = (input: object) =>
   JsonRpc.request(1, "tools/call", {
@@ -33,9 +32,9 @@ const call = (input: object) =>
   })
 
 describe("a tool whose argument is repeated in a header", () => {
-  it.effect("rejects a call whose header is missing, differs or is not expected, and only over HTTP", () =>
+  it.effect("[SHE-28] rejects a call whose header is missing, differs or is not expected, and only over HTTP", () =>
     Effect.gen(function*() {
-      const handlers = yield* McpServer.sessionlessHandlers(where("Region"))
+      const handlers = yield* McpServer.sessionlessHandlers(where)
       const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "where", version: "1" } })
       const codeOf = (input: object, parameterHeaders?: { readonly [name: string]: string }) =>
         Effect.map(
@@ -53,9 +52,37 @@ describe("a tool whose argument is repeated in a header", () => {
       assert.strictEqual(yield* codeOf({ region: "Oslo" }, { "mcp-param-region": "=?base64?%?=" }), -32020)
     }).pipe(Effect.scoped))
 
-  it.effect("is not registered if the name of the header is not allowed", () =>
-    Effect.gen(function*() {
-      const exit = yield* Effect.exit(Effect.scoped(McpServer.sessionlessHandlers(where("A B"))))
-      assert.include(String(exit), "have a header that is not allowed")
-    }))
+  const annotated = (header: unknown, type: unknown = "string") => ({ type, "x-mcp-header": header })
+
+  const rules: ReadonlyArray<readonly [rule: string, ReadonlyArray<object>]> = [
+    [
+      "[SHE-21] the name of a header is a token",
+      ["A B", "", "a\r\nb", "a:b", "é", 5].map((header) => ({ a: annotated(header) }))
+    ],
+    ["[SHE-22] no two arguments have one header", [{ a: annotated("Region"), b: annotated("REGION") }]],
+    [
+      "[SHE-23] only integers, strings and booleans that `properties` alone lead to have a header",
+      [
+        { a: annotated("A", "number") },
+        { a: annotated("A", "object") },
+        { a: annotated("A", ["string", "null"]) },
+        { a: { type: "array", items: annotated("A") } },
+        { a: { anyOf: [annotated("A")] } }
+      ]
+    ]
+  ]
+  for (const [rule, invalid] of rules) {
+    it.effect(`${rule}, or the tool is not registered`, () =>
+      Effect.gen(function*() {
+        for (const properties of invalid) {
+          const exit = yield* Effect.exit(Effect.scoped(McpServer.sessionlessHandlers(whereOf(properties))))
+          assert.include(String(exit), "have a header that is not allowed", JSON.stringify(properties))
+        }
+        const valid = whereOf({
+          a: annotated("A"),
+          b: { type: "object", properties: { c: annotated("C", "integer") } }
+        })
+        assert.isDefined(yield* Effect.scoped(McpServer.sessionlessHandlers(valid)))
+      }))
+  }
 })

@@ -115,5 +115,13 @@ export const mutants: ReadonlyArray<Mutant> = [
       "if (version === undefined || Revision.isLegacy(version) || version !== \"\") return Effect.succeed(undefined)",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "an unsupported version header is answered with 400, and a mismatch is reported"
+  },
+  {
+    id: "HTTP-07",
+    file: "packages/transport/src/internal/http/server/streamable/PostResponse.ts",
+    original: "HttpResponses.empty(202)",
+    broken: "HttpResponses.empty(200)",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "accepts a notification with 202 and no body"
   }
 ]

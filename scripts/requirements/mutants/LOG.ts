@@ -49,5 +49,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "threshold === undefined || Logging",
     test: "packages/session/test/modernRequests.test.ts",
     name: "gets log messages from its own level"
+  },
+  {
+    id: "LOG-08",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "notify: (message) => exchange.write(message, false)",
+    broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "in the stream of their request only"
   }
 ]

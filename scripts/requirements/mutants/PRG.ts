@@ -97,5 +97,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "{ capacity: Number.POSITIVE_INFINITY,",
     test: "packages/session/test/inboundLimits.test.ts",
     name: "256 steps wait for a slow consumer; then the oldest are dropped, with an event each"
+  },
+  {
+    id: "PRG-09",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "notify: (message) => exchange.write(message, false)",
+    broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "in the stream of their request only"
   }
 ]

@@ -130,5 +130,37 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
+  },
+  {
+    id: "VER-03",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "code === ErrorCode.InvalidParams && Result.isFailure(RequestMetadata.read(metaOf(message)))\n    ? 400",
+    broken: "code === ErrorCode.InvalidParams && Result.isFailure(RequestMetadata.read(metaOf(message)))\n    ? 200",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects metadata, revisions and methods with"
+  },
+  {
+    id: "VER-07",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "[ErrorCode.UnsupportedProtocolVersion, 400]",
+    broken: "[ErrorCode.UnsupportedProtocolVersion, 200]",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects metadata, revisions and methods with"
+  },
+  {
+    id: "VER-11",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "[ErrorCode.MissingRequiredClientCapability, 400]",
+    broken: "[ErrorCode.MissingRequiredClientCapability, 200]",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects a call that needs an undeclared capability with 400 (json)"
+  },
+  {
+    id: "VER-11",
+    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
+    original: "if (last && (this.#owner.mode !== \"stream\" || status !== 200)) {",
+    broken: "if (last && this.#owner.mode !== \"stream\") {",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects a call that needs an undeclared capability with 400 (stream)"
   }
 ]

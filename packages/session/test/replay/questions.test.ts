@@ -1,5 +1,5 @@
 /** Handlers that ask their client, in revision 2026-07-28: what is asked in which round, and what runs again. */
-import { Content, Elicitation, InputRequired } from "@effect-mcp/protocol"
+import { Content, Elicitation, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
 import { RequestContext, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -453,17 +453,25 @@ describe("a handler that asks a client without sessions", () => {
       assert.strictEqual(read(reply).error?.code, -32021)
     }))
 
-  it.effect("is interrupted if its client leaves", () =>
+  it.effect("[SHE-08] [SHE-09] is interrupted if its client leaves, and sends nothing more", () =>
     Effect.gen(function*() {
       const events: Array<string> = []
-      const { handle } = yield* serverOf(
-        Effect.onInterrupt(Effect.never, () => Effect.sync(() => void events.push("interrupted")))
-      )
-      const fiber = yield* Effect.forkChild(handle(request(1, "tools/call", { name: "x" }), { revision }), {
-        startImmediately: true
-      })
+      const sent: Array<JsonRpc.Notification> = []
+      const { handle } = yield* serverOf(Effect.onInterrupt(
+        Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never),
+        () =>
+          Effect.gen(function*() {
+            events.push("interrupted")
+            yield* RequestContext.progress({ progress: 2 })
+            yield* RequestContext.log({ level: "error", data: "left" })
+          })
+      ))
+      const call = request(1, "tools/call", { name: "x" }, {}, { progressToken: "p" })
+      const notify = (message: JsonRpc.Notification) => Effect.sync(() => void sent.push(message))
+      const fiber = yield* Effect.forkChild(handle(call, { revision, notify }), { startImmediately: true })
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(events, ["interrupted"])
+      assert.deepStrictEqual(sent.map(({ params }) => params?.["progress"]), [1])
     }))
 })
 

@@ -1,5 +1,5 @@
 /** Streamable HTTP in revision 2026-07-28, by a server without sessions that serves the other revisions as well. */
-import { RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import { McpError, RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
 import { Listener, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -42,7 +42,7 @@ const reporting = Effect.gen(function*() {
 })
 
 describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
-  it.live("serves requests of it and of other revisions at one endpoint, each by itself", () =>
+  it.live("[SHE-32] serves requests of it and of other revisions at one endpoint, each by itself", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({ now: Effect.succeed(text("now")) }))
       const modern = yield* exchange(server, {
@@ -61,7 +61,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       })
     }))
 
-  it.live("rejects headers that differ from the body, or that are missing, with 400", () =>
+  it.live("[SHE-12] [SHE-17] [SHE-18] [SHE-20] rejects headers that differ from the body or are missing with 400", () =>
     Effect.gen(function*() {
       const calls: Array<string> = []
       const server = yield* serveSessionless(tools({ now: Effect.sync(() => (calls.push("now"), text("now"))) }))
@@ -72,6 +72,8 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
         { "mcp-method": "tools/list" },
         { "mcp-name": undefined },
         { "mcp-name": "other" },
+        { "mcp-name": "Now" },
+        { "mcp-method": "tools/Call" },
         { "mcp-name": "=?base64?%?=" }
       ]
       for (const headers of differing) {
@@ -82,9 +84,12 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       const encoded = { "mcp-name": "=?base64?bm93?=" }
       const response = yield* exchange(server, post("tools/call", { name: "now" }, { headers: encoded }))
       assert.strictEqual(response.status, 200)
+      const { body, headers } = post("tools/call", { name: "now" })
+      const inCapitals = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
+      assert.strictEqual((yield* exchange(server, { body, headers: inCapitals })).status, 200)
     }))
 
-  it.live("rejects a request without metadata, of an unknown revision or method with the status of its error", () =>
+  it.live("[VER-03] [VER-07] [SHE-13] [SHE-14] rejects metadata, revisions and methods with the error's status", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({}))
       const { headers } = post("tools/list")
@@ -108,8 +113,104 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       assert.deepStrictEqual(outcome(yield* exchange(server, plain)), [400, -32600])
     }))
 
+  const needy = Effect.as(
+    Effect.orDie(Effect.flatMap(RequestContext.RequestContext, ({ listRoots }) => listRoots())),
+    text("rooted")
+  )
+
+  for (const responseMode of ["adaptive", "json", "stream"] as const) {
+    it.live(`[VER-11] rejects a call that needs an undeclared capability with 400 (${responseMode})`, () =>
+      Effect.gen(function*() {
+        const server = yield* serveSessionless(
+          tools({ needy, late: Effect.andThen(Effect.sleep("60 millis"), needy) }),
+          { http: { responseMode, adaptiveTimeout: "10 millis" } }
+        )
+        for (const tool of ["needy", "late"]) {
+          assert.deepStrictEqual(outcome(yield* exchange(server, post("tools/call", { name: tool }))), [400, -32021])
+        }
+      }))
+  }
+
+  it.live("[SHE-03] asks in the result at the end of the stream, and sends no request", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSessionless(
+        tools({ ask: Effect.andThen(RequestContext.progress({ progress: 1 }), needy) })
+      )
+      const asked = yield* exchange(
+        server,
+        post("tools/call", { name: "ask" }, {
+          meta: { progressToken: 1, "io.modelcontextprotocol/clientCapabilities": { roots: {} } }
+        })
+      )
+      assert.isTrue(asked.isStream)
+      assert.deepStrictEqual(
+        asked.messages.map(({ id, method, result }) => [method ?? result?.["resultType"], id]),
+        [["notifications/progress", undefined], ["input_required", 1]]
+      )
+    }))
+
+  it.live("[SHE-02] [LOG-08] [PRG-09] sends progress and log messages in the stream of their request only", () =>
+    Effect.gen(function*() {
+      const both = yield* Deferred.make<void>()
+      let calls = 0
+      const report = Effect.flatMap(RequestContext.RequestContext, ({ log, meta, progress }) =>
+        Effect.gen(function*() {
+          if (++calls === 2) yield* Deferred.succeed(both, undefined)
+          yield* Deferred.await(both)
+          yield* progress({ progress: 1 })
+          yield* log({ level: "info", data: meta?.progressToken })
+          return text("done")
+        }))
+      const server = yield* serveSessionless(tools({ report }))
+      const responses = yield* Effect.forEach(["a", "b"], (progressToken) =>
+        exchange(
+          server,
+          post("tools/call", { name: "report" }, {
+            meta: { progressToken, "io.modelcontextprotocol/logLevel": "info" }
+          })
+        ), { concurrency: "unbounded" })
+      for (const [index, token] of ["a", "b"].entries()) {
+        const messages = responses[index]?.messages ?? []
+        assert.deepStrictEqual(
+          messages.slice(0, -1).map(({ params }) => params?.["progressToken"] ?? params?.["data"]),
+          [
+            token,
+            token
+          ]
+        )
+        assert.deepStrictEqual(messages.at(-1)?.id, 1)
+      }
+    }))
+
+  it.live("[HTTP-07] accepts a notification with 202 and no body", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSessionless(tools({}))
+      const { headers } = post("notifications/cancelled")
+      const accepted = yield* exchange(server, {
+        body: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } },
+        headers
+      })
+      assert.deepStrictEqual([accepted.status, accepted.text, accepted.headers["content-type"]], [202, "", undefined])
+    }))
+
+  it.live("[SHE-28] passes the headers of arguments to handlers, whose rejection has status 400", () =>
+    Effect.gen(function*() {
+      const region = Effect.flatMap(
+        RequestContext.RequestContext,
+        ({ parameterHeaders }) =>
+          parameterHeaders?.["mcp-param-region"] === "Oslo"
+            ? Effect.succeed(text("Oslo"))
+            : Effect.fail(McpError.headerMismatch("the header mcp-param-region is missing"))
+      )
+      const server = yield* serveSessionless(tools({ region }))
+      const call = (headers: Readonly<Record<string, string>>) =>
+        Effect.map(exchange(server, post("tools/call", { name: "region" }, { headers })), outcome)
+      assert.deepStrictEqual(yield* call({ "Mcp-Param-Region": "Oslo" }), [200, undefined])
+      assert.deepStrictEqual(yield* call({}), [400, -32020])
+    }))
+
   for (const responseMode of ["adaptive", "stream"] as const) {
-    it.live(`sends progress in a stream, and a late error with its status (${responseMode})`, () =>
+    it.live(`[SHE-04] [SHE-05] sends progress in a stream that ends with the reply (${responseMode})`, () =>
       Effect.gen(function*() {
         const server = yield* serveSessionless(
           tools({ report: reporting, late: Effect.as(Effect.sleep("60 millis"), text("late")) }),
@@ -117,6 +218,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
         )
         const reported = yield* exchange(server, post("tools/call", { name: "report" }, { meta: { progressToken: 1 } }))
         assert.isTrue(reported.isStream)
+        assert.isTrue(reported.ended)
         assert.strictEqual(reported.headers["x-accel-buffering"], "no")
         assert.deepStrictEqual(
           reported.messages.map(({ params, result }) => params?.["progress"] ?? result?.["resultType"]),
@@ -133,7 +235,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       }))
   }
 
-  it.live("a client that closes the response cancels its request", () =>
+  it.live("[SHE-07] [SHE-08] a client that closes the response cancels its request", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const cancelled = yield* Deferred.make<void>()

@@ -39,7 +39,7 @@ const who = tools({
 })
 
 describe.concurrent("a server of Streamable HTTP with sessions", () => {
-  it.live("serves requests that carry their client without a session, whatever session or event they name", () =>
+  it.live("[SHE-32] serves requests that carry their client without the session or event that they name", () =>
     Effect.gen(function*() {
       const server = yield* serve(who)
       const opened = yield* exchange(server, { body: initialize("2025-11-25") })
@@ -106,12 +106,18 @@ describe.concurrent("a server of Streamable HTTP with sessions", () => {
       yield* until(() => listeners.size === 0)
     }))
 
-  it.live("of the new era only rejects handshakes, and has no standalone stream and nothing to delete", () =>
+  it.live("[SHE-15] [SHE-31] of the new era only rejects requests without a version, GET and DELETE", () =>
     Effect.gen(function*() {
       const server = yield* serve(who, { session: { revisions: [version] } })
       const rejected = yield* exchange(server, { body: initialize("2025-11-25") })
       assert.deepStrictEqual(errorOf(rejected), [400, -32022])
       assert.notProperty(rejected.headers, "mcp-session-id")
+      const { body } = post("tools/call", { name: "who" })
+      assert.deepStrictEqual(errorOf(yield* exchange(server, { body })), [400, -32020])
+      const { params: { _meta: _, ...params }, ...plain } = body
+      const legacy = yield* exchange(server, { body: { ...plain, params } })
+      assert.strictEqual(legacy.status, 400)
+      assert.notInclude(legacy.text, "alone")
       for (const method of ["GET", "DELETE"]) {
         const { headers, status } = yield* exchange(server, { method })
         assert.deepStrictEqual([status, headers["allow"]], [405, "POST"])

@@ -1,0 +1,208 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "SHE-02",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "notify: (message) => exchange.write(message, false)",
+    broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "in the stream of their request only"
+  },
+  {
+    id: "SHE-03",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "(reply) => sendReply(exchange, reply)",
+    broken:
+      "(reply) => Effect.andThen(reply !== undefined && \"result\" in reply ? exchange.write({ jsonrpc: \"2.0\", id: \"q\", method: \"roots/list\" }, false) : Effect.void, sendReply(exchange, reply))",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "asks in the result at the end of the stream"
+  },
+  {
+    id: "SHE-04",
+    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
+    original: "    this.#stream?.end()\n",
+    broken: "",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "sends progress in a stream that ends with the reply (adaptive)",
+    hangs: true
+  },
+  {
+    id: "SHE-05",
+    file: "packages/transport/src/internal/http/server/HttpResponses.ts",
+    original: "  \"x-accel-buffering\": \"no\"\n",
+    broken: "",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "sends progress in a stream that ends with the reply (adaptive)"
+  },
+  {
+    id: "SHE-07",
+    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
+    original: "    if (this.#isModern) return this.#owner.abandon(this)\n",
+    broken: "",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "a client that closes the response cancels its request",
+    hangs: true
+  },
+  {
+    id: "SHE-08",
+    file: "packages/session/src/internal/engine/Cancellation.ts",
+    original: "  IncomingRequests.interrupt(request)\n",
+    broken: "",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "is interrupted if its client leaves",
+    hangs: true
+  },
+  {
+    id: "SHE-09",
+    file: "packages/session/src/internal/engine/HandlerContext.ts",
+    original: "        if (incoming.ended) return dropped(\"ExchangeEnded\")\n",
+    broken: "",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "is interrupted if its client leaves"
+  },
+  {
+    id: "SHE-12",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "mismatch(names.version, received[names.version], version, \"the version in the metadata\") ??\n",
+    broken: "",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-13",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "[ErrorCode.UnsupportedProtocolVersion, 400]",
+    broken: "[ErrorCode.UnsupportedProtocolVersion, 404]",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects metadata, revisions and methods with"
+  },
+  {
+    id: "SHE-14",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "[ErrorCode.MethodNotFound, 404]",
+    broken: "[ErrorCode.MethodNotFound, 200]",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects metadata, revisions and methods with"
+  },
+  {
+    id: "SHE-15",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "  return problem === undefined\n",
+    broken: "  return problem === undefined || headers[RequestHeaders.names.version] === undefined\n",
+    test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
+    name: "of the new era only rejects requests without a version"
+  },
+  {
+    id: "SHE-17",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "if (header === undefined) return `the header ${name} is missing`",
+    broken: "if (header === undefined) return undefined",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-18",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "return header === value ? undefined",
+    broken: "return header.toLowerCase() === value.toLowerCase() ? undefined",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-20",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "Option.some(undefined) : HeaderValue.decode(header)",
+    broken: "Option.some(undefined) : Option.some(header)",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-21",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "typeof value !== \"string\" || !token.test(value)",
+    broken: "typeof value !== \"string\"",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "the name of a header is a token"
+  },
+  {
+    id: "SHE-22",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "if (this.found.has(name)) this.problem",
+    broken: "if (path.length > 9) this.problem",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "no two arguments have one header"
+  },
+  {
+    id: "SHE-23",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "type === \"boolean\" || type === \"integer\" || type === \"string\" ? type",
+    broken: "typeof type === \"string\" ? type as \"string\"",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "that `properties` alone lead to have a header"
+  },
+  {
+    id: "SHE-23",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "path === undefined || path.length === 0",
+    broken: "path === null",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "that `properties` alone lead to have a header"
+  },
+  {
+    id: "SHE-28",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "return problem === undefined ? this.#decoded(input)",
+    broken: "return problem !== null ? this.#decoded(input)",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "rejects a call whose header is missing"
+  },
+  {
+    id: "SHE-28",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "parameterHeaders: Revision.isModern(revision) ? ParameterHeader.from(request.headers) : undefined",
+    broken: "parameterHeaders: undefined",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "passes the headers of arguments to handlers"
+  },
+  {
+    id: "SHE-28",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "[ErrorCode.HeaderMismatch, 400]",
+    broken: "[ErrorCode.HeaderMismatch, 200]",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "passes the headers of arguments to handlers"
+  },
+  {
+    id: "SHE-29",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "type === \"integer\" ? ",
+    broken: "type === null ? ",
+    test: "packages/protocol/test/ParameterHeader.test.ts",
+    name: "integers are equal by value"
+  },
+  {
+    id: "SHE-31",
+    file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
+    original: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting]",
+    broken: "[[\"GET\", get], posting, [\"DELETE\", remove]]",
+    test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
+    name: "of the new era only rejects requests without a version"
+  },
+  {
+    id: "SHE-32",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "if (!this.#servesModern || !",
+    broken: "if (!this.#servesModern || headers[\"mcp-session-id\"] !== undefined || !",
+    test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
+    name: "without the session or event that they name"
+  },
+  {
+    id: "SHE-32",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "if (!this.#servesModern || !",
+    broken: "if (!this.#servesModern || headers[\"last-event-id\"] !== undefined || !",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "serves requests of it and of other revisions"
+  }
+]
