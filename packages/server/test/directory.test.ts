@@ -160,7 +160,7 @@ describe("McpDirectory", () => {
       assert.deepInclude(yield* read(session, "logo.png"), { mimeType: "image/png", blob: "dmFsaWQgVVRGLTg=" })
     }).pipe(Effect.scoped))
 
-  it.live("rejects every URI of a file that is not served with the same error", () =>
+  it.live("[RES-09] rejects every URI of a file that is not served with the same error", () =>
     Effect.gen(function*() {
       const { folder, session } = yield* serving()
       for (const attack of attacks) {
@@ -236,7 +236,7 @@ describe("McpDirectory", () => {
       assert.deepStrictEqual(yield* failure(yield* connect(proc), uri), problem(uri))
     }).pipe(Effect.scoped))
 
-  it.live("follows links within the root if it may, and still none out of it or to a hidden file", () =>
+  it.live("[RES-09] follows links within the root if it may, and still none out of it or to a hidden file", () =>
     Effect.gen(function*() {
       const { session } = yield* serving({ followLinks: true })
       assert.deepInclude(yield* read(session, "inside.md"), { text: "# A" })

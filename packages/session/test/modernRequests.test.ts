@@ -222,6 +222,13 @@ describe("a request of revision 2026-07-28", () => {
       assert.deepStrictEqual(yield* logged(undefined), [])
     }))
 
+  it.effect("[LOG-04] is rejected with -32602 if its level of log messages is unknown", () =>
+    Effect.gen(function*() {
+      const handle = yield* serving
+      const _meta = { ...RequestMetadata.write(metadata), "io.modelcontextprotocol/logLevel": "loud" }
+      assert.strictEqual(errorIn(yield* handle(JsonRpc.request(1, "tools/list", { _meta })))?.code, -32602)
+    }))
+
   it.effect("gets the progress that it asks for", () =>
     Effect.gen(function*() {
       const handle = yield* serving

@@ -64,5 +64,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "  if (field === undefined && argument === \"\") {\n",
     test: "packages/server/test/prompts.test.ts",
     name: "without suggestions has none, and one that does not exist is rejected"
+  },
+  {
+    id: "CMP-02",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "values.slice(0, Completion.maximumValues)",
+    broken: "values",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "that is a prompt needs its arguments"
   }
 ]

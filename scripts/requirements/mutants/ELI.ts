@@ -104,5 +104,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "data: { pages: elicitations } }",
     test: "packages/protocol/test/Elicitation.test.ts",
     name: "the peer reads the URL elicitations of an error"
+  },
+  {
+    id: "ELI-07",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "SemanticChecks.validateResult(row.name, params, checked.success)",
+    broken: "undefined",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "gets the error that a session would give"
+  },
+  {
+    id: "ELI-03",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "SemanticChecks.checkOf(name)?.(params, this.#profile) ??",
+    broken: "undefined ??",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks only in modes, and with tools"
   }
 ]

@@ -57,5 +57,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
+  },
+  {
+    id: "LOG-04",
+    file: "packages/protocol/src/RequestMetadata.ts",
+    original: "Schema.optionalKey(Level)",
+    broken: "Schema.optionalKey(Schema.String)",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "if its level of log messages is unknown"
   }
 ]

@@ -367,5 +367,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "code > ErrorCode.UrlElicitationRequired",
     test: "packages/session/test/modernRequests.test.ts",
     name: "has no codes of the specification's range"
+  },
+  {
+    id: "MSG-03",
+    file: "packages/protocol/src/RequestId.ts",
+    original: "Number.isSafeInteger(value)",
+    broken: "Number.isFinite(value)",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects an id that is none, and a batch"
+  },
+  {
+    id: "MSG-04",
+    file: "packages/protocol/src/RequestId.ts",
+    original: "  typeof value === \"string\" || (typeof",
+    broken: "  value === null || typeof value === \"string\" || (typeof",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects an id that is none, and a batch"
+  },
+  {
+    id: "MSG-17",
+    file: "packages/session/src/internal/engine/Batch.ts",
+    original: " || !Revision.envelopes[revision].batches",
+    broken: "",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects an id that is none, and a batch"
   }
 ]

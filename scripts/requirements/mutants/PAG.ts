@@ -56,5 +56,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "decoded.success.length > 0",
     test: "packages/server/test/lists.test.ts",
     name: "rejects a cursor that is none of its own with -32602"
+  },
+  {
+    id: "PAG-05",
+    file: "packages/server/src/internal/registry/Cursor.ts",
+    original: "keyOfItem(item) > key",
+    broken: "keyOfItem(item) >= key",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "has pages of one cache scope"
+  },
+  {
+    id: "PAG-06",
+    file: "packages/server/src/internal/registry/Cursor.ts",
+    original: "decoded.success.startsWith(prefix)",
+    broken: "decoded.success.length > 0",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "rejects a cursor that is none of its own"
   }
 ]

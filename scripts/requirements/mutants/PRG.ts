@@ -105,5 +105,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
+  },
+  {
+    id: "PRG-03",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original:
+      "        if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress\n",
+    broken: "",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "sends progress and logs once"
   }
 ]

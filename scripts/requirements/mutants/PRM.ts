@@ -41,5 +41,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "text.length % 4 === 0 || base64.test(text)",
     test: "packages/server/test/contentChecks.test.ts",
     name: "is not sent, but logged: the data of a block of type image is not base64"
+  },
+  {
+    id: "PRM-03",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "const unknownPrompt = (name: string) => McpError.invalidParams(",
+    broken: "const unknownPrompt = (name: string) => McpError.methodNotFound(",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "that is a prompt needs its arguments"
   }
 ]

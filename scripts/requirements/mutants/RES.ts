@@ -65,5 +65,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return ErrorCode.InvalidRequest",
     test: "packages/session/test/modernRequests.test.ts",
     name: "has no codes of errors that only other revisions have"
+  },
+  {
+    id: "RES-07",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "  return yield* failure\n})\n\n/** Returns the function that lists",
+    broken: "  return { contents: [] }\n})\n\n/** Returns the function that lists",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "that is a resource and does not exist"
+  },
+  {
+    id: "RES-09",
+    file: "packages/server/src/internal/directory/ConfinedFiles.ts",
+    original: "      if (!within.every((name) => FileUris.isServed(name, this.rules))) return undefined\n",
+    broken: "",
+    test: "packages/server/test/directory.test.ts",
+    name: "follows links within the root if it may"
+  },
+  {
+    id: "RES-09",
+    file: "packages/server/src/internal/directory/FileUris.ts",
+    original: "forbidden.test(name)",
+    broken: "unpaired.test(name)",
+    test: "packages/server/test/directory.test.ts",
+    name: "rejects every URI of a file that is not"
   }
 ]

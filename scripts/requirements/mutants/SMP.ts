@@ -53,5 +53,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/serverRequestsByRevision.test.ts",
     name: "includeContext thisServer needs a capability in 2025-11-25",
     hangs: true
+  },
+  {
+    id: "SMP-02",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "SemanticChecks.checkOf(name)?.(params, this.#profile) ??",
+    broken: "undefined ??",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks only in modes, and with tools"
+  },
+  {
+    id: "SMP-09",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
+    original: "return blocked ?? (needsContext(params, peer)",
+    broken: "return blocked ?? (peer?.revision === \"2025-11-25\" && needsContext(params, peer)",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "asks only in modes, and with tools"
   }
 ]

@@ -130,5 +130,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    const result = Effect.map(this.#encode(value), () => this.#resultOf(value, value))\n",
     test: "packages/server/test/tools.test.ts",
     name: "sends nothing that its schemas do not declare"
+  },
+  {
+    id: "TOOL-13",
+    file: "packages/server/src/internal/entries/GroupRuntime.ts",
+    original: "isVisible ? result : otherwise",
+    broken: "result",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "is listed for, and called by, only those who see it"
+  },
+  {
+    id: "TOOL-03",
+    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    original: "const unknownTool = (name: string) => McpError.invalidParams(",
+    broken: "const unknownTool = (name: string) => McpError.methodNotFound(",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "that is a tool is unknown by another name"
+  },
+  {
+    id: "TOOL-05",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "Revision.isAtLeast(profile.revision, \"2025-11-25\")",
+    broken: "profile.revision === \"2025-11-25\"",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "that is a tool is unknown by another name"
   }
 ]

@@ -162,5 +162,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (last && this.#owner.mode !== \"stream\") {",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects a call that needs an undeclared capability with 400 (stream)"
+  },
+  {
+    id: "VER-22",
+    file: "packages/server/src/internal/registry/Registry.ts",
+    original: "entries.filter((entry) => seen.has(entry))",
+    broken:
+      "entries.filter((entry) => seen.has(entry) && Reflect.get(entry, \"listed\") !== true && Reflect.set(entry, \"listed\", true))",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "is the same for every connection and client"
   }
 ]

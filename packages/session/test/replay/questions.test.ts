@@ -232,7 +232,7 @@ describe("a handler that asks a client without sessions", () => {
       assert.strictEqual(conversation.text, JSON.stringify(["<delete A?>", "<delete B?>"]))
     }))
 
-  it.effect("sends progress and logs once", () =>
+  it.effect("[PRG-03] sends progress and logs once", () =>
     Effect.gen(function*() {
       const { handle } = yield* serverOf(Effect.gen(function*() {
         yield* RequestContext.progress({ progress: 10 })
@@ -373,7 +373,7 @@ describe("a handler that asks a client without sessions", () => {
       assert.include(conversation.error?.message, "more than 3 rounds")
     }))
 
-  it.effect("gets the error that a session would give for an answer that does not fit", () =>
+  it.effect("[ELI-07] gets the error that a session would give for an answer that does not fit", () =>
     Effect.gen(function*() {
       const conversation = yield* run(
         Effect.catch(ask("a"), ({ reason }) => Effect.succeed(reason._tag)),
@@ -409,6 +409,30 @@ describe("a handler that asks a client without sessions", () => {
           Effect.map(handle(request(1, "tools/call", { name: "x" }, { clientCapabilities }), { revision }), read)
         const { error, questions: none } = yield* asked({})
         assert.deepStrictEqual<unknown>([error?.code, error?.data, none], [-32021, { requiredCapabilities }, {}])
+        assert.lengthOf(Object.keys((yield* asked(requiredCapabilities)).questions), 1)
+      }
+    }))
+
+  it.effect("[ELI-03] [SMP-02] [SMP-09] asks only in modes, and with tools and contexts, that a client declares", () =>
+    Effect.gen(function*() {
+      const page = { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" } as const
+      const sampling = { messages: [], maxTokens: 1 }
+      const tool = { name: "look", inputSchema: { type: "object" } } as const
+      const questions: ReadonlyArray<readonly [question: Handler, declared: object, required: object]> = [
+        [RequestContext.elicit(page), { elicitation: { form: {} } }, { elicitation: { url: {} } }],
+        [RequestContext.createMessage({ ...sampling, tools: [tool] }), { sampling: {} }, { sampling: { tools: {} } }],
+        [
+          RequestContext.createMessage({ ...sampling, includeContext: "allServers" }),
+          { sampling: {} },
+          { sampling: { context: {} } }
+        ]
+      ]
+      for (const [question, declared, requiredCapabilities] of questions) {
+        const { handle } = yield* serverOf(question)
+        const asked = (clientCapabilities: object) =>
+          Effect.map(handle(request(1, "tools/call", { name: "x" }, { clientCapabilities }), { revision }), read)
+        const { error } = yield* asked(declared)
+        assert.deepStrictEqual<unknown>([error?.code, error?.data], [-32021, { requiredCapabilities }])
         assert.lengthOf(Object.keys((yield* asked(requiredCapabilities)).questions), 1)
       }
     }))

@@ -48,7 +48,7 @@ const awaitNoSessions = (host: SessionHost.SessionHostShape) =>
   })
 
 describe.concurrent("messages of clients", () => {
-  it.live("[STD-02] are read in pieces of any size, with carriage returns, and without a last newline", () =>
+  it.live("[TRN-04] [STD-02] are read in pieces of any size, with carriage returns, and without a last newline", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({
         echo: ({ value }) => Effect.succeed(text(String(value)))

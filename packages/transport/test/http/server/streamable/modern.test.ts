@@ -182,6 +182,17 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
       }
     }))
 
+  it.live("[MSG-03] [MSG-04] [MSG-17] rejects an id that is none, and a batch, with 400", () =>
+    Effect.gen(function*() {
+      const server = yield* serveSessionless(tools({}))
+      const { body, headers } = post("tools/list")
+      for (const id of [null, 1.5, {}, true]) {
+        const rejected = yield* exchange(server, { body: { ...body, id }, headers })
+        assert.deepStrictEqual(outcome(rejected), [400, -32600], JSON.stringify(id))
+      }
+      assert.deepStrictEqual(outcome(yield* exchange(server, { body: [body], headers })), [400, -32600])
+    }))
+
   it.live("[HTTP-07] accepts a notification with 202 and no body", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({}))
