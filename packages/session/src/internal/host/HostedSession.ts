@@ -57,7 +57,7 @@ export class HostedSession {
   usedAt: number
   /** The time at which the current step of the handshake began here: the opening, or the response to `initialize`. */
   handshakeAt: number
-  /** Whether the handshake is finished. */
+  /** Whether the handshake is finished, or the client needs none. */
   operates = false
   /** The link among the sessions of the same owner that can be evicted. */
   readonly byOwner = new Link<HostedSession>(this)
@@ -126,8 +126,12 @@ export class HostedSession {
     this.handshakeAt = this.#dependencies.now()
   }
 
-  /** Records that the handshake is finished. */
+  /**
+   * Records that the handshake is finished, or that the client needs none. A connection that serves both eras does so
+   * twice, and counts once.
+   */
   operating(): void {
+    if (this.operates) return
     if (this.phase === "Live") this.#dependencies.slots.finish(this)
     else this.operates = true
   }

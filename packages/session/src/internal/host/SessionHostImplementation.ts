@@ -198,7 +198,8 @@ export class SessionHostImplementation implements SessionHostShape {
   readonly broadcast: SessionHostShape["broadcast"] = (send, options) =>
     Effect.suspend(() =>
       Broadcast.run(
-        this.#table.live().filter(({ operates, session }) => operates && session.client !== undefined),
+        // A client without a handshake counts as operating, also if it finishes one later on the same connection.
+        this.#table.live().filter(({ session }) => session.runtime.state()._tag === "Operating"),
         send,
         options
       )
