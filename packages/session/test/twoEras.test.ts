@@ -212,6 +212,46 @@ describe("a connection", () => {
       assert.deepStrictEqual((yield* unused.session.closed)._tag, "HandshakeTimeout")
     }).pipe(Effect.scoped))
 
+  it.effect("counts the requests of both eras in one limit", () =>
+    Effect.gen(function*() {
+      const { received, send, session } = yield* serve({ limits: { maxIncomingRequests: 2 } }, Effect.never)
+      yield* send(initialize)
+      yield* send(initialized)
+      yield* send(request(1, "tools/call", { name: "x" }))
+      yield* send(JsonRpc.request(2, "tools/call", { name: "x" }))
+      yield* send(request(3, "tools/call", { name: "x" }))
+      yield* send(JsonRpc.request(4, "tools/call", { name: "x" }))
+      assert.deepStrictEqual(received.map(({ error, id }) => [id, error?.message]), [
+        ["init", undefined],
+        [3, "Overloaded: 2 requests are in flight, the limit"],
+        [4, "Overloaded: 2 requests are in flight, the limit"]
+      ])
+      assert.strictEqual((yield* session.inFlight).served, 2)
+    }).pipe(Effect.scoped))
+
+  it.effect("that ends interrupts the requests of both eras, and sends no reply to them", () =>
+    Effect.gen(function*() {
+      const interrupted: Array<string> = []
+      const waiting = Effect.flatMap(
+        RequestContext.RequestContext,
+        ({ profile: { revision } }) =>
+          Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted.push(revision)))
+      )
+      const { collect, received, send, session } = yield* serve({ limits: { gracefulCloseTimeout: 0 } }, waiting)
+      yield* send(initialize)
+      yield* send(initialized)
+      yield* send(request(1, "tools/call", { name: "x" }))
+      yield* send(JsonRpc.request(2, "tools/call", { name: "x" }))
+      const closing = yield* Effect.forkChild(session.close, { startImmediately: true })
+      yield* settle
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(closing)
+      yield* collect
+      assert.sameMembers(interrupted, ["2026-07-28", "2025-11-25"])
+      assert.deepStrictEqual(received.map(({ id }) => id), ["init"])
+      assert.strictEqual((yield* session.inFlight).served, 0)
+    }).pipe(Effect.scoped))
+
   it.effect("that closes ends its streams of notifications with results, and waits for requests", () =>
     Effect.gen(function*() {
       const proceed = yield* Deferred.make<void>()

@@ -1,4 +1,4 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
 import { StdioServer } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -211,6 +211,39 @@ describe.concurrent("a server process with a call in flight", () => {
       server.child.kill("SIGTERM")
       yield* server.closed
       assert.strictEqual(server.stderr, "started\nsignal\nsignal\ninterrupted\n")
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("serves calls of both eras beside each other, and cancels each by its id without a reply", () =>
+    Effect.gen(function*() {
+      const server = yield* startHanging(50)
+      const write = (sent: JsonRpc.Message) => server.child.stdin.write(`${JSON.stringify(sent)}\n`)
+      const modern = (id: number, method: string, params: object) =>
+        JsonRpc.request(id, method, {
+          ...params,
+          _meta: RequestMetadata.write({
+            protocolVersion: "2026-07-28",
+            clientCapabilities: {},
+            clientInfo: undefined,
+            logLevel: undefined
+          })
+        })
+      const seen = (event: string) => server.stderr.split(event).length - 1
+      write(modern(2, "tools/call", { name: "x" }))
+      yield* until(() => seen("started") === 2)
+      write(JsonRpc.notification("notifications/cancelled", { requestId: 2 }))
+      yield* until(() => seen("interrupted") === 1)
+      write(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
+      yield* until(() => seen("interrupted") === 2)
+      write(modern(3, "server/discover", {}))
+      server.child.stdin.end()
+      yield* server.closed
+      assert.deepStrictEqual(
+        server.messages.map((message) =>
+          typeof message === "object" && message !== null && "id" in message && message.id
+        ),
+        [0, 3]
+      )
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 })
