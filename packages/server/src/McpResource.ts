@@ -6,6 +6,7 @@ import type { Annotations, Implementation, Meta, Resource } from "@effect-mcp/pr
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { trust } from "./internal/trust.ts"
+import type { CacheHint } from "./McpCaching.ts"
 import * as UriTemplate from "./UriTemplate.ts"
 
 /**
@@ -31,6 +32,8 @@ export interface ResourceDescription {
   readonly icons?: ReadonlyArray<Implementation.Icon>
   /** Metadata in the list, and in no contents. */
   readonly meta?: Meta.Meta
+  /** The time for which clients of revision 2026-07-28 may keep the contents. Default: they are stale at once. */
+  readonly cache?: CacheHint
 }
 
 /**

@@ -16,6 +16,7 @@ import type { Declarable, Registered, Registration } from "./internal/registry/E
 import { RegistrationError } from "./internal/registry/RegistrationError.ts"
 import { ServerRegistry } from "./internal/registry/ServerRegistry.ts"
 import { trust } from "./internal/trust.ts"
+import type { ListHints } from "./McpCaching.ts"
 import type { RequestServices } from "./McpMiddleware.ts"
 
 /**
@@ -77,6 +78,8 @@ export interface RegistryOptions {
    * registered when it starts. Registering a member later that needs another one is a defect.
    */
   readonly declare?: ReadonlyArray<Declarable>
+  /** The times for which clients of revision 2026-07-28 may keep the lists. Default: they are stale at once. */
+  readonly caching?: ListHints
   /** `false` switches off `logging`. Default: the server declares it. */
   readonly logging?: false
 }

@@ -3,6 +3,7 @@
  */
 export * as ElicitationError from "./ElicitationError.ts"
 export * as McpAuditLog from "./McpAuditLog.ts"
+export * as McpCaching from "./McpCaching.ts"
 export * as McpConcurrencyLimit from "./McpConcurrencyLimit.ts"
 export * as McpGroup from "./McpGroup.ts"
 export * as McpLogger from "./McpLogger.ts"

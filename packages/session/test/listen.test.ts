@@ -89,7 +89,7 @@ const all4 = (listener: Listener.ListenerShape) =>
   ], { discard: true })
 
 describe("a stream of notifications", () => {
-  it.effect("begins with the part of the filter that the server serves", () =>
+  it.effect("[SUB-03] begins with the part of the filter that the server serves", () =>
     Effect.gen(function*() {
       const all = listeners()
       const server = yield* serving(listening(all, everything))
@@ -108,7 +108,7 @@ describe("a stream of notifications", () => {
       }])
     }))
 
-  it.effect("has the notifications of its filter, and no others", () =>
+  it.effect("[SUB-01] [SUB-05] [SUB-09] has the notifications of its filter, and no others", () =>
     Effect.gen(function*() {
       const all = listeners()
       const server = yield* serving(listening(all, { ...everything, promptsListChanged: false }))
@@ -127,11 +127,13 @@ describe("a stream of notifications", () => {
       }
     }))
 
-  it.effect("sends nothing before the acknowledgement, and then what has changed since the listener was stored", () =>
+  it.effect("[SUB-02] sends nothing before the acknowledgement, and then what has changed", () =>
     Effect.gen(function*() {
       const all = listeners()
       const proceed = yield* Deferred.make<void>()
-      const server = yield* serving(listening(all, everything, Deferred.await(proceed)))
+      const server = yield* serving(
+        listening(all, { ...everything, promptsListChanged: false, resourceSubscriptions: [] }, Deferred.await(proceed))
+      )
       const { sent } = yield* open(server, everything)
       yield* each(all, all4)
       assert.deepStrictEqual(sent, [])
@@ -140,9 +142,7 @@ describe("a stream of notifications", () => {
       assert.deepStrictEqual(sent.map(({ method }) => method), [
         "notifications/subscriptions/acknowledged",
         "notifications/tools/list_changed",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated"
+        "notifications/resources/list_changed"
       ])
     }))
 
@@ -160,7 +160,7 @@ describe("a stream of notifications", () => {
       assert.lengthOf(sent, 6)
     }))
 
-  it.effect("has no log messages and no progress", () =>
+  it.effect("[SUB-08] has no log messages and no progress", () =>
     Effect.gen(function*() {
       const noise = Effect.andThen(
         RequestContext.log({ level: "error", data: "x" }),
@@ -180,7 +180,7 @@ describe("a stream of notifications", () => {
       assert.deepStrictEqual(sent, ["notifications/subscriptions/acknowledged"])
     }))
 
-  it.effect("ends with a result when the server ends, after what has changed until then", () =>
+  it.effect("[SUB-07] ends with a result when the server ends, after what has changed until then", () =>
     Effect.gen(function*() {
       const all = listeners()
       const server = yield* serving(listening(all, everything))

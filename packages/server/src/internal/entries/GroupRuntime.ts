@@ -94,6 +94,11 @@ export class GroupRuntime {
     return effect
   }
 
+  /** Whether a member of the group is served to every client: it has no `visible`, and no middleware is around it. */
+  isForAll(visible: unknown): boolean {
+    return visible === undefined && this.#middlewares.length === 0
+  }
+
   #targetOf(target: MemberTarget, handler: Handler<unknown>): McpMiddleware.Target {
     return { group: this.id, mount: this.#mount, isConditional: this.#conditional.has(handler), ...target }
   }

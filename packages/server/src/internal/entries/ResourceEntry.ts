@@ -12,6 +12,7 @@ import * as Completers from "./Completers.ts"
 import * as ContentCheck from "./ContentCheck.ts"
 import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
 import type { Handled } from "./HandlerRecord.ts"
+import * as Hinted from "./Hinted.ts"
 
 type Definition = McpResource.AnyResource | McpResource.AnyTemplate
 
@@ -22,10 +23,12 @@ const absolute = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9A-
 const templateBegin = /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\{)/
 
 /** Returns the fields that resources and templates have in common. */
-const listed = ({ content, description: { meta, mimeType, ...description } }: Definition) => {
+const listed = ({ content, description }: Definition) => {
+  // The hint belongs to the contents.
+  const { cache: _, meta, mimeType, ...fields } = description
   const type = mimeType ?? (content === undefined ? undefined : "application/json")
   return {
-    ...description,
+    ...fields,
     ...(type === undefined ? undefined : { mimeType: type }),
     ...(meta === undefined ? undefined : { _meta: meta })
   }
@@ -33,6 +36,18 @@ const listed = ({ content, description: { meta, mimeType, ...description } }: De
 
 /** Returns a function that makes the contents of a resource from the value that its handler returned (RES-08). */
 const contents = (
+  definition: Definition,
+  mimeType: string | undefined,
+  isForAll: boolean
+): (value: unknown, uri: string) => Handler<Resource.ReadResourceResult> => {
+  const plain = withoutHint(definition, mimeType)
+  const { cache } = definition.description
+  if (cache === undefined) return plain
+  const hinted = Hinted.make(cache, `cache of the resource "${definition.name}"`)
+  return (value, uri) => Effect.flatMap(plain(value, uri), (result) => hinted(result, isForAll))
+}
+
+const withoutHint = (
   { content, name }: Definition,
   mimeType: string | undefined
 ): (value: unknown, uri: string) => Handler<Resource.ReadResourceResult> => {
@@ -63,7 +78,7 @@ export const make = (runtime: GroupRuntime, resource: McpResource.AnyResource, h
     })
   }
   const definition = { name, uri, ...listed(resource), ...(size === undefined ? undefined : { size }) }
-  const toContents = contents(resource, definition.mimeType)
+  const toContents = contents(resource, definition.mimeType, runtime.isForAll(handled.visible))
   // The type of `Handlers.resource` states that the handler is such an effect.
   const served = Effect.flatMap(trust<Handler<unknown>>(handled.handler), (value) => toContents(value, uri))
   const visible = runtime.ifVisible(handled.visible, served)
@@ -136,7 +151,7 @@ export const makeTemplate = (
   }
   const definition = { name, uriTemplate: uriTemplate.template, ...listed(template) }
   const codec = JsonCodec.make(Schema.Struct(parameters))
-  const toContents = contents(template, definition.mimeType)
+  const toContents = contents(template, definition.mimeType, runtime.isForAll(handled.visible))
   // The type of `Handlers.template` states that the handler is such a function.
   const read = trust<Read>(handled.handler)
   // The type of `TemplateHandlerOptions` states that it is such a function.

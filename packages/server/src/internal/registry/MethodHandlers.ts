@@ -8,7 +8,9 @@ import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import type { CacheHint, ListHints } from "../../McpCaching.ts"
 import type { RequestServices } from "../../McpMiddleware.ts"
+import * as Hinted from "../entries/Hinted.ts"
 import type { ConnectedClients } from "./ConnectedClients.ts"
 import * as Cursor from "./Cursor.ts"
 import {
@@ -32,6 +34,7 @@ export interface Server {
   readonly hasSessions: boolean
   readonly context: ServerContext
   readonly pageSize: number
+  readonly caching: ListHints
 }
 
 /** The longest URI that a client can subscribe to, in characters. */
@@ -55,9 +58,11 @@ const unless =
 const lister = <E extends Entry, Result extends object>(
   { context, pageSize, registry }: Server,
   method: string,
+  hint: CacheHint | undefined,
   members: { readonly sorted: ReadonlyArray<E>; readonly keyOf: (entry: E) => string },
   toResult: (definitions: ReadonlyArray<E["definition"]>, next: { readonly nextCursor?: string }) => Result
 ) => {
+  const hinted = Hinted.make(hint, `caching of ${method}`)
   const prepared = new WeakMap<ReadonlyArray<E>, Map<number, Result>>()
   const result = ({ items, nextCursor }: Cursor.Page<E>) =>
     toResult(items.map(({ definition }): E["definition"] => definition), nextCursor === undefined ? {} : { nextCursor })
@@ -75,14 +80,23 @@ const lister = <E extends Entry, Result extends object>(
     Effect.flatMap(
       registry.visible(members.sorted, method, context),
       (entries) =>
-        Effect.map(Cursor.page(method, entries, members.keyOf, cursor, pageSize), (page) =>
-          // A client can make a cursor for any item. Only the pages of a client that follows the cursors are kept.
-          entries === members.sorted && page.start % pageSize === 0 ? preparedResult(page) : result(page))
+        Effect.flatMap(Cursor.page(method, entries, members.keyOf, cursor, pageSize), (page) =>
+          hinted(
+            // A client can make a cursor for any item. Only the pages of a client that follows the cursors are kept.
+            entries === members.sorted && page.start % pageSize === 0 ? preparedResult(page) : result(page),
+            entries === members.sorted
+          ))
     )
 }
 
 const tools = (server: Server): ServerHandlers => ({
-  "tools/list": lister(server, "tools/list", server.registry.tools, (tools, next) => ({ tools, ...next })),
+  "tools/list": lister(
+    server,
+    "tools/list",
+    server.caching.tools,
+    server.registry.tools,
+    (tools, next) => ({ tools, ...next })
+  ),
   "tools/call": ({ arguments: input, name }) => {
     const error = () => unknownTool(name)
     const tool = server.registry.tools.get(name)
@@ -93,7 +107,13 @@ const tools = (server: Server): ServerHandlers => ({
 })
 
 const prompts = (server: Server): ServerHandlers => ({
-  "prompts/list": lister(server, "prompts/list", server.registry.prompts, (prompts, next) => ({ prompts, ...next })),
+  "prompts/list": lister(
+    server,
+    "prompts/list",
+    server.caching.prompts,
+    server.registry.prompts,
+    (prompts, next) => ({ prompts, ...next })
+  ),
   "prompts/get": ({ arguments: input = {}, name }) => {
     const error = () => unknownPrompt(name)
     const prompt = server.registry.prompts.get(name)
@@ -133,7 +153,14 @@ const read = Effect.fnUntraced(function*(
 const resourceLister = (server: Server) => {
   const method = "resources/list"
   const { context, pageSize, registry } = server
-  const fixedOnly = lister(server, method, registry.resources, (resources, next) => ({ resources, ...next }))
+  const fixedOnly = lister(
+    server,
+    method,
+    server.caching.resources,
+    registry.resources,
+    (resources, next) => ({ resources, ...next })
+  )
+  const hinted = Hinted.make(server.caching.resources, "caching of resources/list")
   const all = Effect.fnUntraced(function*(
     listing: ReadonlyArray<TemplateEntry>,
     cursor: string | undefined
@@ -151,7 +178,8 @@ const resourceLister = (server: Server) => {
     const byUri = new Map([...others, ...fixed.map(({ definition }) => definition)].map((one) => [one.uri, one]))
     const sorted = [...byUri.values()].toSorted((a, b) => a.uri < b.uri ? -1 : 1)
     const { items, nextCursor } = yield* Cursor.page(method, sorted, ({ uri }) => uri, cursor, pageSize)
-    return { resources: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }
+    // The templates list what this client sees.
+    return yield* hinted({ resources: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }, false)
   })
   return (params: { readonly cursor?: string | undefined }) => {
     const listing = registry.templates.sorted.filter(({ list }) => list !== undefined)
@@ -164,6 +192,7 @@ const resources = (server: Server): ServerHandlers => ({
   "resources/templates/list": lister(
     server,
     "resources/templates/list",
+    server.caching.resourceTemplates,
     server.registry.templates,
     (resourceTemplates, next) => ({ resourceTemplates, ...next })
   ),

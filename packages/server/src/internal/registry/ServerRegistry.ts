@@ -4,6 +4,7 @@ import type { Capabilities } from "@effect-mcp/protocol"
 import type { Handlers, ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { ListHints } from "../../McpCaching.ts"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import { ConnectedClients } from "./ConnectedClients.ts"
 import type { Declarable, Kind, Registered, Registration } from "./Entry.ts"
@@ -15,6 +16,7 @@ export interface Options {
   readonly pageSize?: number | undefined
   readonly maxSubscriptions?: number | undefined
   readonly declare?: ReadonlyArray<Declarable> | undefined
+  readonly caching?: ListHints | undefined
 }
 
 /** The handlers and capabilities of a server that is about to start. */
@@ -71,6 +73,7 @@ export class ServerRegistry {
         clients: this.#clients,
         hasSessions,
         context,
+        caching: this.#options.caching ?? {},
         pageSize: this.#options.pageSize ?? 100
       }, declared)
       return { handlers, capabilities: hasSessions ? listChanged(declared) : {} }

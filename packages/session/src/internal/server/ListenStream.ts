@@ -13,6 +13,14 @@ type Change =
   | "notifications/prompts/list_changed"
   | "notifications/resources/list_changed"
 
+/** The members of the filter for changes of lists. */
+const members: { readonly [Name in Change]: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions"> } =
+  {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged"
+  }
+
 /** The part of a filter that a server serves. */
 const served = (
   requested: Subscription.SubscriptionFilter,
@@ -57,9 +65,9 @@ export class ListenStream<E> implements ListenerShape {
     this.#uris = new Set(requested.resourceSubscriptions)
   }
 
-  readonly toolListChanged = this.#changed("notifications/tools/list_changed", "toolsListChanged")
-  readonly promptListChanged = this.#changed("notifications/prompts/list_changed", "promptsListChanged")
-  readonly resourceListChanged = this.#changed("notifications/resources/list_changed", "resourcesListChanged")
+  readonly toolListChanged = this.#changed("notifications/tools/list_changed")
+  readonly promptListChanged = this.#changed("notifications/prompts/list_changed")
+  readonly resourceListChanged = this.#changed("notifications/resources/list_changed")
 
   readonly resourceUpdated = (uri: string): Effect.Effect<void> =>
     Effect.sync(() => {
@@ -82,6 +90,9 @@ export class ListenStream<E> implements ListenerShape {
     return Effect.flatMap(handling, (result) => {
       this.#filter = served(this.requested, offeredIn(result))
       this.#uris = new Set(this.#filter.resourceSubscriptions)
+      // The client asked for these, and does not get them.
+      for (const uri of this.#updated) if (!this.#uris.has(uri)) this.#updated.delete(uri)
+      for (const change of this.#changes) if (this.#filter[members[change]] !== true) this.#changes.delete(change)
       const acknowledged = this.#notification("notifications/subscriptions/acknowledged", {
         notifications: this.#filter
       })
@@ -92,12 +103,9 @@ export class ListenStream<E> implements ListenerShape {
     })
   }
 
-  #changed(
-    name: Change,
-    member: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions">
-  ): Effect.Effect<void> {
+  #changed(name: Change): Effect.Effect<void> {
     return Effect.sync(() => {
-      if (this.#isEnded || this.#filter[member] !== true) return
+      if (this.#isEnded || this.#filter[members[name]] !== true) return
       this.#changes.add(name)
       Latch.openUnsafe(this.#arrived)
     })
@@ -108,9 +116,7 @@ export class ListenStream<E> implements ListenerShape {
     return Effect.suspend(() => {
       Latch.closeUnsafe(this.#arrived)
       const changes = [...this.#changes].map((name) => this.#notification(name, {}))
-      const updates = [...this.#updated].filter((uri) => this.#uris.has(uri)).map((uri) =>
-        this.#notification("notifications/resources/updated", { uri })
-      )
+      const updates = [...this.#updated].map((uri) => this.#notification("notifications/resources/updated", { uri }))
       this.#changes.clear()
       this.#updated.clear()
       const isEnded = this.#isEnded
