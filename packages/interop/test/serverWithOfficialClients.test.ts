@@ -199,21 +199,21 @@ describe("the calculator program over HTTP", () => {
 })
 
 describe("the calculator and clients of later revisions", () => {
-  it.live("a client that probes for a revision without a handshake falls back to the handshake", () =>
+  it.live("a client that probes for a revision without a handshake finds one", () =>
     Effect.gen(function*() {
       const { revision } = yield* OfficialClient
-      assert.strictEqual(revision, "2025-11-25")
+      assert.strictEqual(revision, "2026-07-28")
       assert.deepStrictEqual(yield* call("add", { a: 15, b: 27 }), { text: "42", isError: false })
     }).pipe(Effect.provide(V2.layerProbing(program(Child.calculator)))))
 
-  it.live("a client that probes over HTTP falls back to the handshake", () =>
+  it.live("a client that probes over HTTP finds one as well", () =>
     Effect.gen(function*() {
       const { target } = yield* startHttp
       yield* Effect.gen(function*() {
         const { http, revision } = yield* OfficialClient
-        assert.strictEqual(revision, "2025-11-25")
+        assert.strictEqual(revision, "2026-07-28")
         assert.deepStrictEqual(yield* call("add", { a: 15, b: 27 }), { text: "42", isError: false })
-        assert.strictEqual(http?.calls[0]?.status, 400)
+        assert.strictEqual(http?.calls[0]?.status, 200)
       }).pipe(Effect.provide(V2.layerProbing(target)))
     }))
 })
