@@ -26,6 +26,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `NotInRevision`: the negotiated revision does not have the method. Nothing was sent (INIT-13).
  * - `QuestionFailed`: the server answered the request with a question (2026-07-28), and the handler of this client
  *   failed with this error. The server was not sent an answer.
+ * - `NotServed`: the server notifies of no changes of the resource with this `uri`. It left the resource out of the
+ *   filter that it acknowledged (2026-07-28, SUB-04).
  * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
  * - `StatelessModeNotSupported`: a server without sessions cannot send requests, not even `ping`. Nothing was sent.
  * - `NotAskable`: revision 2026-07-28 has questions to the client in `tools/call`, `prompts/get` and `resources/read`
@@ -58,6 +60,7 @@ export type RequestErrorReason =
     readonly until?: string
   }
   | { readonly _tag: "QuestionFailed"; readonly method: string; readonly error: McpError.McpError }
+  | { readonly _tag: "NotServed"; readonly uri: string }
   | { readonly _tag: "NotAllowed"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
   | { readonly _tag: "NotAskable"; readonly served: string }
@@ -101,6 +104,9 @@ const describe = (reason: RequestErrorReason): string => {
     case "QuestionFailed":
       return `the server asked for ${reason.method}, and the handler of this client failed with error ` +
         `${reason.error.code}: ${reason.error.message}`
+    case "NotServed":
+      return `the server does not notify of changes of ${JSON.stringify(Excerpt.of(reason.uri))}; ` +
+        "check that the resource exists, and that the server serves subscriptions to it"
     case "NotAllowed":
       return `cannot be sent while the session is ${reason.state}`
     case "StatelessModeNotSupported":

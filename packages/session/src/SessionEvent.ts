@@ -62,6 +62,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * Notifications:
  *
  * - `NotificationIgnored`: the notification had no effect; `problem` states why.
+ * - `NotListening`: the server's stream of notifications (2026-07-28) has ended, or it could not be opened; `problem`
+ *   states why. Unless `isFinal`, the client opens it again, and everything that it had served counts as changed.
  * - `ProgressDropped`: a step of progress was not delivered. `method` is the method of its request, if that is known.
  *
  * The store of a host:
@@ -89,6 +91,7 @@ export type SessionEvent =
   }
   | { readonly _tag: "Rejected"; readonly method: string; readonly id: RequestId.RequestId; readonly code: number }
   | { readonly _tag: "RequestIgnored"; readonly method: string }
+  | { readonly _tag: "NotListening"; readonly problem: string; readonly isFinal: boolean }
   | { readonly _tag: "NotificationIgnored"; readonly method: string; readonly problem: string }
   | { readonly _tag: "CancelIgnored"; readonly id: RequestId.RequestId | undefined }
   | {

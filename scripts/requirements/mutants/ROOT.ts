@@ -12,8 +12,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ROOT-02",
     file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
-    original: "rootsListChanged: sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
-    broken: "rootsListChanged: Effect.void",
+    original: ": sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
+    broken: ": Effect.void",
     test: "packages/session/test/roots.test.ts",
     name: "a server that lists the roots again after list_changed uses only the remaining ones"
   },

@@ -15,6 +15,7 @@ import {
 import { RawPeer } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as Link from "./Link.ts"
 import * as RawServer from "./RawServer.ts"
@@ -47,7 +48,7 @@ export type ClientOptions = Partial<ClientSession.Options<Handlers.Handlers<"ser
 export type ServerOptions = Partial<ServerSession.Options>
 export type ServerHandlers = Handlers.Handlers<
   "client",
-  NotificationContext.NotificationContext | RequestContext.RequestContext
+  NotificationContext.NotificationContext | RequestContext.RequestContext | Scope.Scope
 >
 
 /** Sets `gracefulCloseTimeout` to 0 by default, because no test advances its clock after its end. */

@@ -35,6 +35,8 @@ import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import * as InputRounds from "./InputRounds.ts"
+import * as ListenFilter from "./ListenFilter.ts"
+import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 
@@ -98,6 +100,7 @@ const connect = Effect.fnUntraced(function*(
       isEndedByProbe = session?.handshake.isEndedByProbe(reason) === true
       session?.handshake.dropLogs()
       session?.rounds.end(reason)
+      session?.listening.end(reason)
     }
   }, {
     ...surroundings,
@@ -110,9 +113,9 @@ const connect = Effect.fnUntraced(function*(
   session = new ClientSessionImplementation(options, description, runtime)
   if (problem !== undefined) runtime.emit({ _tag: "FellBack", problem })
   const outcome = yield* session.handshake.run
-  return outcome._tag === "Established"
-    ? { _tag: "Established", session: session.members(outcome.profile) }
-    : outcome
+  if (outcome._tag !== "Established") return outcome
+  if (Revision.isModern(outcome.profile.revision)) session.listening.start(outcome.profile)
+  return { _tag: "Established", session: session.members(outcome.profile) }
 })
 
 /** A client's session. */
@@ -121,6 +124,7 @@ class ClientSessionImplementation
     RequestGate<Profile.ServerProfile, unknown>,
     ClientHandshake.HandshakeOwner,
     InputRounds.InputRoundsOwner,
+    ListeningOwner,
     Sender.SenderDependencies
 {
   readonly runtime: SessionRuntime.SessionRuntime<Handshake.ClientState>
@@ -129,6 +133,7 @@ class ClientSessionImplementation
   readonly sender: Sender.Sender
   readonly handshake: ClientHandshake.ClientHandshake
   readonly rounds: InputRounds.InputRounds
+  readonly listening: Listening
   readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
   readonly middleware: Sender.SenderDependencies["middleware"]
   readonly checking: Sender.SenderDependencies["checking"]
@@ -153,9 +158,10 @@ class ClientSessionImplementation
         validator,
         capacity: runtime.limits.maxOutputSchemas,
         emit: (event) => runtime.emit(event),
-        revision: () => this.#server?.revision
+        revision: () => this.#server?.revision,
+        onListed: () => this.listening.follow("notifications/tools/list_changed")
       })
-    this.checking = this.#outputSchemas?.checking
+    this.checking = (send) => this.#observing(this.#outputSchemas?.checking(send) ?? send)
     this.dispatch = Dispatch.make("server", handlers, {
       middleware: middleware?.inbound,
       extensions,
@@ -164,6 +170,8 @@ class ClientSessionImplementation
     })
     this.sender = new Sender.Sender(runtime, this)
     this.rounds = new InputRounds.InputRounds(runtime, this)
+    this.listening = new Listening(runtime, this)
+    for (const change of ListenFilter.listChanges) if (change in handlers) this.listening.follow(change)
     this.handshake = new ClientHandshake.ClientHandshake(runtime, this)
     this.inbound = new InboundProcessor(runtime, this)
     runtime.read(this.inbound)
@@ -197,15 +205,31 @@ class ClientSessionImplementation
     _origin: StreamOrigin | undefined,
     bytes: number | undefined
   ): boolean {
+    if (!("id" in message) && this.#metadata !== undefined && this.listening.intercept(message)) return true
     this.#outputSchemas?.observe(message)
     if (message.method !== notifications["notifications/message"].name || "id" in message) return false
     this.handshake.receiveLog(message, bytes)
     return true
   }
 
+  changed(message: JsonRpc.Notification): void {
+    this.#outputSchemas?.observe(message)
+  }
+
   storeServer(profile: Profile.ServerProfile): void {
     this.#server = profile
     if (Revision.isModern(profile.revision)) this.#log(profile.revision, undefined)
+  }
+
+  /** Wraps the sending of requests: reports those that the stream of notifications depends on. */
+  #observing(send: Sender.Request): Sender.Request {
+    return (row, params, options) => {
+      if (this.#metadata === undefined || options?.admit !== undefined) return send(row, params, options)
+      return Effect.suspend(() => {
+        this.listening.observeRequest(row.name)
+        return send(row, params, options)
+      })
+    }
   }
 
   /** Sets the level of the log messages that later requests ask for, in a session without a handshake. */
@@ -251,15 +275,23 @@ class ClientSessionImplementation
     level: Logging.Level
   ): Effect.Effect<void, RequestError.RequestError> {
     const { name } = requests["logging/setLevel"]
+    return Effect.andThen(
+      this.#nothing(name),
+      Effect.suspend(() =>
+        profile.capabilities.logging === undefined
+          ? Effect.fail(RequestError.make(name, { _tag: "MissingCapability", capability: "logging" }))
+          : Effect.sync(() => this.#log(revision, level))
+      )
+    )
+  }
+
+  /** Sends nothing, because a server without a handshake needs no such message. Fails if the session has ended. */
+  #nothing(name: string): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
       const state = this.runtime.state()
-      if ("reason" in state) {
-        return Effect.fail(RequestError.make(name, { _tag: "Closed", reason: state.reason }))
-      }
-      if (profile.capabilities.logging === undefined) {
-        return Effect.fail(RequestError.make(name, { _tag: "MissingCapability", capability: "logging" }))
-      }
-      return Effect.sync(() => this.#log(revision, level))
+      return "reason" in state
+        ? Effect.fail(RequestError.make(name, { _tag: "Closed", reason: state.reason }))
+        : Effect.void
     })
   }
 
@@ -269,6 +301,7 @@ class ClientSessionImplementation
 
   members(profile: Profile.ServerProfile): ClientSessionShape {
     const { runtime, sender } = this
+    const isModern = Revision.isModern(profile.revision)
     const listTools: ClientSessionShape["listTools"] = (params, options) =>
       sender.request(requests["tools/list"], params ?? {}, options)
     const listResources: ClientSessionShape["listResources"] = (params, options) =>
@@ -312,9 +345,13 @@ class ClientSessionImplementation
       ),
       readResource: (uri, options) => sender.request(requests["resources/read"], { uri }, options),
       subscribeResource: (uri, options) =>
-        Effect.asVoid(sender.request(requests["resources/subscribe"], { uri }, options)),
+        isModern
+          ? this.listening.subscribe(uri, profile.capabilities, options)
+          : Effect.asVoid(sender.request(requests["resources/subscribe"], { uri }, options)),
       unsubscribeResource: (uri, options) =>
-        Effect.asVoid(sender.request(requests["resources/unsubscribe"], { uri }, options)),
+        isModern
+          ? this.listening.unsubscribe(uri, profile.capabilities)
+          : Effect.asVoid(sender.request(requests["resources/unsubscribe"], { uri }, options)),
       listPrompts,
       prompts: Paging.stream(
         "prompts/list",
@@ -329,8 +366,13 @@ class ClientSessionImplementation
           ? this.#setLogLevel(profile, profile.revision, level)
           : Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
       progress: (token, step) => sender.progress(token, step),
-      rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
-      notifications: (name) => runtime.subscriptions.follow(name),
+      rootsListChanged: isModern
+        ? this.#nothing(notifications["notifications/roots/list_changed"].name)
+        : sender.notify(notifications["notifications/roots/list_changed"], {}),
+      notifications: (name) => {
+        const followed = runtime.subscriptions.follow<MethodTable.NotificationParamsOf<typeof name>>(name)
+        return isModern ? this.listening.during(name, followed) : followed
+      },
       send: (message) => sender.send(message)
     }
   }

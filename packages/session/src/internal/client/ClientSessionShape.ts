@@ -81,7 +81,8 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
   ) => Effect.Effect<Resource.ReadResourceResult, RequestError, R>
   /**
    * Subscribes to changes of a resource. The server's notifications arrive in
-   * `notifications("notifications/resources/updated")`.
+   * `notifications("notifications/resources/updated")`. In revision 2026-07-28, it waits until the server has
+   * acknowledged a stream with this resource (SUB-04), and fails as `NotServed` if the server leaves it out.
    */
   readonly subscribeResource: <R = never>(
     uri: string,
@@ -120,12 +121,16 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
    * `CallbackContext.progress`: it drops steps that do not increase, and steps after the reply.
    */
   readonly progress: (token: Meta.ProgressToken, step: Progress.Progress) => Effect.Effect<void, RequestError>
-  /** Notifies the server that the roots have changed. Needs the declared capability `roots.listChanged` (ROOT-02). */
+  /**
+   * Notifies the server that the roots have changed. Needs the declared capability `roots.listChanged` (ROOT-02). In
+   * revision 2026-07-28 it sends nothing, because a server asks for the roots whenever it needs them.
+   */
   readonly rootsListChanged: Effect.Effect<void, RequestError>
   /**
    * Streams the server's notifications of one method, from the start of the stream to the end of the session, beside
    * their handlers. A consumer that lags by more than the limits allow loses the oldest. A forked stream misses what
-   * arrives before its fiber starts: fork it with `startImmediately`.
+   * arrives before its fiber starts: fork it with `startImmediately`. In revision 2026-07-28, the client asks for
+   * changes of a list by `subscriptions/listen`, while a stream or a handler of the program receives them.
    */
   readonly notifications: <Name extends HandledMethods.NotificationName<"server">>(
     name: Name

@@ -61,6 +61,8 @@ export const make = (options: {
   readonly emit: (event: SessionEvent) => void
   /** Returns the negotiated revision, after the handshake. */
   readonly revision: () => Revision.Revision | undefined
+  /** Called once, with the first tools that are listed. From then on, changes of tools matter. */
+  readonly onListed: () => void
 }): OutputSchemas => {
   const { emit, revision, validator } = options
 
@@ -81,7 +83,10 @@ export const make = (options: {
   }
 
   // Stores the schemas in the step in which the response is read, so that a notification that follows removes them.
+  let hasListed = false
   const storeListed = (response: JsonRpc.Response): void => {
+    if (!hasListed) options.onListed()
+    hasListed = true
     const page = JsonRpc.isFailure(response) ? undefined : validate(list.result)(response.result)
     if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(store)
   }
@@ -93,7 +98,21 @@ export const make = (options: {
     checking: (send) => (row, params, options) => {
       // Compares rows and not names: a row of the program may have the same name and another result.
       if (Object.is(row, list)) {
-        return Effect.suspend(() => send(row, params, applies() ? { ...options, onResponse: storeListed } : options))
+        return Effect.suspend(() =>
+          send(
+            row,
+            params,
+            applies()
+              ? {
+                ...options,
+                onResponse: (response) => {
+                  options?.onResponse?.(response)
+                  storeListed(response)
+                }
+              }
+              : options
+          )
+        )
       }
       if (!Object.is(row, call)) return send(row, params, options)
       return Effect.suspend(() => {

@@ -1,0 +1,472 @@
+/**
+ * The stream of notifications that a client keeps open with `subscriptions/listen`, in a revision without a handshake.
+ *
+ * Older revisions notify every client of changes. Here the client asks: for the lists that its handlers and streams
+ * follow, and for the resources that it has subscribed to. If these change, it opens a new stream before it closes the
+ * old one, so that no change falls in between. After a loss of the stream, everything that it served counts as changed.
+ */
+
+import {
+  type Capabilities,
+  type CloseReason,
+  ErrorCode,
+  JsonRpc,
+  MethodTable,
+  type Profile,
+  Subscription
+} from "@effect-mcp/protocol"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import type { Limits } from "../../Limits.ts"
+import * as RequestError from "../../RequestError.ts"
+import type { RequestOptions } from "../../RequestOptions.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
+import * as Outgoing from "../engine/Outgoing.ts"
+import type { PendingRequests } from "../engine/PendingRequests.ts"
+import type { Sender } from "../engine/Sender.ts"
+import { validate } from "../engine/validation.ts"
+import * as ListenFilter from "./ListenFilter.ts"
+
+const { notifications, requests } = MethodTable
+const listen = requests["subscriptions/listen"]
+const subscribe = requests["resources/subscribe"]
+const acknowledged = notifications["notifications/subscriptions/acknowledged"]
+const updated = notifications["notifications/resources/updated"]
+
+/** The session of the stream. */
+export interface ListeningRuntime extends Outgoing.Handshaking {
+  readonly connection: { readonly request?: unknown }
+  readonly exchanges: Pick<PendingRequests, "find">
+  readonly limits: Pick<Limits, "requestTimeout">
+  readonly timer: { now(): number }
+  emit(event: SessionEvent): void
+  fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+}
+
+/** The client whose program wants the notifications. */
+export interface ListeningOwner {
+  readonly sender: Pick<Sender, "request">
+  readonly inbound: {
+    deliverNotification(message: JsonRpc.Notification, bytes: number | undefined): void
+    ignoreNotification(method: string, problem: string): void
+  }
+  /** Called with a change that the server did not send, because the stream was lost. */
+  changed(message: JsonRpc.Notification): void
+}
+
+/** One stream of the server. */
+interface Opened {
+  id: JsonRpc.Request["id"] | undefined
+  /** The filter that the client has asked for, without the resources that the server does not serve. */
+  requested: ListenFilter.ListenFilter
+  /** The filter that the server serves; `undefined` until it has acknowledged. */
+  served: ListenFilter.ListenFilter | undefined
+  readonly acknowledged: Deferred.Deferred<void, RequestError.RequestError>
+  fiber: Fiber.Fiber<unknown, RequestError.RequestError> | undefined
+  servedAt: number
+}
+
+/** The pauses before a stream is opened again, in milliseconds. They double from loss to loss. */
+const pause = { first: 500, longest: 30_000 }
+
+/** The greatest exponent that matters. More of them would be infinite pauses. */
+const maxDoublings = 6
+
+/** The statuses below 500 that say nothing about the next attempt. */
+const passingStatuses: ReadonlySet<number> = new Set([401, 408, 425, 429])
+
+/** Returns whether the server may open the stream later: it has failed, is busy or does not know the user yet. */
+const isPassing = ({ reason }: RequestError.RequestError): boolean => {
+  switch (reason._tag) {
+    case "ErrorResponse":
+      return reason.error.code === ErrorCode.InternalError || reason.error.code === ErrorCode.Overloaded
+    case "SendFailed": {
+      const failure = reason.error.reason
+      return failure._tag !== "Rejected" || failure.status >= 500 || passingStatuses.has(failure.status)
+    }
+    case "OutcomeUnknown":
+    case "Timeout":
+      return true
+    default:
+      return false
+  }
+}
+
+/** Keeps the stream of one session in step with what its program wants. */
+export class Listening {
+  readonly #runtime: ListeningRuntime
+  readonly #owner: ListeningOwner
+  readonly #followers = new Map<ListenFilter.ListChange, number>()
+  readonly #uris = new Set<string>()
+  readonly #waiting = new Map<string, Set<Deferred.Deferred<void, RequestError.RequestError>>>()
+  #server: Profile.ServerProfile | undefined
+  #current: Opened | undefined
+  #opening: Opened | undefined
+  #worker: Fiber.Fiber<void> | undefined
+  #isAdjusting = false
+  /** The filter that was served when the stream was lost. */
+  #lost: ListenFilter.ListenFilter | undefined
+  /** The filter that the server has refused for good. */
+  #refused: ListenFilter.ListenFilter | undefined
+  /** The lists that were requested before their changes were served. They may have changed in between. */
+  readonly #listed = new Set<ListenFilter.ListChange>()
+  #losses = 0
+  #lostAt = Number.NEGATIVE_INFINITY
+  #isEnded = false
+
+  constructor(runtime: ListeningRuntime, owner: ListeningOwner) {
+    this.#runtime = runtime
+    this.#owner = owner
+  }
+
+  /** Opens the first stream, if the program wants one. */
+  start(server: Profile.ServerProfile): void {
+    this.#server = server
+    this.#wake()
+  }
+
+  /** Fails the subscriptions that wait, because the session ends. */
+  end(reason: CloseReason.CloseReason): void {
+    this.#isEnded = true
+    this.#worker?.interruptUnsafe()
+    this.#failWaiting(RequestError.make(subscribe.name, { _tag: "Closed", reason }))
+  }
+
+  // ===================================================================================================================
+  // What the program wants
+  // ===================================================================================================================
+
+  /** Adds a follower of changes of a list. The session may not have been established yet. */
+  follow(change: ListenFilter.ListChange): void {
+    this.#followers.set(change, (this.#followers.get(change) ?? 0) + 1)
+    this.#wake()
+  }
+
+  #unfollow(change: ListenFilter.ListChange): void {
+    const left = (this.#followers.get(change) ?? 0) - 1
+    if (left > 0) this.#followers.set(change, left)
+    else this.#followers.delete(change)
+    this.#wake()
+  }
+
+  /** Returns a stream of notifications during which the server is asked for them. */
+  during<A>(method: string, stream: Stream.Stream<A>): Stream.Stream<A> {
+    return ListenFilter.isListChange(method)
+      ? Stream.unwrap(Effect.as(
+        Effect.acquireRelease(
+          Effect.sync(() => this.follow(method)),
+          () => Effect.sync(() => this.#unfollow(method))
+        ),
+        stream
+      ))
+      : stream
+  }
+
+  /** Subscribes to a resource: waits until the server has acknowledged that it serves its changes. */
+  subscribe<R>(
+    uri: string,
+    capabilities: Capabilities.ServerCapabilities,
+    options: RequestOptions<R> | undefined
+  ): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() => {
+      const blocked = this.#blocked(capabilities)
+      if (blocked !== undefined) return Effect.fail(RequestError.make(subscribe.name, blocked))
+      this.#uris.add(uri)
+      if (this.#current?.served?.uris.has(uri) === true) return Effect.void
+      const millis = options?.timeout === undefined
+        ? this.#runtime.limits.requestTimeout
+        : Duration.toMillis(options.timeout)
+      const waiter = Deferred.makeUnsafe<void, RequestError.RequestError>()
+      this.#waiting.set(uri, (this.#waiting.get(uri) ?? new Set()).add(waiter))
+      this.#refused = undefined
+      // The program asks, and not the client by itself: there is no need to wait.
+      this.#lostAt = Number.NEGATIVE_INFINITY
+      this.#wake()
+      return Deferred.await(waiter).pipe(
+        Effect.timeoutOrElse({
+          duration: Duration.millis(millis),
+          orElse: () => Effect.fail(RequestError.make(subscribe.name, { _tag: "Timeout", afterMillis: millis }))
+        }),
+        Effect.onExit((exit) => Effect.sync(() => this.#leave(uri, waiter, Exit.isSuccess(exit))))
+      )
+    })
+  }
+
+  /** Ends the subscription to a resource. No notification of it is delivered any more. */
+  unsubscribe(
+    uri: string,
+    capabilities: Capabilities.ServerCapabilities
+  ): Effect.Effect<void, RequestError.RequestError> {
+    return Effect.suspend(() => {
+      const blocked = this.#blocked(capabilities)
+      if (blocked !== undefined) return Effect.fail(RequestError.make("resources/unsubscribe", blocked))
+      this.#uris.delete(uri)
+      this.#wake()
+      return Effect.void
+    })
+  }
+
+  /** Returns why the program cannot subscribe. */
+  #blocked(capabilities: Capabilities.ServerCapabilities): RequestError.RequestErrorReason | undefined {
+    const admission = Outgoing.admitRequest(this.#runtime, Outgoing.sendRequest)
+    if (typeof admission === "object") return admission
+    return capabilities.resources?.subscribe === true
+      ? undefined
+      : { _tag: "MissingCapability", capability: "resources.subscribe" }
+  }
+
+  #leave(uri: string, waiter: Deferred.Deferred<void, RequestError.RequestError>, isServed: boolean): void {
+    const waiters = this.#waiting.get(uri)
+    waiters?.delete(waiter)
+    if (waiters?.size === 0) this.#waiting.delete(uri)
+    // Nothing waits for it any more, and the server does not serve it.
+    if (isServed || this.#waiting.has(uri) || this.#current?.served?.uris.has(uri) === true) return
+    this.#uris.delete(uri)
+    this.#wake()
+  }
+
+  /** Observes a request for a list, whose result may be older than the stream that is being opened. */
+  observeRequest(method: string): void {
+    const change = ListenFilter.changeOf.get(method)
+    if (change === undefined || !this.#followers.has(change) || this.#current?.served?.changes.has(change)) return
+    // A connection for all messages keeps their order: the server reads this request after that for the stream.
+    const isAfter = this.#opening?.id !== undefined && this.#runtime.connection.request === undefined
+    if (!isAfter) this.#listed.add(change)
+  }
+
+  // ===================================================================================================================
+  // What the server sends
+  // ===================================================================================================================
+
+  /** Judges a notification of a stream. Returns `true` if it goes no further. */
+  intercept(message: JsonRpc.Notification): boolean {
+    const { method } = message
+    if (method === acknowledged.name) return this.#acknowledge(message)
+    const id = Subscription.idIn(metaOf(message))
+    if (id === undefined || Subscription.memberOf[method] === undefined) return false
+    const problem = this.#runtime.exchanges.find(id) === undefined
+      ? "no stream of subscriptions/listen with its id is open"
+      : id === this.#current?.id && method === updated.name && !this.#uris.has(String(message.params?.["uri"]))
+      ? "the client has not subscribed to this resource"
+      : undefined
+    if (problem === undefined) return false
+    this.#owner.inbound.ignoreNotification(method, problem)
+    return true
+  }
+
+  /** Reads an acknowledgement of the stream that is being opened. Streams of the program's own are its own matter. */
+  #acknowledge(message: JsonRpc.Notification): boolean {
+    const opening = this.#opening
+    const id = Subscription.idIn(metaOf(message))
+    if (opening === undefined || opening.served !== undefined || (id !== undefined && id !== opening.id)) return false
+    const params = validate(acknowledged.params)(message.params)
+    if (Result.isFailure(params)) return false
+    // A server may acknowledge more than was asked for.
+    opening.served = ListenFilter.intersection(ListenFilter.decode(params.success.notifications), opening.requested)
+    opening.servedAt = this.#runtime.timer.now()
+    Deferred.doneUnsafe(opening.acknowledged, Exit.void)
+    return true
+  }
+
+  // ===================================================================================================================
+  // The stream
+  // ===================================================================================================================
+
+  /** Returns what the program wants and the server offers. */
+  #wanted(): ListenFilter.ListenFilter {
+    const { prompts, resources, tools } = this.#server?.capabilities ?? {}
+    const offers: { readonly [Change in ListenFilter.ListChange]: boolean | undefined } = {
+      "notifications/tools/list_changed": tools?.listChanged,
+      "notifications/prompts/list_changed": prompts?.listChanged,
+      "notifications/resources/list_changed": resources?.listChanged
+    }
+    return {
+      changes: new Set(
+        ListenFilter.listChanges.filter((change) => this.#followers.has(change) && offers[change] === true)
+      ),
+      uris: new Set(this.#uris)
+    }
+  }
+
+  /** Starts the fiber that opens and closes streams, unless it runs, or nothing has to be done. */
+  #wake(): void {
+    if (this.#isEnded || this.#isAdjusting || !this.#needsStream(this.#wanted())) return
+    this.#isAdjusting = true
+    this.#worker = this.#runtime.fork(Effect.onExit(
+      Effect.suspend(() => this.#adjust()),
+      () => Effect.sync(() => void (this.#isAdjusting = false))
+    ))
+  }
+
+  /** Returns whether the open stream, if there is one, does not fit what is wanted. */
+  #needsStream(wanted: ListenFilter.ListenFilter): boolean {
+    const { requested = ListenFilter.empty, served = ListenFilter.empty } = this.#current ?? {}
+    if (ListenFilter.isWithin(wanted, requested) && ListenFilter.isWithin(served, wanted)) return false
+    return this.#refused === undefined || !ListenFilter.isEqual(wanted, this.#refused)
+  }
+
+  /** Opens and closes streams until the open one fits what is wanted. */
+  #adjust(): Effect.Effect<void> {
+    const wanted = this.#wanted()
+    if (!this.#needsStream(wanted)) {
+      // In this step, so that a change of what is wanted finds either this fiber or none.
+      this.#isAdjusting = false
+      return Effect.void
+    }
+    if (ListenFilter.isEmpty(wanted)) {
+      this.#lost = undefined
+      this.#replace(undefined)
+      return Effect.suspend(() => this.#adjust())
+    }
+    return Effect.flatMap(
+      this.#pause(),
+      () => Effect.flatMap(Effect.suspend(() => this.#open()), () => this.#adjust())
+    )
+  }
+
+  /** Waits after a loss. Without it, a server that ends each stream at once would be asked as fast as it answers. */
+  #pause(): Effect.Effect<void> {
+    if (this.#losses === 0) return Effect.void
+    const millis = Math.min(pause.first * 2 ** Math.min(this.#losses - 1, maxDoublings), pause.longest)
+    const passed = this.#runtime.timer.now() - this.#lostAt
+    if (passed >= millis) return Effect.void
+    // Clients that have lost their streams together do not return together.
+    return Effect.flatMap(
+      Random.nextBetween(millis / 2, millis),
+      (some) => Effect.sleep(Duration.millis(Math.max(some - passed, 0)))
+    )
+  }
+
+  #open(): Effect.Effect<void> {
+    const requested = this.#wanted()
+    if (ListenFilter.isEmpty(requested)) return Effect.void
+    const opening: Opened = {
+      id: undefined,
+      requested,
+      served: undefined,
+      acknowledged: Deferred.makeUnsafe(),
+      fiber: undefined,
+      servedAt: 0
+    }
+    this.#opening = opening
+    const stream = this.#owner.sender.request(listen, { notifications: ListenFilter.encode(requested) }, {
+      timeout: Duration.infinity,
+      // Middleware is for calls that end. A stream would occupy its limits and its timeouts.
+      admit: () => Outgoing.admitRequest(this.#runtime, Outgoing.sendRequest),
+      onOpen: (id) => {
+        opening.id = id
+      }
+    })
+    opening.fiber = this.#runtime.fork(stream)
+    opening.fiber.addObserver((exit) => this.#streamEnded(opening, exit))
+    const { requestTimeout } = this.#runtime.limits
+    return Deferred.await(opening.acknowledged).pipe(
+      Effect.timeoutOrElse({
+        duration: Duration.millis(requestTimeout),
+        orElse: () => Effect.fail(RequestError.make(listen.name, { _tag: "Timeout", afterMillis: requestTimeout }))
+      }),
+      Effect.matchEager({
+        onSuccess: () => this.#serve(opening),
+        onFailure: (error) => this.#fail(opening, error)
+      }),
+      Effect.onInterrupt(() => Effect.sync(() => opening.fiber?.interruptUnsafe()))
+    )
+  }
+
+  /** Takes the stream that the server has acknowledged. */
+  #serve(opened: Opened): void {
+    const served = opened.served ?? ListenFilter.empty
+    const before = this.#lost
+    this.#opening = undefined
+    this.#refused = undefined
+    this.#lost = undefined
+    this.#replace(opened)
+    const unserved = [...opened.requested.uris].filter((uri) => !served.uris.has(uri))
+    opened.requested = { ...opened.requested, uris: served.uris }
+    for (const uri of unserved) {
+      this.#uris.delete(uri)
+      this.#settle(uri, Exit.fail(RequestError.make(subscribe.name, { _tag: "NotServed", uri })))
+    }
+    for (const uri of served.uris) this.#settle(uri, Exit.void)
+    for (const change of served.changes) {
+      if (this.#listed.delete(change) || before?.changes.has(change) === true) this.#deliver(change, {})
+    }
+    for (const uri of served.uris) if (before?.uris.has(uri) === true) this.#deliver(updated.name, { uri })
+    // The stream may have ended after its acknowledgement, in the same step.
+    const exit = opened.fiber?.pollUnsafe()
+    if (exit !== undefined) this.#streamEnded(opened, exit)
+  }
+
+  /** Ends the attempt to open a stream. An open one remains. */
+  #fail(opening: Opened, error: RequestError.RequestError): void {
+    this.#opening = undefined
+    opening.fiber?.interruptUnsafe()
+    if (this.#isEnded) return
+    const isFinal = !isPassing(error)
+    if (isFinal) this.#refused = opening.requested
+    this.#reportLoss(error, isFinal, this.#losses + 1)
+    this.#failWaiting(RequestError.make(subscribe.name, error.reason))
+  }
+
+  /** Handles the end of a stream: by its result, by an error, or by a loss. */
+  #streamEnded(opened: Opened, exit: Exit.Exit<unknown, RequestError.RequestError>): void {
+    const error = errorOf(exit)
+    Deferred.doneUnsafe(opened.acknowledged, Exit.fail(error))
+    if (this.#current !== opened) return
+    this.#current = undefined
+    if (this.#isEnded || "reason" in this.#runtime.state()) return
+    this.#lost = opened.served
+    const isLongAgo = this.#runtime.timer.now() - opened.servedAt >= pause.longest
+    this.#reportLoss(error, false, isLongAgo ? 1 : this.#losses + 1)
+    this.#wake()
+  }
+
+  #reportLoss({ message }: RequestError.RequestError, isFinal: boolean, losses: number): void {
+    this.#losses = losses
+    this.#lostAt = this.#runtime.timer.now()
+    this.#runtime.emit({ _tag: "NotListening", problem: message, isFinal })
+  }
+
+  /** Makes a stream the open one, and then closes the one before. */
+  #replace(next: Opened | undefined): void {
+    const before = this.#current
+    this.#current = next
+    before?.fiber?.interruptUnsafe()
+  }
+
+  /** Delivers a change that the server did not send. */
+  #deliver(method: string, params: JsonRpc.Params): void {
+    const message = JsonRpc.notification(method, params)
+    this.#owner.changed(message)
+    this.#owner.inbound.deliverNotification(message, undefined)
+  }
+
+  #settle(uri: string, exit: Exit.Exit<void, RequestError.RequestError>): void {
+    for (const waiter of this.#waiting.get(uri) ?? []) Deferred.doneUnsafe(waiter, exit)
+  }
+
+  #failWaiting(error: RequestError.RequestError): void {
+    for (const uri of this.#waiting.keys()) this.#settle(uri, Exit.fail(error))
+  }
+}
+
+const metaOf = ({ params }: JsonRpc.Notification): { readonly [name: string]: unknown } | undefined => {
+  const meta = params?.["_meta"]
+  return isMembers(meta) ? meta : undefined
+}
+
+const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null
+
+const errorOf = (exit: Exit.Exit<unknown, RequestError.RequestError>): RequestError.RequestError => {
+  const found = Exit.isSuccess(exit) ? undefined : Exit.findError(exit)
+  return found !== undefined && Result.isSuccess(found)
+    ? found.success
+    : RequestError.make(listen.name, { _tag: "InvalidResult", problem: "the server has ended the stream" })
+}
