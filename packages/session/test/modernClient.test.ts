@@ -129,6 +129,8 @@ describe("a session without a handshake", () => {
         )
       }))
       const logged: Array<string> = []
+      yield* session.callTool("log")
+      yield* session.setLogLevel("critical")
       yield* Effect.forkScoped(
         Stream.runForEach(
           session.notifications("notifications/message"),
@@ -136,14 +138,62 @@ describe("a session without a handshake", () => {
         ),
         { startImmediately: true }
       )
-      yield* session.callTool("log")
-      yield* session.setLogLevel("critical")
       assert.deepStrictEqual(names(sent), ["server/discover", "tools/call"])
       yield* session.callTool("log")
       const metas = sent.map((message) => JSON.stringify(metaOf(message)))
       assert.deepStrictEqual(metas.map((meta) => meta.includes("\"critical\"")), [false, false, true])
       yield* settled
       assert.deepStrictEqual(logged, ["critical", "alert", "emergency"])
+    }))
+
+  it.effect("requests ask for all log messages while a stream or a handler receives them, unless a level is set", () =>
+    Effect.gen(function*() {
+      const levels = (sent: ReadonlyArray<JsonRpc.Message>) =>
+        sent.map((message) => JSON.stringify(metaOf(message))).map((meta) => /"(debug|error)"/.exec(meta)?.[1])
+      const followed = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }))
+      const following = yield* start(Stream.runDrain(followed.session.notifications("notifications/message")))
+      yield* followed.session.callTool("answer")
+      yield* Fiber.interrupt(following)
+      yield* followed.session.callTool("answer")
+      assert.deepStrictEqual(levels(followed.sent), [undefined, "debug", undefined])
+
+      const handlers = { "notifications/message": () => Effect.void }
+      const handled = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+        client: { handlers }
+      })
+      yield* handled.session.callTool("answer")
+      yield* handled.session.setLogLevel("error")
+      yield* handled.session.callTool("answer")
+      assert.deepStrictEqual(levels(handled.sent), [undefined, "debug", "error"])
+
+      const silent = yield* withModernServer({
+        client: { handlers },
+        result: discoverResult({ capabilities: { tools: {} } }),
+        script: (message) => JsonRpc.isRequest(message) ? [JsonRpc.success(message.id, { tools: [] })] : []
+      })
+      yield* silent.session.listTools()
+      assert.deepStrictEqual(levels(silent.raw.received), [undefined, undefined])
+    }))
+
+  it.effect("results have the members of their methods, and not those of all results of the revision", () =>
+    Effect.gen(function*() {
+      const meta = { [keys.serverInfo]: { name: "raw-server", version: "1.0.0" } }
+      const { session } = yield* withModernServer({
+        script: (message) =>
+          JsonRpc.isRequest(message)
+            ? [JsonRpc.success(message.id, {
+              resultType: "complete",
+              tools: [],
+              ttlMs: 5,
+              cacheScope: "public",
+              _meta: message.params?.["cursor"] === "own" ? { ...meta, "example.com/own": 1 } : meta
+            })]
+            : []
+      })
+      const { tools: _, ...shared } = yield* session.listTools()
+      assert.deepStrictEqual<unknown>(shared, { ttlMs: 5, cacheScope: "public" })
+      const own = yield* session.listTools({ cursor: "own" })
+      assert.deepStrictEqual(own._meta, { "example.com/own": 1 })
     }))
 
   it.effect("setLogLevel needs a server that logs", () =>

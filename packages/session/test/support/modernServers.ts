@@ -30,12 +30,13 @@ export const replyToDiscover =
 export const withModernServer = Effect.fnUntraced(function*(options: {
   readonly client?: ClientOptions
   readonly script?: RawServer.Script
+  readonly result?: object
   readonly pair?: Effect.Effect<MemoryTransport.Pair>
 } = {}) {
   const pair = yield* options.pair ?? MemoryTransport.make()
   const link = Link.over(pair.client)
   const record = recorder()
-  const raw = yield* RawServer.make(pair.server, replyToDiscover(options.script))
+  const raw = yield* RawServer.make(pair.server, replyToDiscover(options.script, options.result))
   const session = yield* client(link.transport, {
     observe: record.observe,
     revisions: Revision.supported,

@@ -59,7 +59,7 @@ const withoutGracefulClose = <Given extends { readonly limits?: Limits.Options }
 
 /** Makes a client session over this end of a transport. */
 export const client = (transport: Transport.Transport["Service"], options: ClientOptions = {}) =>
-  ClientSession.make({ info, ...withoutGracefulClose(options) }).pipe(
+  ClientSession.make({ info, revisions: Revision.legacy, ...withoutGracefulClose(options) }).pipe(
     Effect.provideService(Transport.Transport, transport)
   )
 

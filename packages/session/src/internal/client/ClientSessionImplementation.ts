@@ -14,6 +14,7 @@ import {
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { CallbackContext } from "../../CallbackContext.ts"
 import type { Extension } from "../../Extension.ts"
 import * as Handlers from "../../Handlers.ts"
@@ -39,6 +40,7 @@ import * as ListenFilter from "./ListenFilter.ts"
 import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
+import * as ResultEnvelope from "./ResultEnvelope.ts"
 
 /** The options of a client's session. */
 export interface Options extends Omit<Session.Options, "revisions"> {
@@ -142,6 +144,10 @@ class ClientSessionImplementation
   #server: Profile.ServerProfile | undefined
   /** The metadata of requests, in a session without a handshake. */
   #metadata: Meta.Meta | undefined
+  /** The level that the program has set, in a session without a handshake. */
+  #logLevel: Logging.Level | undefined
+  /** The number of handlers and streams of log messages. */
+  #logFollowers = 0
 
   constructor(
     options: Options,
@@ -172,6 +178,7 @@ class ClientSessionImplementation
     this.rounds = new InputRounds.InputRounds(runtime, this)
     this.listening = new Listening(runtime, this)
     for (const change of ListenFilter.listChanges) if (change in handlers) this.listening.follow(change)
+    if (notifications["notifications/message"].name in handlers) this.#logFollowers = 1
     this.handshake = new ClientHandshake.ClientHandshake(runtime, this)
     this.inbound = new InboundProcessor(runtime, this)
     runtime.read(this.inbound)
@@ -218,7 +225,7 @@ class ClientSessionImplementation
 
   storeServer(profile: Profile.ServerProfile): void {
     this.#server = profile
-    if (Revision.isModern(profile.revision)) this.#log(profile.revision, undefined)
+    if (Revision.isModern(profile.revision)) this.#log(profile.revision)
   }
 
   /** Wraps the sending of requests: reports those that the stream of notifications depends on. */
@@ -233,8 +240,23 @@ class ClientSessionImplementation
   }
 
   /** Sets the level of the log messages that later requests ask for, in a session without a handshake. */
-  #log(revision: Revision.ModernRevision, level: Logging.Level | undefined): void {
+  #log(revision: Revision.ModernRevision): void {
+    const isFollowed = this.#logFollowers > 0 && this.#server?.capabilities.logging !== undefined
+    const level = this.#logLevel ?? (isFollowed ? "debug" : undefined)
     this.#metadata = ClientHandshake.metadata(this.description, revision, level)
+  }
+
+  /**
+   * Returns a stream of log messages during which requests ask for them. If the program sets no level, servers of older
+   * revisions send all that they log, so here the client asks for all.
+   */
+  #logging<A>(revision: Revision.ModernRevision, stream: Stream.Stream<A>): Stream.Stream<A> {
+    const follow = (difference: number) =>
+      Effect.sync(() => {
+        this.#logFollowers += difference
+        this.#log(revision)
+      })
+    return Stream.unwrap(Effect.as(Effect.acquireRelease(follow(1), () => follow(-1)), stream))
   }
 
   metadata(): Meta.Meta | undefined {
@@ -243,6 +265,11 @@ class ClientSessionImplementation
 
   modernServer(): Profile.ServerProfile | undefined {
     return this.#metadata === undefined ? undefined : this.#server
+  }
+
+  open(method: string, result: unknown): unknown {
+    // The answer to the probe describes the server, and its name is part of that.
+    return this.#metadata === undefined || method === "server/discover" ? result : ResultEnvelope.open(result)
   }
 
   followUp(call: Sender.Call, answer: JsonRpc.Success): ReturnType<InputRounds.InputRounds["next"]> {
@@ -280,7 +307,10 @@ class ClientSessionImplementation
       Effect.suspend(() =>
         profile.capabilities.logging === undefined
           ? Effect.fail(RequestError.make(name, { _tag: "MissingCapability", capability: "logging" }))
-          : Effect.sync(() => this.#log(revision, level))
+          : Effect.sync(() => {
+            this.#logLevel = level
+            this.#log(revision)
+          })
       )
     )
   }
@@ -371,7 +401,10 @@ class ClientSessionImplementation
         : sender.notify(notifications["notifications/roots/list_changed"], {}),
       notifications: (name) => {
         const followed = runtime.subscriptions.follow<MethodTable.NotificationParamsOf<typeof name>>(name)
-        return isModern ? this.listening.during(name, followed) : followed
+        if (!Revision.isModern(profile.revision)) return followed
+        return name === notifications["notifications/message"].name
+          ? this.#logging(profile.revision, followed)
+          : this.listening.during(name, followed)
       },
       send: (message) => sender.send(message)
     }

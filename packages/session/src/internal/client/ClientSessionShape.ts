@@ -111,7 +111,11 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
     params: Completion.CompleteParams,
     options?: RequestOptions<R>
   ) => Effect.Effect<Completion.CompleteResult, RequestError, R>
-  /** Sets the lowest level of the log messages that the server sends. */
+  /**
+   * Sets the lowest level of the log messages that the server sends. In revision 2026-07-28 later requests ask for that
+   * level. Unless it is set, they ask for all messages while a handler or a stream of the program receives them, and
+   * otherwise for none.
+   */
   readonly setLogLevel: <R = never>(
     level: Logging.Level,
     options?: RequestOptions<R>

@@ -88,6 +88,8 @@ export interface SenderDependencies {
   readonly checking?: ((request: Request) => Request) | undefined
   /** Returns the metadata of each request, in a revision without a handshake. */
   readonly metadata?: (() => Meta.Meta | undefined) | undefined
+  /** Returns a result without the members that all results have, in a revision without a handshake. */
+  readonly open?: (method: string, result: unknown) => unknown
   /**
    * Reads an answer to a request. Returns `undefined` for a result, and otherwise makes the additions with which the
    * request is sent again.
@@ -436,8 +438,9 @@ export class Sender {
       const sent = this.#sendInRounds(row, params, Outgoing.isHeld(admission), call, options)
       return Effect.flatMap(sent, (success) => {
         const fits = validate(row.result)
-        const received = fits(success.result)
-        const result = Result.isSuccess(received) ? received : this.#tolerate(row, success.result, fits) ?? received
+        const given = this.#dependencies.open?.(row.name, success.result) ?? success.result
+        const received = fits(given)
+        const result = Result.isSuccess(received) ? received : this.#tolerate(row, given, fits) ?? received
         if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })
         const problem = SemanticChecks.validateResult(row.name, params, result.success)
         return problem === undefined ? Effect.succeed(result.success) : fail({ _tag: "InvalidResult", problem })
