@@ -1,5 +1,5 @@
 /** One connection that serves both eras: sessions with a handshake, and requests that carry their client. */
-import { Content, JsonRpc } from "@effect-mcp/protocol"
+import { Content, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { Listener, MemoryTransport, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
 import { RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -56,8 +56,8 @@ const serve = Effect.fnUntraced(function*(
   )
   const received: Array<Message> = []
   const peer = yield* Effect.provideService(RawPeer.make, Transport.Transport, pair.client)
-  const send = (message: JsonRpc.Message) =>
-    peer.send(message).pipe(
+  const send = (frame: unknown) =>
+    peer.sendFrame(frame).pipe(
       Effect.andThen(settle),
       Effect.andThen(peer.pending),
       Effect.map((messages) => void received.push(...JSON.parse(JSON.stringify(messages))))
@@ -94,6 +94,53 @@ describe("a connection", () => {
         "2026-07-28 undefined alone"
       ])
       assert.notProperty(replyTo(4)?.result ?? {}, "resultType")
+    }).pipe(Effect.scoped))
+
+  it.effect("[VER-03] of the new era alone rejects requests without metadata, and says what is missing", () =>
+    Effect.gen(function*() {
+      const { received, replyTo, send } = yield* serve({ revisions: ["2026-07-28"] })
+      yield* send(JsonRpc.request(1, "tools/list", undefined))
+      yield* send(JsonRpc.request(2, "ping", undefined))
+      yield* send(JsonRpc.request(3, "tools/call", { name: "x", _meta: {} }))
+      yield* send(initialized)
+      assert.deepStrictEqual([1, 2, 3].map((id) => replyTo(id)?.error?.code), [-32602, -32602, -32602])
+      assert.include(replyTo(1)?.error?.message, "io.modelcontextprotocol/protocolVersion")
+      assert.strictEqual(received.length, 3)
+    }).pipe(Effect.scoped))
+
+  it.effect("rejects a server/discover with the id of a request in flight", () =>
+    Effect.gen(function*() {
+      const blocked = yield* Deferred.make<string>()
+      const { replyTo, received, send } = yield* serve({}, Deferred.await(blocked))
+      yield* send(request(1, "tools/call", { name: "x" }))
+      yield* send(request(1, "server/discover"))
+      assert.strictEqual(replyTo(1)?.error?.message, "A request with this id is in flight")
+      assert.strictEqual(received.length, 1)
+    }).pipe(Effect.scoped))
+
+  it.effect("rejects a request that carries its client in a batch, and serves the rest of the batch", () =>
+    Effect.gen(function*() {
+      const { received, send } = yield* serve()
+      yield* send(JsonRpc.request("init", "initialize", { ...initialize.params, protocolVersion: "2025-03-26" }))
+      yield* send(initialized)
+      yield* send([request(1, "tools/call", { name: "x" }), JsonRpc.request(2, "ping", undefined)])
+      const answers = received.flat().slice(1)
+      assert.deepStrictEqual(
+        answers.map(({ error, id }) => [id, error?.message]),
+        [[1, "A request of this revision cannot be in a batch; send it as a message of its own"], [2, undefined]]
+      )
+    }).pipe(Effect.scoped))
+
+  it.effect("waits for a handshake until a request has valid metadata", () =>
+    Effect.gen(function*() {
+      const { session, send } = yield* serve({ limits: { initializeTimeout: "10 seconds" } })
+      yield* send(JsonRpc.request(1, "tools/list", { _meta: { [RequestMetadata.keys.protocolVersion]: "2026-07-28" } }))
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* session.closed)._tag, "HandshakeTimeout")
+      const other = yield* serve({ limits: { initializeTimeout: "10 seconds" } })
+      yield* other.send(request(1, "tools/list"))
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* other.session.state)._tag, "AwaitingInitialize")
     }).pipe(Effect.scoped))
 
   it.effect("rejects an initialize that carries its revision, and a request before the handshake that does not", () =>

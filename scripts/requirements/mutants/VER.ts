@@ -3,6 +3,14 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-03",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "revisions.length === 0 && \"id\" in message && message.method !== \"initialize\"",
+    broken: "false",
+    test: "packages/session/test/twoEras.test.ts",
+    name: "of the new era alone rejects requests without metadata"
+  },
+  {
+    id: "VER-03",
     file: "packages/protocol/src/RequestMetadata.ts",
     original: "  [keys.clientCapabilities]: ClientCapabilities,\n",
     broken: "  [keys.clientCapabilities]: Schema.optionalKey(ClientCapabilities),\n",
@@ -117,7 +125,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-21",
     file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
-    original: "!this.description.isModern || !ModernExchange.isModern(message)",
+    original: "!isModern || !(isIncomplete || ModernExchange.isModern(message))",
     broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
     test: "packages/session/test/twoEras.test.ts",
     name: "serves requests that carry their client before"

@@ -36,6 +36,11 @@ export const displaced: JsonRpc.ErrorObject = overloaded(
 /** The rejection of a request with the id of a request in flight. */
 export const duplicate: JsonRpc.ErrorObject = invalidRequest("A request with this id is in flight")
 
+/** The rejection of a request of a revision without a handshake in a batch. */
+export const inBatch: JsonRpc.ErrorObject = invalidRequest(
+  "A request of this revision cannot be in a batch; send it as a message of its own"
+)
+
 /** Rejects a request before the handshake, or while the session is closing. */
 export const notReady = (role: MethodDefinition.Role, state: string): JsonRpc.ErrorObject =>
   invalidRequest(

@@ -65,6 +65,8 @@ export interface ModernCarrier {
   readonly parameterHeaders: { readonly [name: string]: string } | undefined
   emit(event: SessionEvent): void
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
+  /** Called when the metadata of the request have been read. */
+  readonly onClient?: () => void
   /** Sends a notification of the exchange, in the order of the calls. */
   send(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError>
 }
@@ -206,11 +208,16 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
     const { logLevel, profile } = client.success
     this.#profile = profile
     this.#logLevel = logLevel
+    this.#carrier.onClient?.()
     if (method === "ping") {
       reject(this, message, RequestRejections.methodNotFound(method), origin)
       return true
     }
     if (method !== "server/discover") return false
+    if (this.inflight.isTaken(message.id)) {
+      reject(this, message, RequestRejections.duplicate, origin)
+      return true
+    }
     const result: Discover.DiscoverResult = {
       supportedVersions: supported,
       capabilities: ModernRequest.discovered(capabilities, dispatch.handles(ListenStream.method)),

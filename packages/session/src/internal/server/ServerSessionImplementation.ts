@@ -28,6 +28,7 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import * as SessionId from "../../SessionId.ts"
 import type { StreamOrigin, Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
+import { isBatch } from "../engine/Batch.ts"
 import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
@@ -234,10 +235,15 @@ export class ServerSessionImplementation
     bytes: number | undefined,
     principal: Principal | undefined
   ): boolean {
-    if (!this.description.isModern || !ModernExchange.isModern(message)) {
+    const { isModern, revisions } = this.description
+    // Without a revision that has a handshake, a request without metadata is invalid (VER-03).
+    const isIncomplete = revisions.length === 0 && "id" in message && message.method !== "initialize"
+    if (!isModern || !(isIncomplete || ModernExchange.isModern(message))) {
       return ServerHandshake.intercept(this.runtime, this, message, origin)
     }
-    this.#serveModern(message, origin, bytes, principal)
+    // Its revision has no batches, and over HTTP no headers describe one message of several.
+    if (isBatch(origin)) reject(this.runtime, message, RequestRejections.inBatch, origin)
+    else this.#serveModern(message, origin, bytes, principal)
     return true
   }
 
@@ -261,9 +267,6 @@ export class ServerSessionImplementation
         requestState: ServerDefinition.requestStateSettings(this.#server, context, clock),
         listeners: new Set()
       }
-      // A client without a handshake never sends `initialize`.
-      runtime.needsHandshake = false
-      this.#onUseWithoutHandshake?.()
     }
     const carrier: ModernExchange.ModernCarrier = {
       context: runtime.context,
@@ -271,6 +274,11 @@ export class ServerSessionImplementation
       replies: runtime.replies,
       timer: runtime.timer,
       parameterHeaders: undefined,
+      onClient: () => {
+        // A client without a handshake never sends `initialize`.
+        if (runtime.needsHandshake) this.#onUseWithoutHandshake?.()
+        runtime.needsHandshake = false
+      },
       emit: (event) => runtime.emit(event),
       fork: (effect) => runtime.fork(effect),
       send: (notification) => this.sender.send(notification, origin)
