@@ -183,7 +183,7 @@ describe("a resource that the server does not serve", () => {
       ? [acknowledgement(message.id, { resourceSubscriptions: ["x://1", "x://9"] })]
       : []
 
-  it.effect("fails its subscription, and no other", () =>
+  it.effect("[SUB-04] fails its subscription, and no other", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* connected({ script: servingOne })
       yield* session.subscribeResource("x://1")
@@ -365,7 +365,7 @@ describe("a list that was read before its changes were served", () => {
 })
 
 describe("streams of a program", () => {
-  it.effect("a program may open streams by itself, beside that of the client", () =>
+  it.effect("[SUB-06] a program may open streams by itself, beside that of the client", () =>
     Effect.gen(function*() {
       const { idOf, raw, session } = yield* connected()
       const { seen } = yield* collect(session, "notifications/resources/updated")

@@ -190,6 +190,22 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "of the new era only rejects requests without a version"
   },
   {
+    id: "SHE-30",
+    file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
+    original: "found ? send(row, params, options) : Effect.fail(error)",
+    broken: "Effect.fail(error)",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "lists the tools again and calls once more"
+  },
+  {
+    id: "SHE-30",
+    file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
+    original: "    return Effect.catchIf(send(row, params, options), isMismatch",
+    broken: "    return Effect.catchIf(Effect.retry(send(row, params, options), { times: 1 }), isMismatch",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "fails with the error of the server after the second attempt"
+  },
+  {
     id: "SHE-32",
     file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
     original: "if (!this.#servesModern || !",

@@ -18,6 +18,23 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "sends nothing before the acknowledgement"
   },
   {
+    id: "SUB-04",
+    file: "packages/session/src/internal/client/Listening.ts",
+    original:
+      "opening.served = ListenFilter.intersection(ListenFilter.decode(params.success.notifications), opening.requested)",
+    broken: "opening.served = opening.requested",
+    test: "packages/session/test/modernListening.test.ts",
+    name: "fails its subscription, and no other"
+  },
+  {
+    id: "SUB-06",
+    file: "packages/session/src/internal/client/Listening.ts",
+    original: "    const problem = this.#runtime.exchanges.find(id) === undefined\n",
+    broken: "    const problem = id !== this.#current?.id\n",
+    test: "packages/session/test/modernListening.test.ts",
+    name: "a program may open streams by itself"
+  },
+  {
     id: "SUB-03",
     file: "packages/session/src/internal/server/ListenStream.ts",
     original: ".filter((uri) => uris.has(uri))",

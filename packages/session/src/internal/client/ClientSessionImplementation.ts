@@ -35,6 +35,7 @@ import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
+import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
 import * as ListenFilter from "./ListenFilter.ts"
 import { Listening, type ListeningOwner } from "./Listening.ts"
@@ -138,7 +139,6 @@ class ClientSessionImplementation
   readonly listening: Listening
   readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
   readonly middleware: Sender.SenderDependencies["middleware"]
-  readonly checking: Sender.SenderDependencies["checking"]
   readonly #outputSchemas: OutputSchemas.OutputSchemas | undefined
   /** The server's profile, after the handshake. */
   #server: Profile.ServerProfile | undefined
@@ -167,7 +167,6 @@ class ClientSessionImplementation
         revision: () => this.#server?.revision,
         onListed: () => this.listening.follow("notifications/tools/list_changed")
       })
-    this.checking = (send) => this.#observing(this.#outputSchemas?.checking(send) ?? send)
     this.dispatch = Dispatch.make("server", handlers, {
       middleware: middleware?.inbound,
       extensions,
@@ -228,15 +227,17 @@ class ClientSessionImplementation
     if (Revision.isModern(profile.revision)) this.#log(profile.revision)
   }
 
-  /** Wraps the sending of requests: reports those that the stream of notifications depends on. */
-  #observing(send: Sender.Request): Sender.Request {
-    return (row, params, options) => {
-      if (this.#metadata === undefined || options?.admit !== undefined) return send(row, params, options)
-      return Effect.suspend(() => {
+  get checking(): Sender.SenderDependencies["checking"] {
+    return this.#metadata === undefined ? this.#outputSchemas?.checking : this.#modernChecking
+  }
+
+  readonly #modernChecking = (sent: Sender.Request): Sender.Request => {
+    const send = HeaderMismatchRetry.retrying(this.#outputSchemas?.checking(sent) ?? sent, this.runtime.limits)
+    return (row, params, options) =>
+      Effect.suspend(() => {
         this.listening.observeRequest(row.name)
         return send(row, params, options)
       })
-    }
   }
 
   /** Sets the level of the log messages that later requests ask for, in a session without a handshake. */

@@ -61,6 +61,43 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       assert.deepStrictEqual(peer.kinds(), ["server/discover", "tools/call", "resources/read"])
     }))
 
+  /** A server that answers a call without the header `Region` as one with a wrong header. */
+  const demanding = (list: (count: number) => ReadonlyArray<object>): Handler => {
+    let lists = 0
+    return withDiscovery((received, reply) => {
+      if (received.kind === "tools/list") return reply.json(response(received, { tools: list(lists++) }))
+      if (received.headers["mcp-param-region"] === "us-west1") return reply.json(response(received, { content: [] }))
+      reply.status(400, requestFailure(received, -32020))
+    })
+  }
+
+  it.live("[SHE-30] lists the tools again and calls once more, if the server rejects the headers of a call", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve(
+        demanding((count) => count === 0 ? [{ name: "query", inputSchema: { type: "object" } }] : toolsWithHeaders)
+      )
+      const { session } = yield* connectModern(peer)
+      yield* session.listTools()
+      yield* session.callTool("query", { region: "us-west1" })
+      assert.deepStrictEqual(peer.kinds().slice(1), ["tools/list", "tools/call", "tools/list", "tools/call"])
+      yield* session.callTool("query", { region: "us-west1" })
+      assert.strictEqual(peer.kinds().length, 6)
+    }))
+
+  it.live("[SHE-30] fails with the error of the server after the second attempt, or if the tool is gone", () =>
+    Effect.gen(function*() {
+      const stubborn = yield* serve(demanding(() => [{ name: "query", inputSchema: { type: "object" } }]))
+      const first = yield* connectModern(stubborn)
+      const refused = yield* Effect.flip(first.session.callTool("query", { region: "us-west1" }))
+      assert.include(refused.message, "error -32020")
+      assert.deepStrictEqual(stubborn.kinds().slice(1), ["tools/call", "tools/list", "tools/call"])
+      const empty = yield* serve(demanding(() => []))
+      const second = yield* connectModern(empty)
+      const gone = yield* Effect.flip(second.session.callTool("query", { region: "us-west1" }))
+      assert.include(gone.message, "error -32020")
+      assert.deepStrictEqual(empty.kinds().slice(1), ["tools/call", "tools/list"])
+    }))
+
   it.live("repeats the arguments that the listed tool asks for, and omits absent ones and null", () =>
     Effect.gen(function*() {
       const peer = yield* serve(answering)
@@ -164,7 +201,7 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
         withDiscovery((received, reply) => reply.status(400, requestFailure(received, codes[next++] ?? 0)))
       )
       const { session } = yield* connectModern(peer)
-      const errors = yield* Effect.forEach(codes, () => Effect.flip(session.callTool("x")))
+      const errors = yield* Effect.forEach(codes, () => Effect.flip(session.listTools()))
       assert.deepStrictEqual(
         errors.map(({ reason }) => reason._tag === "ErrorResponse" ? reason.error.code : reason._tag),
         codes
