@@ -91,6 +91,11 @@ export interface Options {
    */
   readonly maxOutputSchemas?: number
   /**
+   * The memory, in bytes, of the results that a client keeps for as long as its server allows, in revision 2026-07-28.
+   * The least recently used ones are dropped; 0 keeps none. Default 8 MiB.
+   */
+  readonly maxKeptResultBytes?: number
+  /**
    * The number of pages of one list that a client reads as a stream. One more fails the stream with `InvalidResult`. A
    * request for a single page is not counted. Default 10,000.
    */
@@ -140,6 +145,7 @@ export interface Limits {
   readonly maxNotificationBytes: number
   readonly maxProfileBytes: number
   readonly maxOutputSchemas: number
+  readonly maxKeptResultBytes: number
   readonly maxPages: number
   readonly maxRounds: number
   readonly maxListeners: number
@@ -169,6 +175,7 @@ const rules: NumericOption.Rules<Options> = {
   maxNotificationBytes: countFromZero,
   maxProfileBytes: countFromZero,
   maxOutputSchemas: countFromZero,
+  maxKeptResultBytes: countFromZero,
   maxPages: count,
   maxRounds: count,
   maxListeners: countFromZero,
@@ -214,6 +221,7 @@ const complete = (options: Options): Limits => ({
   maxNotificationBytes: options.maxNotificationBytes ?? 32 * 1024 * 1024,
   maxProfileBytes: options.maxProfileBytes ?? 16 * 1024,
   maxOutputSchemas: options.maxOutputSchemas ?? 1024,
+  maxKeptResultBytes: options.maxKeptResultBytes ?? 8 * 1024 * 1024,
   maxPages: options.maxPages ?? 10_000,
   maxRounds: options.maxRounds ?? 16,
   maxListeners: options.maxListeners ?? 10_000,

@@ -29,6 +29,11 @@ export interface RequestOptions<R = never> {
    * A slow consumer loses the oldest (`limits.maxProgressSteps`). With this option, the request has a progress token.
    */
   readonly onProgress?: (step: Progress.Progress) => Effect.Effect<void, never, R>
+  /**
+   * Asks the server even if a kept result is still fresh, and keeps the new one. A client keeps results of lists and of
+   * `resources/read` for as long as a server of revision 2026-07-28 allows (CCH-04). Default: no.
+   */
+  readonly reload?: boolean
   /** The `_meta` of the request, in addition to the progress token. */
   readonly meta?: Meta.Meta
 }

@@ -22,6 +22,7 @@ describe("limits", () => {
       maxNotificationBytes: 33_554_432,
       maxProfileBytes: 16_384,
       maxOutputSchemas: 1024,
+      maxKeptResultBytes: 8_388_608,
       maxPages: 10_000,
       maxRounds: 16,
       maxListeners: 10_000,

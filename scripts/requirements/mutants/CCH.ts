@@ -18,6 +18,79 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "has a hint for caches that is never"
   },
   {
+    id: "CCH-03",
+    file: "packages/protocol/src/Caching.ts",
+    original: "typeof result.ttlMs === \"number\" && Number.isFinite(result.ttlMs) ?",
+    broken: "result.ttlMs === undefined ? 60_000 : typeof result.ttlMs === \"number\" ?",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "is not kept if the time is missing"
+  },
+  {
+    id: "CCH-04",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "this.#timer.now() < kept.until",
+    broken: "true",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "is kept until then, and asked for again"
+  },
+  {
+    id: "CCH-05",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "JSON.stringify([cursor, uri])",
+    broken: "JSON.stringify([uri])",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "is never the result of another method"
+  },
+  {
+    id: "CCH-05",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "if (Object.keys(others).length > 0 || !isOnlyTrace(_meta)",
+    broken: "if (!isOnlyTrace(_meta)",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "is never the result of another method"
+  },
+  {
+    id: "CCH-06",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "responses !== 1 || changes",
+    broken: "changes",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "is one for which the server has asked questions"
+  },
+  {
+    id: "CCH-07",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "    this.#kept = LeastRecentlyUsed.make({ size: maxResults, weight: limits.maxKeptResultBytes })",
+    broken:
+      "    this.#kept = trust<{ all?: LeastRecentlyUsed.LeastRecentlyUsed<Kept> }>(globalThis).all ??= LeastRecentlyUsed.make({ size: maxResults, weight: limits.maxKeptResultBytes })",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "belongs to another session"
+  },
+  {
+    id: "CCH-09",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "isBadCursor(error) && \"cursor\" in params",
+    broken: "false",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "with all pages of its list"
+  },
+  {
+    id: "CCH-11",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "for (const list of staleLists.get(method) ?? []) this.drop(list)",
+    broken: "",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "when its list changes, and no other"
+  },
+  {
+    id: "CCH-11",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "changes !== this.#changes",
+    broken: "false",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "when its list changes while it is on its way"
+  },
+  {
     id: "CCH-08",
     file: "packages/protocol/src/Caching.ts",
     original: "result.cacheScope === \"public\" ? \"public\" : \"private\"",

@@ -37,6 +37,7 @@ import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
+import { KeptResults } from "./KeptResults.ts"
 import * as ListenFilter from "./ListenFilter.ts"
 import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
@@ -104,6 +105,7 @@ const connect = Effect.fnUntraced(function*(
       session?.handshake.dropLogs()
       session?.rounds.end(reason)
       session?.listening.end(reason)
+      session?.forget()
     }
   }, {
     ...surroundings,
@@ -140,6 +142,8 @@ class ClientSessionImplementation
   readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
   readonly middleware: Sender.SenderDependencies["middleware"]
   readonly #outputSchemas: OutputSchemas.OutputSchemas | undefined
+  /** The kept results. A session with a handshake has none. */
+  #keptResults: KeptResults | undefined
   /** The server's profile, after the handshake. */
   #server: Profile.ServerProfile | undefined
   /** The metadata of requests, in a session without a handshake. */
@@ -163,7 +167,11 @@ class ClientSessionImplementation
       : OutputSchemas.make({
         validator,
         capacity: runtime.limits.maxOutputSchemas,
-        emit: (event) => runtime.emit(event),
+        emit: (event) => {
+          // A list that is sent again stores the schema again. A kept one would not.
+          if (event._tag === "OutputSchemaDropped") this.#keptResults?.drop("tools/list")
+          runtime.emit(event)
+        },
         revision: () => this.#server?.revision,
         onListed: () => this.listening.follow("notifications/tools/list_changed")
       })
@@ -191,6 +199,15 @@ class ClientSessionImplementation
     return this.#server
   }
 
+  /** Drops the kept results, because the session ends. */
+  forget(): void {
+    this.#keptResults?.clear()
+  }
+
+  get #kept(): KeptResults {
+    return this.#keptResults ??= new KeptResults(this.runtime)
+  }
+
   contextOf(
     request: IncomingRequest,
     message: JsonRpc.Request,
@@ -211,7 +228,10 @@ class ClientSessionImplementation
     _origin: StreamOrigin | undefined,
     bytes: number | undefined
   ): boolean {
-    if (!("id" in message) && this.#metadata !== undefined && this.listening.intercept(message)) return true
+    if (!("id" in message) && this.#metadata !== undefined) {
+      if (this.listening.intercept(message)) return true
+      this.#keptResults?.observe(message)
+    }
     this.#outputSchemas?.observe(message)
     if (message.method !== notifications["notifications/message"].name || "id" in message) return false
     this.handshake.receiveLog(message, bytes)
@@ -219,6 +239,7 @@ class ClientSessionImplementation
   }
 
   changed(message: JsonRpc.Notification): void {
+    this.#keptResults?.observe(message)
     this.#outputSchemas?.observe(message)
   }
 
@@ -232,12 +253,14 @@ class ClientSessionImplementation
   }
 
   readonly #modernChecking = (sent: Sender.Request): Sender.Request => {
-    const send = HeaderMismatchRetry.retrying(this.#outputSchemas?.checking(sent) ?? sent, this.runtime.limits)
-    return (row, params, options) =>
+    const checked = this.#outputSchemas?.checking(sent) ?? sent
+    const send = HeaderMismatchRetry.retrying(checked, this.runtime.limits)
+    return this.#kept.keeping((row, params, options) =>
       Effect.suspend(() => {
         this.listening.observeRequest(row.name)
         return send(row, params, options)
       })
+    )
   }
 
   /** Sets the level of the log messages that later requests ask for, in a session without a handshake. */
