@@ -11,16 +11,21 @@ import * as Scenarios from "./client/scenarios.ts"
 import * as Session from "./client/session.ts"
 
 const url = process.argv.at(-1) ?? ""
-const { MCP_CONFORMANCE_PROTOCOL_VERSION: revision = Revision.latestLegacy, MCP_CONFORMANCE_SCENARIO: scenario = "" } =
-  process.env
+const {
+  MCP_CONFORMANCE_CONTEXT: context = "{}",
+  MCP_CONFORMANCE_PROTOCOL_VERSION: requested = Revision.latestLegacy,
+  MCP_CONFORMANCE_SCENARIO: scenario = ""
+} = process.env
 
-if (!Revision.isLegacy(revision)) {
-  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.legacy.join(", ")}: ${revision}`)
+const revision = Revision.supported.find((revision) => revision === requested)
+
+if (revision === undefined) {
+  throw new Error(`MCP_CONFORMANCE_PROTOCOL_VERSION must be one of ${Revision.supported.join(", ")}: ${requested}`)
 }
 
 NodeRuntime.runMain(
   Effect.provide(
-    Scenarios.named(scenario),
+    Scenarios.named(scenario, context),
     Layer.provide(Session.layer(revision), StreamableHttpClient.layerNode({ url }))
   )
 )

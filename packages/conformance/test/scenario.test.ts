@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process"
 import { final, newest } from "../src/suite/release.ts"
 import { scenarios } from "../src/suite/scenario.ts"
 
-/** Returns the server and client scenarios by which the suite scores an implementation of 2025-11-25. */
-const scored = (): ReadonlyArray<string> => {
-  const listing = execFileSync(process.execPath, [newest.program, "list", "--requirements", "2025-11-25"], {
+/** Returns the server and client scenarios by which the suite scores an implementation of a revision. */
+const scored = (revision: string): ReadonlyArray<string> => {
+  const listing = execFileSync(process.execPath, [newest.program, "list", "--requirements", revision], {
     encoding: "utf8"
   })
   const [list = ""] = listing.split("Run and reported")
@@ -15,12 +15,14 @@ const scored = (): ReadonlyArray<string> => {
 describe("scenarios", () => {
   const all = scenarios(newest)
 
-  it("include all scored scenarios, except those for authorization", () => {
-    const names = new Set(all.filter(({ revision }) => revision === "2025-11-25").map(({ name }) => name))
-    const missing = scored().filter((name) => !names.has(name))
-    assert.isNotEmpty(missing)
-    assert.isEmpty(missing.filter((name) => !name.startsWith("auth/")))
-  })
+  for (const tested of ["2025-11-25", "2026-07-28"]) {
+    it(`include all scored scenarios of ${tested}, except those for authorization`, () => {
+      const names = new Set(all.filter(({ revision }) => revision === tested).map(({ name }) => name))
+      const missing = scored(tested).filter((name) => !names.has(name))
+      assert.isNotEmpty(missing)
+      assert.isEmpty(missing.filter((name) => !name.startsWith("auth/")))
+    })
+  }
 
   it("run at their revisions", () => {
     const revisionsOf = (wanted: string) => all.filter(({ name }) => name === wanted).map(({ revision }) => revision)

@@ -43,9 +43,15 @@ const server = (received: Array<unknown>, toolNames: ReadonlyArray<string>, isEr
     })
   }, { info: { name: "server", version: "0.1.0" } })
 
+/** The calls that the suite demands in the scenario of headers. */
+const context = JSON.stringify({
+  name: "http-custom-headers",
+  toolCalls: [{ name: "add_numbers", arguments: { a: 1 } }]
+})
+
 const play = (name: string, received: Array<unknown> = [], toolNames = allTools, isError = false) =>
   Effect.provide(
-    Scenarios.named(name),
+    Scenarios.named(name, context),
     Layer.suspend(() => Layer.provide(Client.layer("2025-11-25"), server(received, toolNames, isError)))
   )
 
@@ -59,6 +65,9 @@ const done: ReadonlyArray<readonly [name: string, ...received: ReadonlyArray<unk
     { action: "accept", content: { age: 30 } }
   ],
   ["sse-retry", "tools/list", ["test_reconnection"]],
+  ["request-metadata", "tools/list"],
+  ["json-schema-ref-no-deref", "tools/list"],
+  ["http-custom-headers", "tools/list", ["add_numbers", { a: 1 }]],
   ["json-schema-2020-12-preservation", "tools/list", ["json_schema_echo", { schema }]]
 ]
 
@@ -74,7 +83,7 @@ describe("a client scenario", () => {
 
   it.effect("initialize lists no tools if the server declares none", () =>
     Effect.provide(
-      Scenarios.named("initialize"),
+      Scenarios.named("initialize", "{}"),
       Layer.suspend(() =>
         Layer.provide(
           Client.layer("2025-11-25"),

@@ -1,4 +1,4 @@
-/** The newest release of the official conformance suite, at the newest revision. */
+/** The newest release of the official conformance suite, at the newest revision of each era. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -9,11 +9,15 @@ import { run } from "../src/suite/run.ts"
 import { scenarios, type Side } from "../src/suite/scenario.ts"
 import { judge, type Outcome } from "../src/suite/verdict.ts"
 
-const all = scenarios(newest).filter(({ revision }) => revision === "2025-11-25")
+const all = scenarios(newest)
 
-for (const side of ["server", "client"] satisfies ReadonlyArray<Side>) {
-  describe(side, () => {
-    const tested = all.filter((scenario) => scenario.side === side)
+const both = ["2025-11-25", "2026-07-28"].flatMap((revision) =>
+  (["server", "client"] satisfies ReadonlyArray<Side>).map((side) => ({ revision, side }))
+)
+
+for (const { revision, side } of both) {
+  describe(`${side} at ${revision}`, () => {
+    const tested = all.filter((scenario) => scenario.side === side && scenario.revision === revision)
     let outcomes: ReadonlyArray<Outcome> = []
 
     // The suite runs all server scenarios at once, which takes a tenth of the time of single runs.

@@ -9,19 +9,25 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Revisions from "../revisions.ts"
 
+/** Fills in a form with its default values. The user confirms what the form asks to confirm. */
+const filled = (form: Parameters<typeof ElicitationContent.withDefaults>[0]) => ({
+  ...ElicitationContent.withDefaults(form),
+  ...("confirmed" in form.properties ? { confirmed: true } : undefined)
+})
+
 const handlers = {
-  // The user accepts every form with its default values, and opens no URLs.
+  // The user accepts every form, and opens no URLs.
   "elicitation/create": (params: Elicitation.ElicitParams): Effect.Effect<Elicitation.ElicitResult> =>
     Effect.succeed(
       params.mode === "url"
         ? { action: "decline" }
-        : { action: "accept", content: ElicitationContent.withDefaults(params.requestedSchema) }
+        : { action: "accept", content: filled(params.requestedSchema) }
     )
 }
 
 /** Creates a session that requests a revision, and accepts older ones from the server. */
 export const layer = (
-  requested: Revision.LegacyRevision
+  requested: Revision.Revision
 ): Layer.Layer<ClientSession.ClientSession, HandshakeError.HandshakeError, Transport> =>
   ClientSession.layer({
     info: { name: "effect-mcp-conformance", title: "Conformance", version: "0.1.0" },

@@ -41,8 +41,6 @@ export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
     throw new Error(`the suite ${release.version} lists no scenarios:\n${listing}`)
   }
   return listed.filter(({ name }) => !needsAuthorization(name)).flatMap(({ at, name, side }) =>
-    revisions.filter((revision) => at.includes(revision) && (side === "server" || revision !== "2026-07-28")).map((
-      revision
-    ) => ({ side, name, release, revision }))
+    revisions.filter((revision) => at.includes(revision)).map((revision) => ({ side, name, release, revision }))
   )
 }
