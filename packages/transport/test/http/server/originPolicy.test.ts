@@ -133,6 +133,27 @@ describe.concurrent("the policy on Host and Origin", () => {
         "last-event-id"
       ])
       const client = yield* connect(server, { headers })
+      const withParameters = (names: ReadonlyArray<string>) =>
+        Effect.map(
+          exchange(server, {
+            method: "OPTIONS",
+            headers: {
+              ...headers,
+              "access-control-request-method": "POST",
+              "access-control-request-headers": names.join(",")
+            }
+          }),
+          (answer) =>
+            namesIn(answer.headers["access-control-allow-headers"]).filter((name) =>
+              !name.startsWith("mcp-") || name.startsWith("mcp-param-")
+            ).slice(4)
+        )
+      // Tools name the headers of their arguments.
+      const asked = ["content-type", "Mcp-Param-Region", "mcp-param-limit", "x-other", "mcp-param-", "mcp-param-a b"]
+      assert.deepStrictEqual(yield* withParameters(asked), ["mcp-param-region", "mcp-param-limit"])
+      const many = Array.from({ length: 100 }, (_, index) => `mcp-param-${index}`)
+      assert.strictEqual((yield* withParameters(many)).length, 64)
+      assert.deepStrictEqual(yield* withParameters([`mcp-param-${"a".repeat(200)}`]), [])
       for (const response of [yield* client.ping(), yield* client.get(), yield* client.exchange({ raw: "{" })]) {
         assert.strictEqual(response.headers["access-control-allow-origin"], "https://app.example")
         assert.include(namesIn(response.headers["vary"]), "origin")

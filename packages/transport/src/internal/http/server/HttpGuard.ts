@@ -83,12 +83,33 @@ export interface HttpGuard {
   readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
 }
 
-/** The headers of the response to a preflight request. */
-const preflightHeaders = {
-  "access-control-allow-headers":
-    "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
+const allowedHeaders =
+  "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"
+
+/** The bounds of the headers of arguments in one preflight request: their number, and the characters of a name. */
+const maxParameterHeaders = 64
+const maxParameterName = 128
+
+/** The number of names in one preflight request that are looked at. */
+const maxPreflightNames = 256
+
+/** The name of a header that repeats an argument, as Fetch sends it (SHE-25): a token in lower case. */
+const parameterHeader = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/
+
+/** Returns the requested headers that repeat arguments. Tools name them, so they are in no list (SHE-25). */
+const parameterHeadersIn = (requested: string | undefined): ReadonlyArray<string> =>
+  (requested ?? "").split(",", maxPreflightNames).map((name) => name.trim().toLowerCase())
+    .filter((name) => name.length <= maxParameterName && parameterHeader.test(name))
+    .slice(0, maxParameterHeaders)
+
+/** Returns the headers of the response to a preflight request. */
+const preflightHeaders = ({ headers }: HttpServerRequest): HttpResponses.Headers => ({
+  "access-control-allow-headers": [
+    allowedHeaders,
+    ...parameterHeadersIn(headers["access-control-request-headers"])
+  ].join(", "),
   "access-control-max-age": "86400"
-}
+})
 
 const exposedHeaders = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 
@@ -192,7 +213,7 @@ export const make = Effect.fnUntraced(function*(
     }
     return method === "OPTIONS" && headers["access-control-request-method"] !== undefined
       ? Effect.succeed(
-        HttpResponses.empty(204, { ...cors, ...preflightHeaders, "access-control-allow-methods": allowed() })
+        HttpResponses.empty(204, { ...cors, ...preflightHeaders(request), "access-control-allow-methods": allowed() })
       )
       : Effect.map(serveAuthenticated(), (response) => HttpServerResponse.setHeaders(response, cors))
   }
