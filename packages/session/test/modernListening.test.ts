@@ -22,7 +22,8 @@ const listens = (raw: RawServer.RawServer) =>
 /** Returns the filters that the client has asked for. */
 const filters = (raw: RawServer.RawServer) => listens(raw).map(({ params }) => params?.["notifications"])
 
-const isListen = (message: JsonRpc.Message) => JsonRpc.isRequest(message) && message.method === "subscriptions/listen"
+const isListen = (message: JsonRpc.Message): message is JsonRpc.Request =>
+  JsonRpc.isRequest(message) && message.method === "subscriptions/listen"
 
 const acknowledgement = (id: JsonRpc.Request["id"], filter: unknown) =>
   JsonRpc.notification("notifications/subscriptions/acknowledged", {
@@ -271,6 +272,25 @@ describe("a lost stream", () => {
       yield* raw.sendOnOpenStream(idOf(2), updated(idOf(2), "x://1"))
       yield* settled
       assert.deepStrictEqual(seen, ["x://1", "x://1"])
+    }))
+
+  it.effect("a resource that the server then serves no more counts as changed, and is reported", () =>
+    Effect.gen(function*() {
+      let served = ["x://1", "x://2"]
+      const { idOf, raw, record, session } = yield* connected({
+        script: (message) => isListen(message) ? [acknowledgement(message.id, { resourceSubscriptions: served })] : []
+      })
+      const { seen } = yield* collect(session, "notifications/resources/updated")
+      yield* session.subscribeResource("x://1")
+      yield* session.subscribeResource("x://2")
+      served = ["x://1"]
+      yield* raw.send(JsonRpc.success(idOf(1), { resultType: "complete" }))
+      yield* settled
+      yield* TestClock.adjust("500 millis")
+      yield* settled
+      assert.sameMembers(seen, ["x://1", "x://2"])
+      assert.deepStrictEqual(record.of("NotListening").map(({ isFinal }) => isFinal), [false, true])
+      assert.strictEqual(filters(raw).length, 3)
     }))
 
   it.effect("is opened again if the server has ended it by its result", () =>

@@ -298,10 +298,7 @@ export class Listening {
   #wake(): void {
     if (this.#isEnded || this.#isAdjusting || !this.#needsStream(this.#wanted())) return
     this.#isAdjusting = true
-    this.#worker = this.#runtime.fork(Effect.onExit(
-      Effect.suspend(() => this.#adjust()),
-      () => Effect.sync(() => void (this.#isAdjusting = false))
-    ))
+    this.#worker = this.#runtime.fork(Effect.suspend(() => this.#adjust()))
   }
 
   /** Returns whether the open stream, if there is one, does not fit what is wanted. */
@@ -390,8 +387,13 @@ export class Listening {
     const unserved = [...opened.requested.uris].filter((uri) => !served.uris.has(uri))
     opened.requested = { ...opened.requested, uris: served.uris }
     for (const uri of unserved) {
+      const error = RequestError.make(subscribe.name, { _tag: "NotServed", uri })
       this.#uris.delete(uri)
-      this.#settle(uri, Exit.fail(RequestError.make(subscribe.name, { _tag: "NotServed", uri })))
+      this.#settle(uri, Exit.fail(error))
+      if (before?.uris.has(uri) !== true) continue
+      // The resource may be gone, which is a change as well.
+      this.#runtime.emit({ _tag: "NotListening", problem: error.message, isFinal: true })
+      this.#deliver(updated.name, { uri })
     }
     for (const uri of served.uris) this.#settle(uri, Exit.void)
     for (const change of served.changes) {
