@@ -73,15 +73,26 @@ export const AcknowledgedParams: Schema.Codec<AcknowledgedParams> = Schema.Struc
 })
 
 /**
- * The notifications of a stream, with the member of the filter that asks for each (SUB-01).
+ * The notifications of changes of lists.
+ *
+ * @category models
+ */
+export type ListChange =
+  | "notifications/tools/list_changed"
+  | "notifications/prompts/list_changed"
+  | "notifications/resources/list_changed"
+
+/**
+ * The members of the filter that ask for changes of lists (SUB-01).
  *
  * @category constants
  */
-export const memberOf: { readonly [notification: string]: keyof SubscriptionFilter } = {
+export const listMembers: {
+  readonly [Name in ListChange]: Exclude<keyof SubscriptionFilter, "resourceSubscriptions">
+} = {
   "notifications/tools/list_changed": "toolsListChanged",
   "notifications/prompts/list_changed": "promptsListChanged",
-  "notifications/resources/list_changed": "resourcesListChanged",
-  "notifications/resources/updated": "resourceSubscriptions"
+  "notifications/resources/list_changed": "resourcesListChanged"
 }
 
 /**

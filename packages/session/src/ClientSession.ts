@@ -41,7 +41,10 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omi
   readonly handlers?: H
   /** The handlers of the server's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"server" | "either", R | CallbackContext | Scope.Scope>>
-  /** The middleware of requests in both directions. */
+  /**
+   * The middleware of requests in both directions. `subscriptions/listen`, which the client sends by itself, passes
+   * none; `subscribeResource` does.
+   */
   readonly middleware?: Middleware<R | CallbackContext | Scope.Scope, R>
   /**
    * Checks results of tools against their output schemas (TOOL-08), if the negotiated revision has these. The schemas

@@ -92,7 +92,8 @@ export interface Options {
   readonly maxOutputSchemas?: number
   /**
    * The memory, in bytes, of the results that a client keeps for as long as its server allows, in revision 2026-07-28.
-   * The least recently used ones are dropped; 0 keeps none. Default 8 MiB.
+   * The least recently used ones are dropped; 0 keeps none. Set 0 if the headers of one connection name different
+   * users. Default 8 MiB.
    */
   readonly maxKeptResultBytes?: number
   /**

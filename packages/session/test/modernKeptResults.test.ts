@@ -71,7 +71,6 @@ describe("a result with a time", () => {
       yield* session.readResource("x://2")
       yield* session.listTools({}, { meta: { "example.com/user": "ada" } })
       yield* session.request("resources/read", JSON.parse("{ \"uri\": \"x://1\", \"version\": 2 }"))
-      assert.strictEqual(requested(raw).length, 9)
       yield* session.listTools({}, { meta: { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" } })
       yield* session.listTools({ cursor: "2" })
       assert.deepStrictEqual((yield* session.readResource("x://2")).contents, [{ uri: "x://2", text: "7" }])
@@ -206,6 +205,38 @@ describe("a kept result is dropped", () => {
     }))
 })
 
+describe("the list of tools", () => {
+  const mismatch: RawServer.Script = (message) =>
+    JsonRpc.isRequest(message) && message.method === "tools/call"
+      ? [JsonRpc.failure(message.id, { code: -32020, message: "Header mismatch" })]
+      : []
+
+  it.effect("is dropped when the server rejects the headers of a call", () =>
+    Effect.gen(function*() {
+      const listing = numbered()
+      const { raw, session } = yield* connected((message) =>
+        JsonRpc.isRequest(message) && message.method === "tools/call" ? mismatch(message) : listing(message)
+      )
+      yield* session.listTools()
+      yield* Effect.flip(session.callTool("absent"))
+      yield* session.listTools()
+      assert.deepStrictEqual(
+        requested(raw),
+        ["tools/list", "tools/call", "tools/list", "tools/list", "tools/list"]
+      )
+    }))
+
+  it.effect("is read within the time of the call whose headers the server has rejected", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* connected(mismatch)
+      const calling = yield* start(Effect.flip(session.callTool("slow", {}, { timeout: "3 seconds" })))
+      yield* settled
+      yield* TestClock.adjust("3 seconds")
+      assert.include((yield* Fiber.join(calling)).message, "error -32020")
+      assert.deepStrictEqual(requested(raw).slice(0, 2), ["tools/call", "tools/list"])
+    }))
+})
+
 describe("a result that is not kept", () => {
   it.effect("[CCH-06] is one for which the server has asked questions", () =>
     Effect.gen(function*() {
@@ -227,6 +258,14 @@ describe("a result that is not kept", () => {
       yield* session.request("resources/read", JSON.parse("{ \"uri\": \"x://1\", \"inputResponses\": {} }"))
       yield* session.request("resources/read", JSON.parse("{ \"uri\": \"x://1\", \"inputResponses\": {} }"))
       assert.strictEqual(requested(raw).length, 6)
+    }))
+
+  it.effect("[CCH-07] belongs to a call whose baggage names another tenant", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* connected()
+      for (const baggage of ["tenant=acme", "tenant=other"]) yield* session.listPrompts({}, { meta: { baggage } })
+      yield* session.listPrompts()
+      assert.strictEqual(requested(raw).length, 3)
     }))
 
   it.effect("[CCH-07] belongs to another session", () =>

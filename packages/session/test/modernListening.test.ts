@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { connectedSessionless, discoverResult, replyToDiscover } from "./support/modernServers.ts"
-import * as RawServer from "./support/RawServer.ts"
-import { client, type ClientOptions, names, reasonOf, recorder, server, settled, start } from "./support/sessions.ts"
+import { connectedSessionless, discoverResult, withModernServer } from "./support/modernServers.ts"
+import type * as RawServer from "./support/RawServer.ts"
+import { client, type ClientOptions, names, reasonOf, server, settled, start } from "./support/sessions.ts"
 
 const capabilities = {
   tools: { listChanged: true },
@@ -39,38 +39,32 @@ const toolsChanged = (id: JsonRpc.Request["id"]) =>
 
 /** A server that serves all that it is asked for. */
 const serving: RawServer.Script = (message) =>
-  JsonRpc.isRequest(message) && message.method === "subscriptions/listen"
+  isListen(message)
     ? [acknowledgement(message.id, message.params?.["notifications"])]
     : JsonRpc.isRequest(message)
     ? [JsonRpc.success(message.id, { resultType: "complete", tools: [] })]
     : []
 
 const refusing = (code: number): RawServer.Script => (message) =>
-  JsonRpc.isRequest(message) && message.method === "subscriptions/listen"
+  isListen(message)
     ? [JsonRpc.failure(message.id, { code, message: "no" })]
     : []
 
-const connected = Effect.fnUntraced(function*(options: {
+const connected = (options: {
   readonly client?: ClientOptions
   readonly script?: RawServer.Script
   readonly capabilities?: object
   readonly pair?: Effect.Effect<MemoryTransport.Pair>
-} = {}) {
-  const pair = yield* options.pair ?? MemoryTransport.make()
-  const record = recorder()
-  const raw = yield* RawServer.make(
-    pair.server,
-    replyToDiscover(options.script ?? serving, discoverResult({ capabilities: options.capabilities ?? capabilities }))
+} = {}) =>
+  Effect.map(
+    withModernServer({
+      client: options.client ?? {},
+      script: options.script ?? serving,
+      result: discoverResult({ capabilities: options.capabilities ?? capabilities }),
+      pair: options.pair ?? MemoryTransport.make()
+    }),
+    ({ raw, record, session }) => ({ raw, record, session, idOf: (index: number) => listens(raw)[index]?.id ?? "none" })
   )
-  const session = yield* client(pair.client, {
-    observe: record.observe,
-    revisions: ["2026-07-28"],
-    ...options.client
-  })
-  yield* settled
-  const idOf = (index: number) => listens(raw)[index]?.id ?? "none"
-  return { session, raw, record, idOf }
-})
 
 /** Collects the notifications of one method, by their URIs. */
 const collect = Effect.fnUntraced(function*(
@@ -251,7 +245,58 @@ describe("a resource that the server does not serve", () => {
     }))
 })
 
+describe("a subscription", () => {
+  it.effect("has the deadlines of its options, and sends nothing if there is no time", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* connected({ script: () => [] })
+      const error = yield* Effect.flip(session.subscribeResource("x://1", { timeout: 0 }))
+      assert.deepInclude(error.reason, { _tag: "Timeout", afterMillis: 0 })
+      assert.deepStrictEqual(filters(raw), [])
+      const waiting = yield* start(
+        session.subscribeResource("x://1", { timeout: "1 minute", totalTimeout: "1 second" })
+      )
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* reasonOf(waiting), { _tag: "Timeout", afterMillis: 1000 })
+    }))
+
+  it.effect("passes the middleware of requests, as in older revisions", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const { raw, session } = yield* connected({
+        client: {
+          middleware: {
+            outbound: (request, next) => {
+              seen.push([request.method, request.params])
+              return next(request)
+            }
+          }
+        }
+      })
+      yield* session.subscribeResource("x://1")
+      yield* session.unsubscribeResource("x://1")
+      assert.deepStrictEqual(seen, [
+        ["resources/subscribe", { uri: "x://1" }],
+        ["resources/unsubscribe", { uri: "x://1" }]
+      ])
+      assert.deepStrictEqual(filters(raw), [{ resourceSubscriptions: ["x://1"] }])
+    }))
+})
+
 describe("a lost stream", () => {
+  it.effect("delivers no change of a resource whose subscription has ended meanwhile", () =>
+    Effect.gen(function*() {
+      const { idOf, raw, session } = yield* connected()
+      const { seen } = yield* collect(session, "notifications/resources/updated")
+      yield* session.subscribeResource("x://1")
+      yield* session.subscribeResource("x://2")
+      yield* raw.send(JsonRpc.success(idOf(1), { resultType: "complete" }))
+      yield* settled
+      yield* session.unsubscribeResource("x://2")
+      yield* TestClock.adjust("500 millis")
+      yield* settled
+      assert.deepStrictEqual(seen, ["x://1"])
+    }))
+
   it.effect("is opened again after a pause, and everything that it served counts as changed", () =>
     Effect.gen(function*() {
       const { calls, handlers } = counted()

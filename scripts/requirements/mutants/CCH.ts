@@ -59,12 +59,19 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-07",
-    file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "    this.#kept = LeastRecentlyUsed.make({ size: maxResults, weight: limits.maxKeptResultBytes })",
-    broken:
-      "    this.#kept = trust<{ all?: LeastRecentlyUsed.LeastRecentlyUsed<Kept> }>(globalThis).all ??= LeastRecentlyUsed.make({ size: maxResults, weight: limits.maxKeptResultBytes })",
+    file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
+    original: "this.#keptResults ??= new KeptResults(",
+    broken: "this.#keptResults ??= trust<{ of: KeptResults }>(KeptResults).of ??= new KeptResults(",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "belongs to another session"
+  },
+  {
+    id: "CCH-07",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "new Set([\"traceparent\", \"tracestate\"])",
+    broken: "new Set([\"traceparent\", \"tracestate\", \"baggage\"])",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "names another tenant"
   },
   {
     id: "CCH-09",
@@ -77,7 +84,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CCH-11",
     file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "for (const list of staleLists.get(method) ?? []) this.drop(list)",
+    original: "for (const [list, change] of ListenFilter.changeOf) if (change === method) this.drop(list)",
     broken: "",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "when its list changes, and no other"

@@ -192,16 +192,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-30",
     file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
-    original: "found ? send(row, params, options) : Effect.fail(error)",
-    broken: "Effect.fail(error)",
+    original: "if (Option.isNone(Option.flatten(listed)) || left(allowed) === 0) return",
+    broken: "return",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "lists the tools again and calls once more"
   },
   {
     id: "SHE-30",
     file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
-    original: "    return Effect.catchIf(send(row, params, options), isMismatch",
-    broken: "    return Effect.catchIf(Effect.retry(send(row, params, options), { times: 1 }), isMismatch",
+    original: "return Effect.catchIf(send(row, params, options), isMismatch",
+    broken: "return Effect.catchIf(Effect.retry(send(row, params, options), { times: 1 }), isMismatch",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "fails with the error of the server after the second attempt"
   },

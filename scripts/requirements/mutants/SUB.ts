@@ -4,7 +4,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SUB-01",
     file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "if (this.#isEnded || this.#filter[members[name]] !== true) return",
+    original: "if (this.#isEnded || this.#filter[listMembers[name]] !== true) return",
     broken: "if (this.#isEnded) return",
     test: "packages/session/test/listen.test.ts",
     name: "has the notifications of its filter, and no others"
@@ -20,9 +20,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SUB-04",
     file: "packages/session/src/internal/client/Listening.ts",
-    original:
-      "opening.served = ListenFilter.intersection(ListenFilter.decode(params.success.notifications), opening.requested)",
-    broken: "opening.served = opening.requested",
+    original: "ListenFilter.intersection(ListenFilter.decode(params.success.notifications), opening.requested)",
+    broken: "opening.requested",
     test: "packages/session/test/modernListening.test.ts",
     name: "fails its subscription, and no other"
   },

@@ -73,41 +73,44 @@ const listTools: Scenario = Effect.flatMap(
   (session) => session.profile.capabilities.tools === undefined ? Effect.void : Effect.asVoid(session.listTools())
 )
 
-const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
-  // The servers of these two scenarios declare no tools.
-  ["initialize", listTools],
-  ["request-metadata", listTools],
-  ["tools_call", listAndCall("add_numbers", { a: 5, b: 3 })],
-  ["elicitation-sep1034-client-defaults", listAndCall("test_client_elicitation_defaults")],
-  ["sse-retry", listAndCall("test_reconnection")],
-  ["json-schema-ref-no-deref", listTools],
-  ["http-standard-headers", useEverything],
-  ["http-invalid-tool-headers", callEach],
-  [
-    "sep-2322-client-request-state",
-    Effect.andThen(
-      listTools,
-      Effect.forEach(
-        ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"],
-        (name) => call(name, {}),
-        { discard: true }
+/** Returns all scenarios by name. One of them depends on the context that the suite passes as JSON. */
+const scenarios = (context: string): ReadonlyMap<string, Scenario> =>
+  new Map<string, Scenario>([
+    // The servers of these two scenarios declare no tools.
+    ["initialize", listTools],
+    ["request-metadata", listTools],
+    ["tools_call", listAndCall("add_numbers", { a: 5, b: 3 })],
+    ["elicitation-sep1034-client-defaults", listAndCall("test_client_elicitation_defaults")],
+    ["sse-retry", listAndCall("test_reconnection")],
+    ["json-schema-ref-no-deref", listTools],
+    ["http-standard-headers", useEverything],
+    ["http-custom-headers", callAsDemanded(context)],
+    ["http-invalid-tool-headers", callEach],
+    [
+      "sep-2322-client-request-state",
+      Effect.andThen(
+        listTools,
+        Effect.forEach(
+          ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"],
+          (name) => call(name, {}),
+          { discard: true }
+        )
       )
-    )
-  ],
-  [
-    "json-schema-2020-12-preservation",
-    Effect.flatMap(
-      find("json_schema_2020_12_tool"),
-      ({ inputSchema }) => call("json_schema_echo", { schema: inputSchema })
-    )
-  ]
-])
+    ],
+    [
+      "json-schema-2020-12-preservation",
+      Effect.flatMap(
+        find("json_schema_2020_12_tool"),
+        ({ inputSchema }) => call("json_schema_echo", { schema: inputSchema })
+      )
+    ]
+  ])
 
 /** Returns a scenario by name, with the context that the suite passes as JSON. Fails if there is none. */
-export const named = (name: string, context: string): Scenario =>
-  name === "http-custom-headers" ? callAsDemanded(context) : scenarios.get(name) ??
+export const named = (name: string, context: string): Scenario => {
+  const all = scenarios(context)
+  return all.get(name) ??
     Effect.fail(
-      new ScenarioFailed({
-        message: `"${name}" is not one of the scenarios ${Array.from(scenarios.keys()).join(", ")}`
-      })
+      new ScenarioFailed({ message: `"${name}" is not one of the scenarios ${Array.from(all.keys()).join(", ")}` })
     )
+}

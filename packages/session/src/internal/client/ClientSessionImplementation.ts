@@ -2,6 +2,7 @@
 
 import {
   type Capabilities,
+  type CloseReason,
   Handshake,
   type JsonRpc,
   type Logging,
@@ -102,10 +103,7 @@ const connect = Effect.fnUntraced(function*(
     firstId: 0,
     onEnd: (reason) => {
       isEndedByProbe = session?.handshake.isEndedByProbe(reason) === true
-      session?.handshake.dropLogs()
-      session?.rounds.end(reason)
-      session?.listening.end(reason)
-      session?.forget()
+      session?.end(reason)
     }
   }, {
     ...surroundings,
@@ -199,9 +197,12 @@ class ClientSessionImplementation
     return this.#server
   }
 
-  /** Drops the kept results, because the session ends. */
-  forget(): void {
-    this.#keptResults?.clear()
+  /** Ends what depends on the session. */
+  end(reason: CloseReason.CloseReason): void {
+    this.handshake.dropLogs()
+    this.rounds.end(reason)
+    this.listening.end(reason)
+    this.#keptResults?.end()
   }
 
   get #kept(): KeptResults {
@@ -254,12 +255,14 @@ class ClientSessionImplementation
 
   readonly #modernChecking = (sent: Sender.Request): Sender.Request => {
     const checked = this.#outputSchemas?.checking(sent) ?? sent
-    const send = HeaderMismatchRetry.retrying(checked, this.runtime.limits)
-    return this.#kept.keeping((row, params, options) =>
+    const observed: Sender.Request = (row, params, options) =>
       Effect.suspend(() => {
         this.listening.observeRequest(row.name)
-        return send(row, params, options)
+        return checked(row, params, options)
       })
+    const kept = this.#kept
+    return kept.keeping(
+      HeaderMismatchRetry.retrying(observed, this.runtime, () => kept.drop(requests["tools/list"].name))
     )
   }
 
@@ -291,9 +294,9 @@ class ClientSessionImplementation
     return this.#metadata === undefined ? undefined : this.#server
   }
 
-  open(method: string, result: unknown): unknown {
+  withoutEnvelope(method: string, result: unknown): unknown {
     // The answer to the probe describes the server, and its name is part of that.
-    return this.#metadata === undefined || method === "server/discover" ? result : ResultEnvelope.open(result)
+    return this.#metadata === undefined || method === "server/discover" ? result : ResultEnvelope.remove(result)
   }
 
   followUp(call: Sender.Call, answer: JsonRpc.Success): ReturnType<InputRounds.InputRounds["next"]> {
@@ -400,11 +403,17 @@ class ClientSessionImplementation
       readResource: (uri, options) => sender.request(requests["resources/read"], { uri }, options),
       subscribeResource: (uri, options) =>
         isModern
-          ? this.listening.subscribe(uri, profile.capabilities, options)
+          ? Effect.asVoid(
+            sender.around(requests["resources/subscribe"], { uri }, ({ uri }) =>
+              Effect.as(this.listening.subscribe(uri, profile.capabilities, options), {}))
+          )
           : Effect.asVoid(sender.request(requests["resources/subscribe"], { uri }, options)),
       unsubscribeResource: (uri, options) =>
         isModern
-          ? this.listening.unsubscribe(uri, profile.capabilities)
+          ? Effect.asVoid(
+            sender.around(requests["resources/unsubscribe"], { uri }, ({ uri }) =>
+              Effect.as(this.listening.unsubscribe(uri, profile.capabilities), {}))
+          )
           : Effect.asVoid(sender.request(requests["resources/unsubscribe"], { uri }, options)),
       listPrompts,
       prompts: Paging.stream(

@@ -2,6 +2,7 @@
 
 import { Caching, ErrorCode, JsonRpc, MethodTable } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import type { Limits } from "../../Limits.ts"
 import type { Account, MemoryBudget } from "../../MemoryBudget.ts"
 import type * as RequestError from "../../RequestError.ts"
@@ -9,6 +10,7 @@ import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
 import type { Request } from "../engine/Sender.ts"
 import * as Weight from "../engine/Weight.ts"
 import { trust } from "../trust.ts"
+import * as ListenFilter from "./ListenFilter.ts"
 
 const { requests } = MethodTable
 
@@ -27,19 +29,11 @@ const maxResults = 1_024
 /** The longest time for which a result is kept, in milliseconds: one day, whatever the server allows. */
 const longest = 86_400_000
 
-/** The lists that a notification makes stale. */
-const staleLists: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
-  ["notifications/tools/list_changed", ["tools/list"]],
-  ["notifications/prompts/list_changed", ["prompts/list"]],
-  ["notifications/resources/list_changed", ["resources/list", "resources/templates/list"]]
-])
-
-/** The keys of `_meta` that change no result. */
-const traceKeys: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"])
+/** The keys of `_meta` that change no result. Baggage can: programs send the tenant of a call with it. */
+const traceKeys: ReadonlySet<string> = new Set(["traceparent", "tracestate"])
 
 const isOnlyTrace = (meta: unknown): boolean =>
-  meta === undefined ||
-  (typeof meta === "object" && meta !== null && Object.keys(meta).every((key) => traceKeys.has(key)))
+  meta === undefined || (Predicate.isObject(meta) && Object.keys(meta).every((key) => traceKeys.has(key)))
 
 const prefixOf = (method: string): string => `${method}\n`
 
@@ -54,8 +48,7 @@ const isBadCursor = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "ErrorResponse" && reason.error.code === ErrorCode.InvalidParams
 
 /** Returns the time for which a result may be kept (CCH-03). */
-const millisIn = (result: unknown): number =>
-  typeof result === "object" && result !== null ? Caching.read(result).ttlMs : 0
+const millisIn = (result: unknown): number => Predicate.isObject(result) ? Caching.read(result).ttlMs : 0
 
 interface Kept {
   readonly result: unknown
@@ -70,7 +63,7 @@ export interface KeptResultsRuntime {
   readonly timer: { now(): number }
 }
 
-/** The kept results of one session, which all belong to the one user of its connection (CCH-07). */
+/** The kept results of one session. All of them belong to the user of its connection (CCH-07). */
 export class KeptResults {
   readonly #timer: KeptResultsRuntime["timer"]
   readonly #kept: LeastRecentlyUsed.LeastRecentlyUsed<Kept>
@@ -78,11 +71,12 @@ export class KeptResults {
   #charged = 0
   /** The number of changes so far. A result that was asked for before a change is not kept. */
   #changes = 0
+  #isEnded = false
 
   constructor({ budget, limits, timer }: KeptResultsRuntime) {
     this.#timer = timer
     this.#kept = LeastRecentlyUsed.make({ size: maxResults, weight: limits.maxKeptResultBytes })
-    this.#account = budget.open({ yields: () => this.clear() })
+    this.#account = budget.open({ yields: () => this.#clear() })
   }
 
   /** Wraps the sending of requests: returns kept results while they are fresh, and keeps new ones. */
@@ -129,7 +123,7 @@ export class KeptResults {
 
   /** Observes a notification of the server: what it makes stale is dropped (CCH-11). */
   observe({ method, params }: JsonRpc.Notification): void {
-    for (const list of staleLists.get(method) ?? []) this.drop(list)
+    for (const [list, change] of ListenFilter.changeOf) if (change === method) this.drop(list)
     if (method !== "notifications/resources/updated") return
     this.#changes++
     const key = keyOf("resources/read", { uri: params?.["uri"] }, undefined)
@@ -144,8 +138,13 @@ export class KeptResults {
     this.#settle()
   }
 
-  /** Drops all results. */
-  clear(): void {
+  /** Drops all results, and keeps none that is still on its way to the program. */
+  end(): void {
+    this.#isEnded = true
+    this.#clear()
+  }
+
+  #clear(): void {
     this.#kept.clear()
     this.#settle()
   }
@@ -161,7 +160,7 @@ export class KeptResults {
     this.#delete(key)
     // From the time of the request, because the result may have been made at once, and travelled long.
     const until = askedAt + Math.min(millis, longest)
-    if (until <= this.#timer.now()) return
+    if (this.#isEnded || until <= this.#timer.now()) return
     const bytes = Weight.of(result)
     if (!this.#account.take(bytes)) return
     this.#charged += bytes

@@ -1,12 +1,8 @@
 /** The filter of a stream of notifications: what a client asks for, and the part that the server serves. */
 
-import { type Subscription } from "@effect-mcp/protocol"
+import { Subscription } from "@effect-mcp/protocol"
 
-/** The notifications of lists. They have no more than one member in a filter. */
-export type ListChange =
-  | "notifications/tools/list_changed"
-  | "notifications/prompts/list_changed"
-  | "notifications/resources/list_changed"
+type ListChange = Subscription.ListChange
 
 /** The kinds of changes, and the URIs, that a stream notifies of. */
 export interface ListenFilter {
@@ -16,11 +12,7 @@ export interface ListenFilter {
 
 export const empty: ListenFilter = { changes: new Set(), uris: new Set() }
 
-const members = {
-  "notifications/tools/list_changed": "toolsListChanged",
-  "notifications/prompts/list_changed": "promptsListChanged",
-  "notifications/resources/list_changed": "resourcesListChanged"
-} as const satisfies { readonly [Name in ListChange]: keyof Subscription.SubscriptionFilter }
+const { listMembers } = Subscription
 
 export const listChanges: ReadonlyArray<ListChange> = [
   "notifications/tools/list_changed",
@@ -28,7 +20,7 @@ export const listChanges: ReadonlyArray<ListChange> = [
   "notifications/resources/list_changed"
 ]
 
-/** The lists whose results a change of each kind makes stale. */
+/** The requests whose results a change makes stale, each with that change. */
 export const changeOf: ReadonlyMap<string, ListChange> = new Map([
   ["tools/list", "notifications/tools/list_changed"],
   ["prompts/list", "notifications/prompts/list_changed"],
@@ -61,12 +53,12 @@ export const intersection = (one: ListenFilter, other: ListenFilter): ListenFilt
 
 /** Returns the filter in the form of `subscriptions/listen`. */
 export const encode = ({ changes, uris }: ListenFilter): Subscription.SubscriptionFilter => ({
-  ...Object.fromEntries([...changes].map((change) => [members[change], true])),
+  ...Object.fromEntries([...changes].map((change) => [listMembers[change], true])),
   ...(uris.size === 0 ? undefined : { resourceSubscriptions: [...uris] })
 })
 
 /** Reads the filter of an acknowledgement. */
 export const decode = (filter: Subscription.SubscriptionFilter): ListenFilter => ({
-  changes: new Set(listChanges.filter((change) => filter[members[change]] === true)),
+  changes: new Set(listChanges.filter((change) => filter[listMembers[change]] === true)),
   uris: new Set(filter.resourceSubscriptions)
 })

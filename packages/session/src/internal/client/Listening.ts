@@ -20,6 +20,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
@@ -75,9 +76,6 @@ interface Opened {
 /** The pauses before a stream is opened again, in milliseconds. They double from loss to loss. */
 const pause = { first: 500, longest: 30_000 }
 
-/** The greatest exponent that matters. More of them would be infinite pauses. */
-const maxDoublings = 6
-
 /** The statuses below 500 that say nothing about the next attempt. */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 425, 429])
 
@@ -102,7 +100,7 @@ const isPassing = ({ reason }: RequestError.RequestError): boolean => {
 export class Listening {
   readonly #runtime: ListeningRuntime
   readonly #owner: ListeningOwner
-  readonly #followers = new Map<ListenFilter.ListChange, number>()
+  readonly #followers = new Map<Subscription.ListChange, number>()
   readonly #uris = new Set<string>()
   readonly #waiting = new Map<string, Set<Deferred.Deferred<void, RequestError.RequestError>>>()
   #server: Profile.ServerProfile | undefined
@@ -115,7 +113,7 @@ export class Listening {
   /** The filter that the server has refused for good. */
   #refused: ListenFilter.ListenFilter | undefined
   /** The lists that were requested before their changes were served. They may have changed in between. */
-  readonly #listed = new Set<ListenFilter.ListChange>()
+  readonly #listed = new Set<Subscription.ListChange>()
   #losses = 0
   #lostAt = Number.NEGATIVE_INFINITY
   #isEnded = false
@@ -143,12 +141,12 @@ export class Listening {
   // ===================================================================================================================
 
   /** Adds a follower of changes of a list. The session may not have been established yet. */
-  follow(change: ListenFilter.ListChange): void {
+  follow(change: Subscription.ListChange): void {
     this.#followers.set(change, (this.#followers.get(change) ?? 0) + 1)
     this.#wake()
   }
 
-  #unfollow(change: ListenFilter.ListChange): void {
+  #unfollow(change: Subscription.ListChange): void {
     const left = (this.#followers.get(change) ?? 0) - 1
     if (left > 0) this.#followers.set(change, left)
     else this.#followers.delete(change)
@@ -177,11 +175,14 @@ export class Listening {
     return Effect.suspend(() => {
       const blocked = this.#blocked(capabilities)
       if (blocked !== undefined) return Effect.fail(RequestError.make(subscribe.name, blocked))
+      const millis = Math.min(
+        options?.timeout === undefined ? this.#runtime.limits.requestTimeout : Duration.toMillis(options.timeout),
+        options?.totalTimeout === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(options.totalTimeout)
+      )
+      const timedOut = RequestError.make(subscribe.name, { _tag: "Timeout", afterMillis: millis })
+      if (millis <= 0) return Effect.fail(timedOut)
       this.#uris.add(uri)
       if (this.#current?.served?.uris.has(uri) === true) return Effect.void
-      const millis = options?.timeout === undefined
-        ? this.#runtime.limits.requestTimeout
-        : Duration.toMillis(options.timeout)
       const waiter = Deferred.makeUnsafe<void, RequestError.RequestError>()
       this.#waiting.set(uri, (this.#waiting.get(uri) ?? new Set()).add(waiter))
       this.#refused = undefined
@@ -191,7 +192,7 @@ export class Listening {
       return Deferred.await(waiter).pipe(
         Effect.timeoutOrElse({
           duration: Duration.millis(millis),
-          orElse: () => Effect.fail(RequestError.make(subscribe.name, { _tag: "Timeout", afterMillis: millis }))
+          orElse: () => Effect.fail(timedOut)
         }),
         Effect.onExit((exit) => Effect.sync(() => this.#leave(uri, waiter, Exit.isSuccess(exit))))
       )
@@ -248,8 +249,9 @@ export class Listening {
   intercept(message: JsonRpc.Notification): boolean {
     const { method } = message
     if (method === acknowledged.name) return this.#acknowledge(message)
+    if (method !== updated.name && !ListenFilter.isListChange(method)) return false
     const id = Subscription.idIn(metaOf(message))
-    if (id === undefined || Subscription.memberOf[method] === undefined) return false
+    if (id === undefined) return false
     const problem = this.#runtime.exchanges.find(id) === undefined
       ? "no stream of subscriptions/listen with its id is open"
       : id === this.#current?.id && method === updated.name && !this.#uris.has(String(message.params?.["uri"]))
@@ -281,7 +283,7 @@ export class Listening {
   /** Returns what the program wants and the server offers. */
   #wanted(): ListenFilter.ListenFilter {
     const { prompts, resources, tools } = this.#server?.capabilities ?? {}
-    const offers: { readonly [Change in ListenFilter.ListChange]: boolean | undefined } = {
+    const offers: { readonly [Change in Subscription.ListChange]: boolean | undefined } = {
       "notifications/tools/list_changed": tools?.listChanged,
       "notifications/prompts/list_changed": prompts?.listChanged,
       "notifications/resources/list_changed": resources?.listChanged
@@ -330,7 +332,7 @@ export class Listening {
   /** Waits after a loss. Without it, a server that ends each stream at once would be asked as fast as it answers. */
   #pause(): Effect.Effect<void> {
     if (this.#losses === 0) return Effect.void
-    const millis = Math.min(pause.first * 2 ** Math.min(this.#losses - 1, maxDoublings), pause.longest)
+    const millis = Math.min(pause.first * 2 ** (this.#losses - 1), pause.longest)
     const passed = this.#runtime.timer.now() - this.#lostAt
     if (passed >= millis) return Effect.void
     // Clients that have lost their streams together do not return together.
@@ -386,20 +388,20 @@ export class Listening {
     this.#replace(opened)
     const unserved = [...opened.requested.uris].filter((uri) => !served.uris.has(uri))
     opened.requested = { ...opened.requested, uris: served.uris }
+    // The program may have ended subscriptions while the stream was lost.
+    const missed = new Set([...before?.uris ?? []].filter((uri) => this.#uris.has(uri)))
     for (const uri of unserved) {
       const error = RequestError.make(subscribe.name, { _tag: "NotServed", uri })
       this.#uris.delete(uri)
       this.#settle(uri, Exit.fail(error))
-      if (before?.uris.has(uri) !== true) continue
-      // The resource may be gone, which is a change as well.
-      this.#runtime.emit({ _tag: "NotListening", problem: error.message, isFinal: true })
-      this.#deliver(updated.name, { uri })
+      if (missed.has(uri)) this.#runtime.emit({ _tag: "NotListening", problem: error.message, isFinal: true })
     }
     for (const uri of served.uris) this.#settle(uri, Exit.void)
     for (const change of served.changes) {
       if (this.#listed.delete(change) || before?.changes.has(change) === true) this.#deliver(change, {})
     }
-    for (const uri of served.uris) if (before?.uris.has(uri) === true) this.#deliver(updated.name, { uri })
+    // A resource that is no longer served may be gone, which is a change as well.
+    for (const uri of missed) this.#deliver(updated.name, { uri })
     // The stream may have ended after its acknowledgement, in the same step.
     const exit = opened.fiber?.pollUnsafe()
     if (exit !== undefined) this.#streamEnded(opened, exit)
@@ -460,11 +462,8 @@ export class Listening {
 
 const metaOf = ({ params }: JsonRpc.Notification): { readonly [name: string]: unknown } | undefined => {
   const meta = params?.["_meta"]
-  return isMembers(meta) ? meta : undefined
+  return Predicate.isObject(meta) ? meta : undefined
 }
-
-const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === "object" && value !== null
 
 const errorOf = (exit: Exit.Exit<unknown, RequestError.RequestError>): RequestError.RequestError => {
   const found = Exit.isSuccess(exit) ? undefined : Exit.findError(exit)

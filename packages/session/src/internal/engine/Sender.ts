@@ -89,7 +89,7 @@ export interface SenderDependencies {
   /** Returns the metadata of each request, in a revision without a handshake. */
   readonly metadata?: (() => Meta.Meta | undefined) | undefined
   /** Returns a result without the members that all results have, in a revision without a handshake. */
-  readonly open?: (method: string, result: unknown) => unknown
+  readonly withoutEnvelope?: (method: string, result: unknown) => unknown
   /**
    * Reads an answer to a request. Returns `undefined` for a result, and otherwise makes the additions with which the
    * request is sent again.
@@ -113,6 +113,7 @@ export class Sender {
   #held: Map<PendingRequests.Exchange, Held> | undefined
   #isReady = false
   #services: Context.Context<never> | undefined
+  #checked: { readonly checking: SenderDependencies["checking"]; readonly request: Request } | undefined
 
   constructor(runtime: AnySessionRuntime, dependencies: SenderDependencies) {
     this.#runtime = runtime
@@ -125,14 +126,29 @@ export class Sender {
     params: Params,
     options?: SendOptions<R>
   ): Effect.Effect<Result, RequestError.RequestError, R> {
-    const { middleware } = this.#dependencies
     // `initialize` passes no middleware.
-    if (middleware === undefined || options?.admit !== undefined) return this.#exchange(row, params, options)
+    if (this.#dependencies.middleware === undefined || options?.admit !== undefined) {
+      return this.#exchange(row, params, options)
+    }
+    return this.around(row, params, (sent, onOpen) => this.#exchange(row, sent, { ...options, onOpen }))
+  }
+
+  /** Passes a request through the middleware, and then does what carries it out. */
+  around<Params extends object, Result, R = never>(
+    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
+    params: Params,
+    carryOut: (
+      params: Params,
+      onOpen: SendOptions<R>["onOpen"]
+    ) => Effect.Effect<Result, RequestError.RequestError, R>
+  ): Effect.Effect<Result, RequestError.RequestError, R> {
+    const { middleware } = this.#dependencies
+    if (middleware === undefined) return carryOut(params, undefined)
     // A request is an effect: nothing happens before it runs, and all of it happens each time that it runs.
     return this.#provided(Effect.suspend(() =>
       middleware(
         { method: row.name, params, profile: this.#dependencies.peer(), onOpen: undefined },
-        (sent) => this.#exchange(row, sent.params, { ...options, onOpen: sent.onOpen })
+        (sent) => carryOut(sent.params, sent.onOpen)
       )
     ))
   }
@@ -398,7 +414,11 @@ export class Sender {
   ): Effect.Effect<Result, RequestError.RequestError, R> {
     const { checking } = this.#dependencies
     if (checking === undefined) return this.#unchecked(row, params, options)
-    return checking((row, params, options) => this.#unchecked(row, params, options))(row, params, options)
+    // Made once for all requests: it changes only when the handshake has shown the revision.
+    if (this.#checked?.checking !== checking) {
+      this.#checked = { checking, request: checking((row, params, options) => this.#unchecked(row, params, options)) }
+    }
+    return this.#checked.request(row, params, options)
   }
 
   #unchecked<Params extends object, Result, R>(
@@ -438,7 +458,7 @@ export class Sender {
       const sent = this.#sendInRounds(row, params, Outgoing.isHeld(admission), call, options)
       return Effect.flatMap(sent, (success) => {
         const fits = validate(row.result)
-        const given = this.#dependencies.open?.(row.name, success.result) ?? success.result
+        const given = this.#dependencies.withoutEnvelope?.(row.name, success.result) ?? success.result
         const received = fits(given)
         const result = Result.isSuccess(received) ? received : this.#tolerate(row, given, fits) ?? received
         if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })

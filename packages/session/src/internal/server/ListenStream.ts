@@ -8,18 +8,7 @@ import type { ListenerShape } from "../../Listener.ts"
 /** The method that opens a stream. */
 export const method = "subscriptions/listen"
 
-type Change =
-  | "notifications/tools/list_changed"
-  | "notifications/prompts/list_changed"
-  | "notifications/resources/list_changed"
-
-/** The members of the filter for changes of lists. */
-const members: { readonly [Name in Change]: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions"> } =
-  {
-    "notifications/tools/list_changed": "toolsListChanged",
-    "notifications/prompts/list_changed": "promptsListChanged",
-    "notifications/resources/list_changed": "resourcesListChanged"
-  }
+const { listMembers } = Subscription
 
 /** The part of a filter that a server serves. */
 const served = (
@@ -46,7 +35,7 @@ export class ListenStream<E> implements ListenerShape {
   readonly requested: Subscription.SubscriptionFilter
   readonly #id: RequestId.RequestId
   readonly #send: (message: JsonRpc.Notification) => Effect.Effect<void, E>
-  readonly #changes = new Set<Change>()
+  readonly #changes = new Set<Subscription.ListChange>()
   readonly #updated = new Set<string>()
   readonly #arrived = Latch.makeUnsafe(false)
   #filter: Subscription.SubscriptionFilter
@@ -92,7 +81,7 @@ export class ListenStream<E> implements ListenerShape {
       this.#uris = new Set(this.#filter.resourceSubscriptions)
       // The client asked for these, and does not get them.
       for (const uri of this.#updated) if (!this.#uris.has(uri)) this.#updated.delete(uri)
-      for (const change of this.#changes) if (this.#filter[members[change]] !== true) this.#changes.delete(change)
+      for (const change of this.#changes) if (this.#filter[listMembers[change]] !== true) this.#changes.delete(change)
       const acknowledged = this.#notification("notifications/subscriptions/acknowledged", {
         notifications: this.#filter
       })
@@ -103,9 +92,9 @@ export class ListenStream<E> implements ListenerShape {
     })
   }
 
-  #changed(name: Change): Effect.Effect<void> {
+  #changed(name: Subscription.ListChange): Effect.Effect<void> {
     return Effect.sync(() => {
-      if (this.#isEnded || this.#filter[members[name]] !== true) return
+      if (this.#isEnded || this.#filter[listMembers[name]] !== true) return
       this.#changes.add(name)
       Latch.openUnsafe(this.#arrived)
     })

@@ -83,6 +83,7 @@ export interface HttpGuard {
   readonly readBody: (request: HttpServerRequest) => Effect.Effect<Body, Response>
 }
 
+/** The headers that a page of an allowed origin may always send. */
 const allowedHeaders =
   "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"
 
