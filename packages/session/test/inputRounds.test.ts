@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { withModernServer } from "./support/modernServers.ts"
 import { names, reasonOf, settled, start, text } from "./support/sessions.ts"
@@ -53,7 +54,7 @@ const echoes = ClientSession.handlers({
 const everything = { handlers: echoes, capabilities: { elicitation: { form: {}, url: {} } } }
 
 describe("a question of the server", () => {
-  it.effect("is answered by the handler of its method, and the request is sent again with a new id", () =>
+  it.effect("[MRTR-17] is answered by the handler of its method, and the request is sent again with a new id", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withModernServer({
         client: everything,
@@ -109,7 +110,7 @@ describe("a question of the server", () => {
       ])
     }))
 
-  it.effect("its answers and its state go with the next round only", () =>
+  it.effect("[MRTR-15] [MRTR-18] its answers and its state go with the next round only", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withModernServer({
         client: everything,
@@ -150,6 +151,43 @@ describe("a question of the server", () => {
       yield* session.callTool("greet")
       assert.strictEqual(running, 2)
     }))
+
+  it.effect("[MRTR-14] no answer is sent before all answers of the round are there", () =>
+    Effect.gen(function*() {
+      const slow = Deferred.makeUnsafe<void>()
+      const { raw, session } = yield* withModernServer({
+        client: {
+          handlers: {
+            "elicitation/create": ({ message }) =>
+              Effect.as(message === "Bob" ? Deferred.await(slow) : Effect.void, accept(message))
+          }
+        },
+        script: inTurn(asking({ a: form("Ada"), b: form("Bob"), c: form("Cleo") }), text("done"))
+      })
+      const calling = yield* start(session.callTool("greet"))
+      yield* settled
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "tools/call"])
+      yield* Deferred.succeed(slow, undefined)
+      yield* Fiber.join(calling)
+      assert.deepStrictEqual(raw.received.slice(2).map(withoutMeta), [
+        { name: "greet", inputResponses: { a: accept("Ada"), b: accept("Bob"), c: accept("Cleo") } }
+      ])
+    }))
+
+  it.effect.prop(
+    "[MRTR-15] [MRTR-16] its state is a text that the client sends back as it is",
+    [Schema.String],
+    ([state]) =>
+      Effect.gen(function*() {
+        const { raw, session } = yield* withModernServer({
+          client: everything,
+          script: inTurn(asking({ a: form("Ada") }, state), text("done"))
+        })
+        yield* session.callTool("greet")
+        assert.strictEqual(withoutMeta(raw.received.at(-1))["requestState"], state)
+      }),
+    { arbitrary: { runs: 100 } }
+  )
 
   it.effect("its handler has a CallbackContext, a scope, and the id of a page", () =>
     Effect.gen(function*() {
@@ -431,7 +469,7 @@ describe("the rounds of a call", () => {
       assert.deepStrictEqual((yield* session.callTool("greet")).content, text("done").content)
     }))
 
-  it.effect("the caller's own answers are not sent again", () =>
+  it.effect("[MRTR-18] the caller's own answers are not sent again", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withModernServer({
         client: everything,

@@ -56,7 +56,7 @@ const legacyErrors: ReadonlyArray<JsonRpc.ErrorObject> = [
 ]
 
 describe("a session without a handshake", () => {
-  it.effect("begins with server/discover alone, and has the server's profile", () =>
+  it.effect("[STD-19] begins with server/discover alone, and has the server's profile", () =>
     Effect.gen(function*() {
       const { record, sent, session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
         server: { instructions: "Ask." }
@@ -74,7 +74,7 @@ describe("a session without a handshake", () => {
       assert.deepStrictEqual(record.of("StateChanged").map(({ to }) => to), ["Probing", "Modern"])
     }))
 
-  it.effect("every request carries the revision, the capabilities and the client, and keeps the caller's _meta", () =>
+  it.effect("[VER-01] [VER-02] every request carries the revision and the client, and keeps the caller's _meta", () =>
     Effect.gen(function*() {
       const { sent, session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
         client: { handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } }
@@ -203,7 +203,7 @@ describe("a session without a handshake", () => {
       assert.deepStrictEqual(reason, { _tag: "MissingCapability", capability: "logging" })
     }))
 
-  it.effect("requests of the server get no response, pings included", () =>
+  it.effect("[STD-11] requests of the server get no response, pings included", () =>
     Effect.gen(function*() {
       const { raw, record, session } = yield* withModernServer({
         client: { handlers: { "roots/list": () => Effect.succeed({ roots: [] }) } }
@@ -222,7 +222,7 @@ describe("a session without a handshake", () => {
       assert.deepStrictEqual(names(raw.received), ["server/discover"])
     }))
 
-  it.effect("a result without resultType is complete, and one of another type is invalid", () =>
+  it.effect("[MSG-19] [MSG-20] a result without resultType is complete, and one of another type is invalid", () =>
     Effect.gen(function*() {
       const types = [undefined, "complete", "task", 7, "input_required"]
       const { session } = yield* withModernServer({
@@ -248,7 +248,7 @@ describe("a session without a handshake", () => {
       ])
     }))
 
-  it.effect("an interrupted call is cancelled by a notification on one stream", () =>
+  it.effect("[STD-14] an interrupted call is cancelled by a notification on one stream", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withModernServer()
       const calling = yield* start(session.callTool("wait"))
@@ -260,6 +260,44 @@ describe("a session without a handshake", () => {
       assert.deepStrictEqual(
         cancelled !== undefined && "params" in cancelled ? cancelled.params?.["requestId"] : undefined,
         call !== undefined && "id" in call ? call.id : undefined
+      )
+    }))
+
+  it.effect("[MSG-06] requests that are in flight at the same time have different ids", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withModernServer()
+      yield* Effect.forEach([1, 2, 3], () => start(session.callTool("wait")))
+      yield* settled
+      yield* raw.send(JsonRpc.success(2, text("done")))
+      yield* Effect.forEach([1, 2], () => start(session.listTools({ cursor: "x" })))
+      yield* settled
+      const calls = raw.received.slice(1)
+      assert.strictEqual(calls.length, 5)
+      assert.strictEqual(new Set(calls.map((message) => "id" in message ? message.id : undefined)).size, 5)
+    }))
+
+  it.effect("[CAN-10] a cancellation names a request in flight, and an answered or unsent one gets none", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withModernServer()
+      const [first, second, third] = yield* Effect.all([
+        start(session.callTool("a")),
+        start(session.callTool("b", {}, { onProgress: () => Effect.never })),
+        start(session.callTool("c"))
+      ])
+      // The caller is interrupted after the response, while it handles progress that arrived before.
+      yield* raw.send(
+        JsonRpc.notification("notifications/progress", { progressToken: 2, progress: 1 }),
+        JsonRpc.success(2, text("done"))
+      )
+      yield* Effect.forEach([first, second, third], Fiber.interrupt)
+      yield* settled
+      yield* Effect.flip(session.callTool("d", {}, { timeout: 0 }))
+      const cancellations = raw.received.filter((message) =>
+        "method" in message && message.method === "notifications/cancelled"
+      )
+      assert.deepStrictEqual(
+        cancellations.map((message) => "params" in message ? message.params?.["requestId"] : undefined),
+        [1, 3]
       )
     }))
 
@@ -306,7 +344,7 @@ describe("the choice of a revision", () => {
     }))
 
   for (const error of legacyErrors) {
-    it.effect(`error ${error.code} (${error.message}) to the probe leads to initialize on the same connection`, () =>
+    it.effect(`[STD-20] [STD-22] error ${error.code} (${error.message}) to the probe leads to initialize`, () =>
       Effect.gen(function*() {
         const { connecting, raw, record } = yield* connectTo(failing(error))
         const session = yield* Fiber.join(connecting)
@@ -332,7 +370,7 @@ describe("the choice of a revision", () => {
       }
     }).pipe(Effect.scoped))
 
-  it.effect("silence until discoverTimeout leads to initialize, and a late answer changes nothing", () =>
+  it.effect("[STD-22] silence until discoverTimeout leads to initialize, and a late answer changes nothing", () =>
     Effect.gen(function*() {
       const { connecting, raw, record } = yield* connectTo(RawServer.replyToInitialize(), {
         limits: { discoverTimeout: "3 seconds" }
@@ -375,7 +413,7 @@ describe("the choice of a revision", () => {
       assert.isTrue(raw.ended())
     }))
 
-  it.effect("no common revision fails with the lists of both sides", () =>
+  it.effect("[VER-08] no common revision fails with the lists of both sides", () =>
     Effect.gen(function*() {
       const offered = ["2027-01-01", "2028-01-01"]
       const scripts = [
@@ -409,7 +447,7 @@ describe("the choice of a revision", () => {
       assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
     }))
 
-  it.effect("a rejection that names a common revision is followed by one more probe, and not by a third", () =>
+  it.effect("[VER-08] a rejection that names a common revision is followed by one more probe, and not by a third", () =>
     Effect.gen(function*() {
       const rejection = { code: -32022, message: "Unsupported", data: { supported: ["2026-07-28"] } }
       let probes = 0
@@ -427,7 +465,7 @@ describe("the choice of a revision", () => {
       assert.deepStrictEqual(names(second.raw.received), ["server/discover", "server/discover"])
     }).pipe(Effect.scoped))
 
-  it.effect("an error of 2026-07-28 is no reason for initialize", () =>
+  it.effect("[STD-21] an error of 2026-07-28 is no reason for initialize", () =>
     Effect.gen(function*() {
       const errors = [
         { code: -32020, message: "Header mismatch" },

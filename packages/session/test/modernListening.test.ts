@@ -384,7 +384,7 @@ describe("a lost stream", () => {
       assert.strictEqual(filters(raw).length, 3)
     }))
 
-  it.effect("a notification of a stream that is not open is ignored, and one without an id is delivered", () =>
+  it.effect("[STD-13] a notification of a stream that is not open is ignored, and one without an id is delivered", () =>
     Effect.gen(function*() {
       const { calls, handlers } = counted()
       const { raw, record } = yield* connected({ client: { handlers } })

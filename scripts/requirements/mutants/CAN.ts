@@ -144,5 +144,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "",
     test: "packages/session/test/twoEras.test.ts",
     name: "cancels a request of either era"
+  },
+  {
+    id: "CAN-10",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "if (exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\") return",
+    broken: "if (exchange.outcome === \"Lost\") return",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "a cancellation names a request in flight"
+  },
+  {
+    id: "CAN-10",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "{ requestId: exchange.id, reason })",
+    broken: "{ requestId: Number(exchange.id) - 1, reason })",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "a cancellation names a request in flight"
   }
 ]

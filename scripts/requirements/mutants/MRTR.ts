@@ -123,5 +123,54 @@ export const mutants: ReadonlyArray<Mutant> = [
       "    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))\n    for (const [key, { question }] of this.#open) questions[key] = question\n",
     test: "packages/session/test/replay/questions.test.ts",
     name: "may ask the same again after an answer is missing"
+  },
+  {
+    id: "MRTR-17",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
+    original: "    return this.#nextId++\n",
+    broken: "    return Math.min(this.#nextId++, 1)\n",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "is answered by the handler of its method"
+  },
+  {
+    id: "MRTR-15",
+    file: "packages/session/src/internal/client/InputRounds.ts",
+    original: "requestState === undefined ? {} : { requestState }",
+    broken: "{ requestState: requestState ?? \"\" }",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "its answers and its state go with the next round only"
+  },
+  {
+    id: "MRTR-18",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "  const { inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params\n",
+    broken: "  const { ...given }: InputRequired.Retry = Object.assign(params, retry)\n",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "its answers and its state go with the next round only"
+  },
+  {
+    id: "MRTR-18",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "const { inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params",
+    broken: "const { ...given }: InputRequired.Retry = params",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "the caller's own answers are not sent again"
+  },
+  {
+    id: "MRTR-14",
+    file: "packages/session/src/internal/client/InputRounds.ts",
+    original: "Effect.map(this.#answer(call, server, key, question), (answer) => [key, answer] as const),",
+    broken:
+      "Effect.map(Effect.raceFirst(this.#answer(call, server, key, question), Effect.as(Effect.yieldNow, {})), (answer) => [key, answer] as const),",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "no answer is sent before all answers"
+  },
+  {
+    id: "MRTR-16",
+    file: "packages/session/src/internal/client/InputRounds.ts",
+    original: "requestState === undefined ? {} : { requestState }",
+    broken: "requestState === undefined ? {} : { requestState: requestState.trim() }",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "its state is a text that the client sends back"
   }
 ]

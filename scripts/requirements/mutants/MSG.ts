@@ -391,5 +391,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects an id that is none, and a batch"
+  },
+  {
+    id: "MSG-19",
+    file: "packages/protocol/src/ResultType.ts",
+    original: "accepted.has(resultType) ? resultType : undefined",
+    broken: "accepted.has(resultType) ? resultType : \"complete\"",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "a result without resultType is complete"
+  },
+  {
+    id: "MSG-20",
+    file: "packages/protocol/src/ResultType.ts",
+    original: "const { resultType = \"complete\" } = result",
+    broken: "const { resultType } = result",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "a result without resultType is complete"
+  },
+  {
+    id: "MSG-06",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
+    original: "    return this.#nextId++\n",
+    broken: "    return this.#nextId === this.#firstId ? this.#nextId++ : this.#nextId\n",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "requests that are in flight at the same time"
   }
 ]

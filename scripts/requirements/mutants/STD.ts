@@ -102,5 +102,70 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return false",
     test: "packages/session/test/twoEras.test.ts",
     name: "cancels a request of either era"
+  },
+  {
+    id: "STD-19",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "if (probe === undefined) return this.#initialize",
+    broken: "if (probe === undefined || this.#owner.description.offer !== undefined) return this.#initialize",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "begins with server/discover alone, and has"
+  },
+  {
+    id: "STD-11",
+    file: "packages/session/src/internal/engine/Replies.ts",
+    original: "    this.#isMuted = true\n",
+    broken: "",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "requests of the server get no response"
+  },
+  {
+    id: "STD-14",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "!(isModern && stream !== undefined)",
+    broken: "!isModern",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "an interrupted call is cancelled by a notification"
+  },
+  {
+    id: "STD-20",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "if (supported === undefined) return legacy(",
+    broken:
+      "if (supported === undefined && error.code !== ErrorCode.MethodNotFound) return rejected()\n  if (supported === undefined) return legacy(",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "to the probe leads to initialize"
+  },
+  {
+    id: "STD-22",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "if (supported === undefined) return legacy(",
+    broken: "if (supported === undefined) return rejected()\n  if (supported === null) return legacy(",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "to the probe leads to initialize"
+  },
+  {
+    id: "STD-22",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "      return isStreamed\n        ? failed",
+    broken: "      return isStreamed || true\n        ? failed",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "silence until discoverTimeout leads"
+  },
+  {
+    id: "STD-21",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "  if (isModern(error)) return rejected()\n",
+    broken: "",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "an error of 2026-07-28 is no reason"
+  },
+  {
+    id: "STD-13",
+    file: "packages/session/src/internal/client/Listening.ts",
+    original: "    const id = Subscription.idIn(metaOf(message))\n    if (id === undefined) return false\n",
+    broken: "    const id = this.#current?.id\n    if (id === undefined) return false\n",
+    test: "packages/session/test/modernListening.test.ts",
+    name: "a notification of a stream that is not open"
   }
 ]

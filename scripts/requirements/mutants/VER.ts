@@ -179,5 +179,45 @@ export const mutants: ReadonlyArray<Mutant> = [
       "entries.filter((entry) => seen.has(entry) && Reflect.get(entry, \"listed\") !== true && Reflect.set(entry, \"listed\", true))",
     test: "packages/server/test/modernGroups.test.ts",
     name: "is the same for every connection and client"
+  },
+  {
+    id: "VER-01",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "options?.metadata ?? this.#dependencies.metadata?.()",
+    broken: "options?.metadata",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "every request carries the revision"
+  },
+  {
+    id: "VER-01",
+    file: "packages/protocol/src/RequestMetadata.ts",
+    original: "  [keys.clientCapabilities]: clientCapabilities,\n",
+    broken: "  [keys.clientCapabilities]: {},\n",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "every request carries the revision"
+  },
+  {
+    id: "VER-02",
+    file: "packages/protocol/src/RequestMetadata.ts",
+    original: "clientInfo === undefined ? undefined : { [keys.clientInfo]: clientInfo }",
+    broken: "undefined",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "every request carries the revision"
+  },
+  {
+    id: "VER-08",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "    : failed({\n      _tag: \"NoCommonRevision\",",
+    broken: "    : revisions.length > 1 ? legacy(\"none is common\") : failed({\n      _tag: \"NoCommonRevision\",",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "no common revision fails with the lists"
+  },
+  {
+    id: "VER-08",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "return isRetry ? rejected() : { _tag: \"Retry\", version }",
+    broken: "return isRetry ? rejected() : withoutModern(client, supported)",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "a rejection that names a common revision"
   }
 ]
