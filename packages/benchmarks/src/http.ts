@@ -15,7 +15,7 @@ import { alternate, type Contender, millisOf, quantile, type Samples } from "./m
 /** A server to measure. */
 export interface Server {
   readonly name: string
-  /** The program in `http/servers`, and its argument for the form of responses. */
+  /** The program in `http/servers`, and its argument: the form of responses, or the number of tools. */
   readonly program: string
   readonly mode: string
   /** The role in comparisons: a peer, this library, or a floor that no server on the same foundation can undercut. */
@@ -35,7 +35,8 @@ const floor = (name: string, program: string): Server => ({
   compiled: false
 })
 
-const peer = (name: string, program: string, mode: string): Server => ({
+/** Returns a server of another library. */
+export const peer = (name: string, program: string, mode: string): Server => ({
   name,
   program,
   mode,
@@ -51,7 +52,7 @@ const compiled = (server: Server): Server => ({ ...server, name: `${server.name}
 /** The foundation that Effect MCP and `effect/ai` share, without MCP. */
 export const bareRoute = "bare effect/http route"
 
-const servers: ReadonlyArray<Server> = [
+const all: ReadonlyArray<Server> = [
   floor("bare node:http", "rawNode"),
   floor(bareRoute, "bareRoute"),
   peer("official v1, JSON", "officialV1", "json"),
@@ -78,6 +79,8 @@ export interface Options {
 /** The throughput of many connections, and the share of time in which each side is busy. */
 export interface Throughput {
   readonly perSecond: number
+  /** The CPU time of the server for one unit of work, in microseconds. Other processes hardly change it. */
+  readonly cpu: number
   readonly server: number
   readonly load: number
 }
@@ -111,9 +114,11 @@ export interface Comparison<Sample> {
 /** The number of concurrent connections. */
 export const width = 32
 
-const warmUpRounds = 3
+/** The number of rounds until the just-in-time compiler has finished. */
+export const warmUpRounds = 3
 
-const chosen = ({ servers: part }: Options): ReadonlyArray<Server> => {
+/** Returns the servers whose names contain a text. */
+export const chosen = ({ servers: part }: Options, servers = all): ReadonlyArray<Server> => {
   const some = servers.filter(({ name }) => name.includes(part))
   if (some.length === 0) {
     throw new Error(`no name of ${servers.map(({ name }) => `"${name}"`).join(", ")} contains "${part}"`)
@@ -126,8 +131,16 @@ const times = <A>(count: number, make: (index: number) => Promise<A>): Promise<R
 
 const connections = (port: number): Promise<ReadonlyArray<Connection>> => times(width, () => open(port))
 
+/** Opens a session for each connection of a later measurement. */
+export const sessions = async (port: number): Promise<ReadonlyArray<Session.Session>> => {
+  const first = await connections(port)
+  const opened = await Promise.all(first.map((connection) => Session.open(port, connection)))
+  for (const connection of first) connection.close()
+  return opened
+}
+
 /** Repeats work, sequentially on each connection. */
-const spread = async (
+export const spread = async (
   connections: ReadonlyArray<Connection>,
   count: number,
   work: (connection: Connection, lane: number, turn: number) => Promise<void>
@@ -139,7 +152,7 @@ const spread = async (
 }
 
 /** Measures the rate of work, and the share of time in which each side is busy. */
-const throughput = async (
+export const throughput = async (
   server: ServerProcess,
   count: number,
   work: (connections: ReadonlyArray<Connection>) => Promise<void>
@@ -153,11 +166,16 @@ const throughput = async (
   const after = await server.state("as it is")
   const busy = after.busy - before.busy
   for (const connection of open) connection.close()
-  return { perSecond: count / millis * 1000, server: busy / (busy + after.idle - before.idle), load: utilization }
+  return {
+    perSecond: count / millis * 1000,
+    cpu: (after.cpu - before.cpu) * 1000 / count,
+    server: busy / (busy + after.idle - before.idle),
+    load: utilization
+  }
 }
 
 /** Compares servers. All of them run throughout, because an idle process takes no CPU time. */
-const compare = async <Sample>(
+export const compare = async <Sample>(
   taking: ReadonlyArray<Server>,
   rounds: number,
   prepare: (server: ServerProcess, kind: Server) => Promise<() => Promise<Sample>>
@@ -180,13 +198,11 @@ const compare = async <Sample>(
 /** Measures `tools/call`, one at a time in each session, with one session for each connection. */
 export const measureCalls = (options: Options): Promise<Comparison<Throughput>> =>
   compare(chosen(options), options.rounds, async (server) => {
-    const first = await connections(server.port)
-    const sessions = await Promise.all(first.map((connection) => Session.open(server.port, connection)))
-    for (const connection of first) connection.close()
+    const opened = await sessions(server.port)
     return () =>
       throughput(server, options.calls, (open) =>
         spread(open, options.calls, async (connection, lane, turn) => {
-          await sessions[lane]?.add(connection, turn)
+          await opened[lane]?.add(connection, turn)
         }))
   })
 

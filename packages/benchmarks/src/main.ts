@@ -6,6 +6,7 @@ import { parseArgs, promisify } from "node:util"
 import * as CommandLine from "../../../scripts/commandLine.ts"
 import * as application from "./application.ts"
 import * as http from "./http.ts"
+import * as httpStateless from "./httpStateless.ts"
 import * as memory from "./memory.ts"
 import * as report from "./report.ts"
 import * as reportHttp from "./reportHttp.ts"
@@ -24,11 +25,22 @@ const parts = [
   "http-calls",
   "http-handshakes",
   "http-idle",
-  "http-stalled"
+  "http-stalled",
+  "http-stateless",
+  "http-questions"
 ]
 
 /** The parts that compare several servers. */
-const compared = ["stdio", "application", "http", "http-calls", "http-handshakes", "http-idle", "http-stalled"]
+const compared = [
+  "stdio",
+  "application",
+  "http",
+  "http-calls",
+  "http-handshakes",
+  "http-idle",
+  "http-stalled",
+  "http-stateless"
+]
 
 const { calls, only, rounds, servers, sessions } = CommandLine.orExit(() => {
   const { values } = parseArgs({
@@ -95,7 +107,9 @@ const measured = {
     calls: await part("http-calls", () => http.measureCalls(overHttp)),
     handshakes: await part("http-handshakes", () => http.measureHandshakes(overHttp)),
     idle: await part("http-idle", () => http.measureIdle(overHttp)),
-    stalled: await part("http-stalled", () => http.measureStalled(overHttp))
+    stalled: await part("http-stalled", () => http.measureStalled(overHttp)),
+    stateless: await part("http-stateless", () => httpStateless.measureCalls(overHttp)),
+    questions: await part("http-questions", () => httpStateless.measureQuestions(overHttp))
   }
 }
 
@@ -116,6 +130,8 @@ if (measured.http.calls !== undefined) console.log(`${reportHttp.ofCalls(measure
 if (measured.http.handshakes !== undefined) console.log(`${reportHttp.ofHandshakes(measured.http.handshakes)}\n`)
 if (measured.http.idle !== undefined) console.log(`${reportHttp.ofIdle(measured.http.idle, sessions)}\n`)
 if (measured.http.stalled !== undefined) console.log(`${reportHttp.ofStalled(measured.http.stalled)}\n`)
+if (measured.http.stateless !== undefined) console.log(`${reportHttp.ofStateless(measured.http.stateless)}\n`)
+if (measured.http.questions !== undefined) console.log(`${reportHttp.ofQuestions(measured.http.questions)}\n`)
 
 const results = fileURLToPath(new URL("../results/", import.meta.url))
 mkdirSync(results, { recursive: true })

@@ -1,5 +1,6 @@
 import * as http from "./http.ts"
-import { ratio, type Samples, summarize } from "./measure.ts"
+import * as stateless from "./httpStateless.ts"
+import { difference, ratio, type Samples, summarize } from "./measure.ts"
 import { format } from "./table.ts"
 
 const number = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
@@ -71,6 +72,56 @@ export const ofCalls = (comparison: http.Comparison<http.Throughput>): string =>
 
 export const ofHandshakes = (comparison: http.Comparison<http.Throughput>): string =>
   throughput(`sessions opened and ended per second, ${http.width} at a time`, comparison)
+
+/** Reports the calls of servers without sessions, for each number of tools. */
+export const ofStateless = (comparison: http.Comparison<http.Throughput>): string => {
+  const pick = ({ perSecond }: http.Throughput): number => perSecond
+  return stateless.sizes.map((size) => {
+    const { official, ours, sessions } = stateless.names(size)
+    const bases = [official, sessions]
+    return format([
+      [
+        `tools/call per second, ${http.width} connections`,
+        "",
+        ...bases.map((base) => `× ${base}`),
+        "CPU µs of the server",
+        "server busy",
+        "load busy"
+      ],
+      ...[official, sessions, ours].map((name) => [
+        name,
+        cell(picked(comparison, name, pick)),
+        ...bases.map((base) => ratio(picked(comparison, name, pick), picked(comparison, base, pick)).toFixed(2)),
+        number(summarize(picked(comparison, name, ({ cpu }) => cpu)).median),
+        share(({ server }) => server)(comparison.samples[name] ?? []),
+        share(({ load }) => load)(comparison.samples[name] ?? [])
+      ])
+    ])
+  }).join("\n\n")
+}
+
+/** Reports calls with a question. */
+export const ofQuestions = ({ asking, plain }: stateless.Questions): string => {
+  const elapsed = (samples: ReadonlyArray<http.Throughput>): Samples =>
+    samples.map(({ perSecond }) => 1_000_000 / perSecond)
+  const cpu = (samples: ReadonlyArray<http.Throughput>): Samples => samples.map(({ cpu }) => cpu)
+  const row = (name: string, samples: ReadonlyArray<http.Throughput>) => [
+    name,
+    cell(elapsed(samples)),
+    cell(cpu(samples)),
+    share(({ load }) => load)(samples)
+  ]
+  return format([
+    ["a question over HTTP, microseconds", "elapsed", "CPU of the server", "load busy"],
+    row("a call, its question, and its repetition", asking),
+    row("two calls without a question", plain),
+    [
+      "difference; median of the rounds",
+      number(difference(elapsed(asking), elapsed(plain))),
+      number(difference(cpu(asking), cpu(plain)))
+    ]
+  ])
+}
 
 const kibi = (bytes: number): number => bytes / 1024
 

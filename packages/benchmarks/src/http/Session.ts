@@ -1,3 +1,4 @@
+import { sumIn } from "../applications/Application.ts"
 import { info, numberIn } from "../peers/tools.ts"
 import { type Answer, type Connection, header } from "./Connection.ts"
 
@@ -22,13 +23,15 @@ const head = (method: string, port: number, id: string | undefined): string =>
     ""
   ].join("\r\n")
 
-const post = (head: string, body: string): string =>
+/** Returns a POST request with a JSON body, from its first lines. */
+export const post = (head: string, body: string): string =>
   `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-const complaint = (answer: Answer): Error => new Error(`unexpected response: ${JSON.stringify(answer)}`)
+/** Returns the error for a response that a server should not have sent. */
+export const complaint = (answer: Answer): Error => new Error(`unexpected response: ${JSON.stringify(answer)}`)
 
 /** Returns the result with an id from a response in JSON or as an event stream. */
-const resultIn = (answer: Answer, id: number): object => {
+export const resultIn = (answer: Answer, id: number): object => {
   if (answer.status !== 200) throw complaint(answer)
   const messages = answer.body.startsWith("{")
     ? [answer.body]
@@ -69,7 +72,9 @@ export const open = async (port: number, connection: Connection): Promise<Sessio
     add: async (connection, a) => {
       const id = ++ids
       const answer = await connection.exchange(callOf(id, "add", `{"a":${a},"b":1}`))
-      if (numberIn(resultIn(answer, id)) !== a + 1) throw complaint(answer)
+      const result = resultIn(answer, id)
+      const sum = "structuredContent" in result ? sumIn(result) : numberIn(result)
+      if (sum !== a + 1) throw complaint(answer)
     },
     ping: async (connection) => {
       const id = ++ids

@@ -1,13 +1,17 @@
 /** A question to a server's process. `collected` collects all garbage first. */
 export type Question = "as it is" | "collected"
 
-/** The state of a process: its memory in bytes, and the busy and idle time of its event loop in milliseconds. */
+/**
+ * The state of a process: its memory in bytes, and in milliseconds the busy and idle time of its event loop and the CPU
+ * time of all its threads.
+ */
 export interface State {
   readonly resident: number
   readonly heap: number
   readonly external: number
   readonly busy: number
   readonly idle: number
+  readonly cpu: number
 }
 
 const nextTurn = (): Promise<void> =>
@@ -26,8 +30,9 @@ const collect = async (): Promise<void> => {
 const state = async (question: unknown): Promise<State> => {
   const { active, idle } = performance.eventLoopUtilization()
   if (question === "collected") await collect()
+  const { system, user } = process.cpuUsage()
   const { external, heapUsed, rss } = process.memoryUsage()
-  return { resident: rss, heap: heapUsed, external, busy: active, idle }
+  return { resident: rss, heap: heapUsed, external, busy: active, idle, cpu: (user + system) / 1000 }
 }
 
 /** Reports the port of a server to its parent, answers questions about its state, and exits with the parent. */
