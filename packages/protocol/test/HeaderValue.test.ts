@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 
 const decode = (value: string) => Option.getOrUndefined(HeaderValue.decode(value))
 
-describe("a text as the value of a header", () => {
+describe("[SHE-19] a text as the value of a header", () => {
   // The examples of the specification.
   it.each([
     ["us-west1", "us-west1"],

@@ -152,7 +152,7 @@ describe("a connection", () => {
       assert.strictEqual(replyTo(2)?.error?.message, "Server not initialized")
     }).pipe(Effect.scoped))
 
-  it.effect("[VER-23] [STD-12] asks in the way of the era of each request", () =>
+  it.effect("[VER-23] [STD-12] [CAN-11] asks in the way of the era of each request", () =>
     Effect.gen(function*() {
       const elicited = RequestContext.elicit({ message: "Go on?", requestedSchema: { type: "object", properties: {} } })
       const { awaitReply, received, replyTo, send, textOf } = yield* serve(
@@ -176,7 +176,7 @@ describe("a connection", () => {
       assert.strictEqual(textOf(3), "decline")
     }).pipe(Effect.scoped))
 
-  it.effect("[CAN-12] [STD-15] [STD-16] cancels a request of either era by its id, which both share", () =>
+  it.effect("[CAN-12] [STD-15] [STD-16] [CAN-11] cancels a request of either era by its id, which both share", () =>
     Effect.gen(function*() {
       const interrupted: Array<string> = []
       const waiting = Effect.flatMap(

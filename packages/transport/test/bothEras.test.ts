@@ -67,7 +67,7 @@ const transports: ReadonlyArray<readonly [name: string, serve: (seen: Array<stri
 
 describe.concurrent("a client and a server of every revision", () => {
   for (const [name, serve] of transports) {
-    it.live(`[TRN-02] over ${name} speak 2026-07-28, with questions and cancellation, beside 2025-11-25`, () =>
+    it.live(`[MSG-14] [TRN-02] over ${name} speak 2026-07-28, with questions and cancellation, beside 2025-11-25`, () =>
       Effect.gen(function*() {
         const seen: Array<string> = []
         const transport = yield* serve(seen)

@@ -415,5 +415,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    return this.#nextId === this.#firstId ? this.#nextId++ : this.#nextId\n",
     test: "packages/session/test/modernClient.test.ts",
     name: "requests that are in flight at the same time"
+  },
+  {
+    id: "MSG-14",
+    file: "packages/session/src/internal/client/InputRounds.ts",
+    original: "    if (type === \"complete\") return undefined\n",
+    broken: "    if (type !== undefined) return undefined\n",
+    test: "packages/transport/test/bothEras.test.ts",
+    name: "speak 2026-07-28, with questions and"
+  },
+  {
+    id: "MSG-14",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "    if (!InputRequired.methods.has(method)) return dispatch.prepare(message, profile)\n",
+    broken: "    if (params !== null) return dispatch.prepare(message, profile)\n",
+    test: "packages/transport/test/bothEras.test.ts",
+    name: "speak 2026-07-28, with questions and"
   }
 ]

@@ -220,5 +220,126 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (!this.#servesModern || headers[\"last-event-id\"] !== undefined || !",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "serves requests of it and of other revisions"
+  },
+  {
+    id: "SHE-11",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "    [names.version]: version,\n",
+    broken: "    [names.version]: \"2025-11-25\",\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "has headers that repeat its version"
+  },
+  {
+    id: "SHE-16",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "    [names.method]: method,\n",
+    broken: "    [names.method]: \"message\",\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "has headers that repeat its version"
+  },
+  {
+    id: "SHE-16",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: ", \"resources/read\": \"uri\"",
+    broken: "",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "has headers that repeat its version"
+  },
+  {
+    id: "SHE-19",
+    file: "packages/protocol/src/HeaderValue.ts",
+    original: "plain.test(text) && !isEncoded(text) ? text",
+    broken: "plain.test(text) ? text",
+    test: "packages/protocol/test/HeaderValue.test.ts",
+    name: "a text as the value of a header"
+  },
+  {
+    id: "SHE-19",
+    file: "packages/protocol/src/HeaderValue.ts",
+    original: "  plain.test(text) && !isEncoded(text) ? text",
+    broken: "  /^[\\x20-\\x7E]*$/.test(text) && !isEncoded(text) ? text",
+    test: "packages/protocol/test/HeaderValue.test.ts",
+    name: "a text as the value of a header"
+  },
+  {
+    id: "SHE-25",
+    file: "packages/transport/src/internal/http/client/streamable/ModernExchange.ts",
+    original: ", ...own.success }",
+    broken: " }",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "repeats the arguments that the listed tool"
+  },
+  {
+    id: "SHE-27",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "  return value ?? undefined\n",
+    broken: "  return value\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "repeats the arguments that the listed tool"
+  },
+  {
+    id: "SHE-27",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "    if (value === undefined) continue\n",
+    broken: "    if (value === undefined) {\n      encoded[name] = \"\"\n      continue\n    }\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "repeats the arguments that the listed tool"
+  },
+  {
+    id: "SHE-24",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "Number.isSafeInteger(value)",
+    broken: "Number.isInteger(value)",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "an argument that cannot be its header"
+  },
+  {
+    id: "SHE-26",
+    file: "packages/transport/src/internal/http/client/streamable/ToolHeaders.ts",
+    original: "      return false\n",
+    broken: "      return true\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "a tool with invalid annotations"
+  },
+  {
+    id: "SHE-26",
+    file: "packages/transport/src/internal/http/client/streamable/ToolHeaders.ts",
+    original: "      this.#report({ _tag: \"ToolDropped\", tool: Excerpt.of(name), problem: headers.failure })\n",
+    broken: "",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "a tool with invalid annotations"
+  },
+  {
+    id: "SHE-33",
+    file: "packages/transport/src/internal/http/client/HttpErrorResponse.ts",
+    original: "modernCodes.has(code) ? failureFor(id, rejection) : undefined",
+    broken: "modernCodes.has(0) ? failureFor(id, rejection) : undefined",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "400 with error -32020"
+  },
+  {
+    id: "SHE-33",
+    file: "packages/transport/src/internal/http/client/HttpErrorResponse.ts",
+    original: "modernCodes.has(code) ? failureFor(id, rejection) : undefined",
+    broken:
+      "status === 400 ? failureFor(id, { ...rejection, failure: { ...failure, error: { ...failure.error, code: ErrorCode.HeaderMismatch } } }) : undefined",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "400 with error -32000"
+  },
+  {
+    id: "SHE-01",
+    file: "packages/session/src/internal/engine/Replies.ts",
+    original: "    this.#isMuted = true\n",
+    broken: "",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "a request of the server in its stream gets no response"
+  },
+  {
+    id: "SHE-06",
+    file: "packages/transport/src/Sse.ts",
+    original: "    if (nameLength === 0) return\n",
+    broken: "    if (nameLength === 0) return append(valueOf(line, 0))\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "comments in its stream have no effect"
   }
 ]

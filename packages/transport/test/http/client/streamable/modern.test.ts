@@ -36,7 +36,7 @@ const mcpHeadersOf = ({ headers }: Parameters<Handler>[0]) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("mcp-")))
 
 describe.concurrent("a request of 2026-07-28 over HTTP", () => {
-  it.live("has headers that repeat its version, method and name, and belongs to no session", () =>
+  it.live("[SHE-11] [SHE-16] has headers that repeat its version, method and name, and belongs to no session", () =>
     Effect.gen(function*() {
       const peer = yield* serve((received, reply) => {
         reply.json(
@@ -98,7 +98,7 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       assert.deepStrictEqual(empty.kinds().slice(1), ["tools/call", "tools/list"])
     }))
 
-  it.live("repeats the arguments that the listed tool asks for, and omits absent ones and null", () =>
+  it.live("[SHE-25] [SHE-27] repeats the arguments that the listed tool asks for, and omits absent ones and null", () =>
     Effect.gen(function*() {
       const peer = yield* serve(answering)
       const { session } = yield* connectModern(peer)
@@ -119,7 +119,7 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       )
     }))
 
-  it.live("an argument that cannot be its header fails the call before it is sent", () =>
+  it.live("[SHE-24] an argument that cannot be its header fails the call before it is sent", () =>
     Effect.gen(function*() {
       const peer = yield* serve(answering)
       const { session } = yield* connectModern(peer)
@@ -133,7 +133,7 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       assert.notInclude(peer.kinds(), "tools/call")
     }))
 
-  it.live("a tool with invalid annotations is not in the list, and an event names it", () =>
+  it.live("[SHE-26] a tool with invalid annotations is not in the list, and an event names it", () =>
     Effect.gen(function*() {
       const peer = yield* serve(answering)
       const { events, session } = yield* connectModern(peer)
@@ -179,6 +179,40 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       assert.deepStrictEqual(peer.kinds(), ["server/discover", "tools/call", "tools/call"])
     }))
 
+  it.live("[SHE-01] a request of the server in its stream gets no response", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve(withDiscovery((received, reply) =>
+        reply.stream()
+          .event({ jsonrpc: "2.0", id: "a", method: "ping" })
+          .event({ jsonrpc: "2.0", id: "b", method: "roots/list" })
+          .event({ jsonrpc: "2.0", id: "c", method: 1 })
+          .event(response(received, { content: [] }))
+          .end()
+      ))
+      const { events, session } = yield* connectModern(peer, {
+        handlers: { "roots/list": () => Effect.succeed({ roots: [] }) }
+      })
+      yield* session.callTool("x")
+      yield* session.callTool("x")
+      yield* session.close
+      assert.deepStrictEqual(peer.kinds(), ["server/discover", "tools/call", "tools/call"])
+      const ignored = events.flatMap((event) => event._tag === "RequestIgnored" ? [event.method] : [])
+      assert.deepStrictEqual(ignored, ["ping", "roots/list", "ping", "roots/list"])
+    }))
+
+  it.live("[SHE-06] comments in its stream have no effect", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve(withDiscovery((received, reply) =>
+        reply.stream()
+          .raw(": \n\n:\n\n: data: {}\n\n")
+          .raw(`: keep-alive\ndata: ${JSON.stringify(response(received, text("x")))}\n: keep-alive\n\n`)
+          .end()
+      ))
+      const { events, session } = yield* connectModern(peer)
+      assert.deepStrictEqual((yield* session.callTool("x")).content, text("x").content)
+      assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["StateChanged", "StateChanged"])
+    }))
+
   it.live("a lost stream is neither resumed nor repeated: a call has an unknown outcome", () =>
     Effect.gen(function*() {
       for (const method of ["tools/call", "tools/list"] as const) {
@@ -215,7 +249,10 @@ describe.concurrent("the choice of a revision over HTTP", () => {
   const rejections: ReadonlyArray<{ readonly name: string; readonly reject: Handler }> = [
     { name: "400 without a body", reject: (_, reply) => reply.status(400) },
     { name: "400 with text", reject: (_, reply) => reply.raw(400, {}, "Bad Request: no session") },
-    { name: "400 with error -32000", reject: (received, reply) => reply.status(400, requestFailure(received, -32000)) },
+    {
+      name: "[SHE-33] 400 with error -32000",
+      reject: (received, reply) => reply.status(400, requestFailure(received, -32000))
+    },
     { name: "400 with error -32601", reject: (received, reply) => reply.status(400, requestFailure(received, -32601)) },
     { name: "400 with -32022 alone", reject: (received, reply) => reply.status(400, requestFailure(received, -32022)) },
     { name: "404 with HTML", reject: (_, reply) => reply.raw(404, { "content-type": "text/html" }, "<p>") },
@@ -267,18 +304,18 @@ describe.concurrent("the choice of a revision over HTTP", () => {
       message: "404"
     },
     {
-      name: "400 with error -32020",
+      name: "[SHE-33] 400 with error -32020",
       reject: (received, reply) => reply.status(400, requestFailure(received, -32020)),
       message: "rejected server/discover with error -32020"
     },
     {
-      name: "400 with error -32021",
+      name: "[SHE-33] 400 with error -32021",
       reject: (received, reply) =>
         reply.status(400, requestFailure(received, -32021, { requiredCapabilities: { roots: {} } })),
       message: "rejected server/discover with error -32021"
     },
     {
-      name: "400 with error -32022",
+      name: "[SHE-33] 400 with error -32022",
       reject: (received, reply) => reply.status(400, requestFailure(received, -32022, { supported: ["2030-01-01"] })),
       message: "the server supports 2030-01-01; this client supports 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, " +
         "2026-07-28"
