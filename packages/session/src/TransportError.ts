@@ -18,6 +18,7 @@ import * as Formatter from "effect/Formatter"
  *   Other streams continue.
  * - `ExchangeEnded`: the stream of one request ended without a response, or was lost. The peer may have carried the
  *   request out. Other requests continue. `cause` is known if, for example, the peer replied with an HTTP error.
+ *   `isStreamLost` says that the stream had begun, and cannot be resumed.
  * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out.
  * - `Unauthenticated`: the peer requires authentication. `challenge` is its `WWW-Authenticate` header.
  * - `SessionLost`: the peer no longer knows the session, and the transport could not replace it by a new one.
@@ -34,7 +35,7 @@ export type TransportErrorReason =
   | { readonly _tag: "InvalidHeader"; readonly problem: string }
   | { readonly _tag: "NoRoute"; readonly method: string | undefined }
   | { readonly _tag: "StreamStalled"; readonly afterMillis: number }
-  | { readonly _tag: "ExchangeEnded"; readonly cause?: unknown }
+  | { readonly _tag: "ExchangeEnded"; readonly cause?: unknown; readonly isStreamLost?: boolean }
   | {
     readonly _tag: "Rejected"
     readonly status: number

@@ -469,6 +469,34 @@ describe("the rounds of a call", () => {
       assert.deepStrictEqual((yield* session.callTool("greet")).content, text("done").content)
     }))
 
+  it.effect("a round whose stream is lost is sent again with its answers, and asks no question again", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      let lost: JsonRpc.Request["id"] | undefined
+      const { raw, session } = yield* withModernServer({
+        client: {
+          handlers: { "elicitation/create": ({ message }) => Effect.sync(() => (asked++, accept(message))) }
+        },
+        pair: MemoryTransport.makeMultiStream(),
+        script: (message) => {
+          if (!JsonRpc.isRequest(message)) return []
+          if (message.params?.["inputResponses"] === undefined) {
+            return [JsonRpc.success(message.id, asking({ a: form("Ada") }, "s"))]
+          }
+          if (lost !== undefined) return [JsonRpc.success(message.id, { messages: [] })]
+          lost = message.id
+          return []
+        }
+      })
+      const getting = yield* start(session.getPrompt("greet"))
+      yield* settled
+      yield* raw.endExchange(lost)
+      yield* Fiber.join(getting)
+      const answered = { name: "greet", inputResponses: { a: accept("Ada") }, requestState: "s" }
+      assert.deepStrictEqual(raw.received.slice(1).map(withoutMeta), [{ name: "greet" }, answered, answered])
+      assert.strictEqual(asked, 1)
+    }))
+
   it.effect("[MRTR-18] the caller's own answers are not sent again", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withModernServer({

@@ -240,9 +240,9 @@ describe("a stream for each request", () => {
       yield* settled
       yield* raw.endExchange(1)
       const error = yield* Effect.flip(Fiber.join(one))
-      assert.deepStrictEqual(
+      assert.deepStrictEqual<unknown>(
         error.reason._tag === "OutcomeUnknown" ? error.reason.error.reason : error.reason,
-        { _tag: "ExchangeEnded" }
+        { _tag: "ExchangeEnded", isStreamLost: true }
       )
       yield* settled
       assert.notInclude(names(raw.received), "notifications/cancelled")

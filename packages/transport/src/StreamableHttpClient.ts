@@ -4,8 +4,9 @@
  * (SHS-24).
  *
  * A broken stream is resumed after its last event if the server numbers its events. If the server has lost the session,
- * the client opens a new one, and sends a request that only reads once more. Any other request that may have been
- * carried out fails as `OutcomeUnknown`.
+ * the client opens a new one, and sends a request that only reads once more. In revision 2026-07-28 a stream cannot be
+ * resumed, and the session sends such a request once more. Any other request that may have been carried out fails as
+ * `OutcomeUnknown`.
  */
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Transport from "@effect-mcp/session/Transport"

@@ -341,5 +341,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    if (nameLength === 0) return append(valueOf(line, 0))\n",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "comments in its stream have no effect"
+  },
+  {
+    id: "SHE-10",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "      (error) => isStreamLost(error) && this.#isModern,\n",
+    broken: "      () => false,\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "a request that reads is sent once more with a new id"
+  },
+  {
+    id: "SHE-10",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "    if (!MethodTable.readingMethods.has(row.name)) return sent\n",
+    broken: "",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "a call whose stream is lost has an unknown outcome"
+  },
+  {
+    id: "SHE-10",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
+    original: "    return this.#nextId++\n",
+    broken: "    return Math.min(this.#nextId++, 1)\n",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "a request that reads is sent once more with a new id"
   }
 ]

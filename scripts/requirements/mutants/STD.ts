@@ -122,8 +122,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-14",
     file: "packages/session/src/internal/engine/Sender.ts",
-    original: "!(isModern && stream !== undefined)",
-    broken: "!isModern",
+    original: "!(this.#isModern && stream !== undefined)",
+    broken: "!this.#isModern",
     test: "packages/session/test/modernClient.test.ts",
     name: "an interrupted call is cancelled by a notification"
   },

@@ -245,7 +245,7 @@ export class Sender {
     if (exchange.outcome !== "Pending") return
     const streamed = this.#runtime.connection.request !== undefined
     const error = streamed && Exit.isSuccess(exit)
-      ? new TransportError({ reason: { _tag: "ExchangeEnded" } })
+      ? new TransportError({ reason: { _tag: "ExchangeEnded", isStreamLost: true } })
       : Outbox.errorOf(exit)
     if (error === undefined) return
     PendingRequests.fail(
@@ -291,9 +291,12 @@ export class Sender {
    * In a revision without a handshake, the end of its stream cancels a request that has one.
    */
   #isCancelled({ method, stream }: PendingRequests.Exchange): boolean {
+    return !uncancelled.has(method) && !(this.#isModern && stream !== undefined)
+  }
+
+  get #isModern(): boolean {
     const peer = this.#dependencies.peer()
-    const isModern = peer !== undefined && Revision.isModern(peer.revision)
-    return !uncancelled.has(method) && !(isModern && stream !== undefined)
+    return peer !== undefined && Revision.isModern(peer.revision)
   }
 
   #send<R>(
@@ -387,6 +390,26 @@ export class Sender {
     })
   }
 
+  /**
+   * Sends a request. In a revision without a handshake, a lost stream cannot be resumed. A request that only reads is
+   * then sent once more, with a new id (SHE-10). Any other request may have been carried out.
+   */
+  #sendAgainIfLost<R>(
+    row: Outgoing.MethodRequirements,
+    params: object,
+    hold: boolean,
+    call: Call,
+    options: SendOptions<R> | undefined
+  ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
+    const sent = this.#send(row, params, hold, call, options)
+    if (!MethodTable.readingMethods.has(row.name)) return sent
+    return Effect.catchIf(
+      sent,
+      (error) => isStreamLost(error) && this.#isModern,
+      () => this.#send(row, params, false, call, options)
+    )
+  }
+
   /** Sends a request, and sends it again with the answers to the questions of the server, until it has a result. */
   #sendInRounds<R>(
     row: Outgoing.MethodRequirements,
@@ -395,7 +418,7 @@ export class Sender {
     call: Call,
     options: SendOptions<R> | undefined
   ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> {
-    const sent = this.#send(row, params, hold, call, options)
+    const sent = this.#sendAgainIfLost(row, params, hold, call, options)
     if (this.#dependencies.followUp === undefined) return sent
     return Effect.flatMap(sent, (answer) => {
       const followed = this.#dependencies.followUp?.(call, answer)
@@ -524,6 +547,10 @@ export class Sender {
 
 /** The requests that are never cancelled: a session that ends before its first response sends nothing else. */
 const uncancelled: ReadonlySet<string> = new Set(["initialize", "server/discover"])
+
+const isStreamLost = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "OutcomeUnknown" && reason.error.reason._tag === "ExchangeEnded" &&
+  reason.error.reason.isStreamLost === true
 
 /** Returns the params of a request that is sent again. Nothing of an earlier round is sent (MRTR-15, MRTR-18). */
 const repeated = (params: object, retry: InputRequired.Retry): object => {

@@ -6,7 +6,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { allClosed, forkNow, until } from "../../../support/httpClientConnection.ts"
 import { connectModern, discoverResult, requestFailure, withDiscovery } from "../../../support/modernClient.ts"
-import { type Handler, response, serve, withHandshake } from "../../../support/scriptedHttpServer.ts"
+import {
+  type Handler,
+  idOf,
+  response,
+  type ScriptedServer,
+  serve,
+  withHandshake
+} from "../../../support/scriptedHttpServer.ts"
 import { serve as serveStateful, text, tools } from "../../../support/server.ts"
 import { serveSessionless } from "../../../support/sessionlessServer.ts"
 
@@ -213,18 +220,53 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       assert.deepStrictEqual(events.map(({ _tag }) => _tag), ["StateChanged", "StateChanged"])
     }))
 
-  it.live("a lost stream is neither resumed nor repeated: a call has an unknown outcome", () =>
+  /** Returns the id and the resumption header of each request after the probe. */
+  const sentAfterProbe = (peer: ScriptedServer) =>
+    peer.received.slice(1).map((one) => [one.kind, idOf(one), one.headers["last-event-id"]])
+
+  it.live("[SHE-10] a request that reads is sent once more with a new id after its stream is lost", () =>
     Effect.gen(function*() {
-      for (const method of ["tools/call", "tools/list"] as const) {
-        const peer = yield* serve(withDiscovery((_, reply) => reply.stream().event("", "7").disconnect()))
-        const { events, session } = yield* connectModern(peer)
-        const { reason } = yield* Effect.flip(
-          method === "tools/call" ? Effect.asVoid(session.callTool("x")) : Effect.asVoid(session.listTools())
-        )
-        assert.strictEqual(reason._tag, "OutcomeUnknown")
-        assert.deepStrictEqual(peer.kinds(), ["server/discover", method])
-        assert.deepInclude(events.find(({ _tag }) => _tag === "StreamLost"), { method, retryAfterMillis: undefined })
-      }
+      let losses = 1
+      const peer = yield* serve(withDiscovery((received, reply) =>
+        losses-- > 0
+          ? reply.stream().event("", "7").disconnect()
+          : reply.json(response(received, { tools: [{ name: "a", inputSchema: { type: "object" } }] }))
+      ))
+      const { events, session } = yield* connectModern(peer)
+      const { tools } = yield* session.listTools()
+      assert.deepStrictEqual(tools.map(({ name }) => name), ["a"])
+      assert.deepStrictEqual(sentAfterProbe(peer), [["tools/list", 1, undefined], ["tools/list", 2, undefined]])
+      assert.deepInclude(events.find(({ _tag }) => _tag === "StreamLost"), { method: "tools/list" })
+      losses = 2
+      const { reason } = yield* Effect.flip(session.listTools())
+      assert.strictEqual(reason._tag, "OutcomeUnknown")
+      assert.strictEqual(peer.received.length, 5)
+    }))
+
+  it.live("[SHE-10] a call whose stream is lost has an unknown outcome, and is only repeated by the program", () =>
+    Effect.gen(function*() {
+      let losses = 1
+      const peer = yield* serve(withDiscovery((received, reply) =>
+        losses-- > 0
+          ? reply.stream().event("", "7").disconnect()
+          : reply.json(response(received, { content: [] }))
+      ))
+      const { events, session } = yield* connectModern(peer)
+      const call = session.callTool("x")
+      const { reason } = yield* Effect.flip(call)
+      assert.strictEqual(reason._tag, "OutcomeUnknown")
+      assert.deepInclude(events.find(({ _tag }) => _tag === "StreamLost"), { retryAfterMillis: undefined })
+      yield* call
+      assert.deepStrictEqual(sentAfterProbe(peer), [["tools/call", 1, undefined], ["tools/call", 2, undefined]])
+    }))
+
+  it.live("a request that reads is not sent again after a response that is no stream", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve(withDiscovery((_, reply) => reply.status(500)))
+      const { session } = yield* connectModern(peer)
+      const { reason } = yield* Effect.flip(session.listTools())
+      assert.strictEqual(reason._tag, "OutcomeUnknown")
+      assert.deepStrictEqual(peer.kinds(), ["server/discover", "tools/list"])
     }))
 
   it.live("an error in a 4xx response is the response, whatever its code", () =>

@@ -1,5 +1,5 @@
 /** The exchange of one message of the client: its POST, and the delivery of the response. */
-import { type JsonRpc } from "@effect-mcp/protocol"
+import { type JsonRpc, MethodTable } from "@effect-mcp/protocol"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import { encoded } from "../../../shared/OutgoingFrame.ts"
@@ -9,7 +9,6 @@ import * as ResponseBody from "../ResponseBody.ts"
 import { type ClientState, sessionIdentity } from "./ClientState.ts"
 import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
 import { resume } from "./ResumableStream.ts"
-import { isSafe } from "./safeMethods.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 import { indicatesLoss, type Renew } from "./SessionRenewal.ts"
 
@@ -90,8 +89,10 @@ export class Exchange {
         session.answered = true
         return
       }
-      // A request that may have been carried out is not repeated, unless its method is safe.
-      if (state.session === current || isRepeated || !isSafe(message.method)) return yield* failure
+      // A request that may have been carried out is not repeated, unless it only reads.
+      if (state.session === current || isRepeated || !MethodTable.readingMethods.has(message.method)) {
+        return yield* failure
+      }
       yield* state.ready
       return yield* this.#request(message, json, true)
     }))

@@ -8,7 +8,7 @@ import { encoded } from "../../../shared/OutgoingFrame.ts"
 import * as HttpCall from "../HttpCall.ts"
 import * as HttpErrorResponse from "../HttpErrorResponse.ts"
 import type { ClientState } from "./ClientState.ts"
-import { exchangeEnded, readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
+import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
 import { ToolHeaders } from "./ToolHeaders.ts"
 
 /** A request of this revision belongs to no session. */
@@ -54,7 +54,7 @@ export class ModernExchange {
       const cause = yield* reader.follow(response)
       if (reader.isAnswered) return
       this.#state.report({ _tag: "StreamLost", method, cause, retryAfterMillis: undefined })
-      return yield* exchangeEnded(cause)
+      return yield* TransportError.make({ _tag: "ExchangeEnded", cause, isStreamLost: true })
     }))
   }
 }
