@@ -48,9 +48,13 @@ const transportTo = Effect.fnUntraced(function*(
   )
 })
 
-/** Opens a session over a transport. */
+/** Opens a session over a transport, with a handshake. */
 const open = (transport: Transport.Transport["Service"]) =>
-  Effect.provideService(ClientSession.make({ info: profile.info }), Transport.Transport, transport)
+  Effect.provideService(
+    ClientSession.make({ info: profile.info, revisions: ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] }),
+    Transport.Transport,
+    transport
+  )
 
 /** Opens several sessions at the same time. */
 const openMany = (transport: Transport.Transport["Service"], count: number) =>

@@ -57,11 +57,12 @@ describe.concurrent("a client of every revision that detects the transport", () 
     }))
 
   const rejections: ReadonlyArray<readonly [name: string, reject: Handler]> = [
+    ["400", (_, reply) => reply.status(400)],
     ["405", (_, reply) => reply.status(405)],
     ["404 with HTML", (_, reply) => reply.raw(404, {}, "<p>Cannot POST</p>")]
   ]
   for (const [name, reject] of rejections) {
-    it.live(`continues with HTTP+SSE if the server also rejects initialize with ${name}, and probes no more`, () =>
+    it.live(`[SSE-08] continues with HTTP+SSE if initialize is rejected with ${name}, and probes no more`, () =>
       Effect.gen(function*() {
         const peer = yield* serve(httpSse(reject))
         const transport = yield* fallbackTo(peer)
@@ -77,6 +78,33 @@ describe.concurrent("a client of every revision that detects the transport", () 
         )
       }))
   }
+
+  for (const status of [406, 410, 415, 422, 501]) {
+    it.live(`[SSE-08] does not continue with HTTP+SSE after ${status}`, () =>
+      Effect.gen(function*() {
+        const always = yield* serve(httpSse((_, reply) => reply.raw(status, {}, "no")))
+        const error = yield* Effect.flip(Effect.flatMap(fallbackTo(always), sessionOver))
+        assert.include(error.message, String(status))
+        assert.notInclude(always.kinds(), "GET")
+        for (const rejected of ["server/discover", "initialize"]) {
+          const peer = yield* serve(httpSse(({ kind }, reply) => reply.raw(kind === rejected ? status : 405, {}, "no")))
+          yield* Effect.flip(Effect.flatMap(fallbackTo(peer), sessionOver))
+          assert.notInclude(peer.kinds(), "GET", rejected)
+        }
+      }))
+  }
+
+  it.live("[SSE-08] does not continue after a body that is an error of 2026-07-28", () =>
+    Effect.gen(function*() {
+      for (const status of [400, 404, 405]) {
+        const peer = yield* serve(
+          httpSse((received, reply) => reply.status(status, requestFailure(received, -32020)))
+        )
+        const error = yield* Effect.flip(Effect.flatMap(fallbackTo(peer), sessionOver))
+        assert.include(error.message, "rejected server/discover with error -32020")
+        assert.deepStrictEqual(peer.kinds(), ["server/discover"])
+      }
+    }))
 
   it.live("a client of 2026-07-28 only fails at a server of HTTP+SSE, also after its detection", () =>
     Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** The connection of a client that detects whether its server supports Streamable HTTP or HTTP+SSE (SSE-07). */
+/** The connection of a client that detects whether its server supports Streamable HTTP or HTTP+SSE (SSE-07, SSE-08). */
 import { type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import type { Connection, End, Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -38,6 +38,13 @@ const notImplemented = 501
 const mayLackStreamable = ({ reason }: TransportError.TransportError): boolean =>
   reason._tag === "Rejected" && !unrelatedStatuses.has(reason.status) &&
   ((reason.status >= 400 && reason.status < 500) || reason.status === notImplemented)
+
+/** The statuses after which a client that has sent a request without a handshake tries HTTP+SSE (SSE-08). */
+const statusesAfterProbe: ReadonlySet<number> = new Set([400, 404, 405])
+
+/** Returns whether the server may support HTTP+SSE, although the client first tried a revision without a handshake. */
+const mayBeHttpSse = ({ reason }: TransportError.TransportError): boolean =>
+  reason._tag === "Rejected" && statusesAfterProbe.has(reason.status)
 
 /** The error of a request without a handshake to a server of HTTP+SSE. */
 const withoutHandshake = TransportError.make({
@@ -137,6 +144,9 @@ const open = Effect.fnUntraced(function*(
   let httpSse: Connection | undefined
   let isStreamable = false
   let isDetecting = false
+  let isProbed = false
+  /** Whether a server of HTTP+SSE may have answered the probe as it was answered. */
+  let mayFallBack = true
 
   const chooseStreamable = () => {
     if (isStreamable || httpSse !== undefined) return
@@ -166,7 +176,7 @@ const open = Effect.fnUntraced(function*(
     return restore(act(streamable)).pipe(
       Effect.tap(() => Effect.sync(chooseStreamable)),
       Effect.catchIf(
-        (error) => mayLackStreamable(error) && !isStreamable,
+        (error) => mayFallBack && (isProbed ? mayBeHttpSse(error) : mayLackStreamable(error)) && !isStreamable,
         (first) =>
           Effect.flatMap(
             Effect.mapError(restore(openHttpSse), (error) => error.reason._tag === "Unauthenticated" ? error : first),
@@ -196,14 +206,18 @@ const open = Effect.fnUntraced(function*(
 
   /** Sends a request without a handshake. The older transport has none, and the request does not detect it. */
   const requestModern = (message: JsonRpc.Request): Work =>
-    Effect.suspend(() =>
-      httpSse !== undefined || detection.detected === "HttpSse"
-        ? Effect.fail(withoutHandshake)
-        : Effect.tap(
-          streamable.request?.(message) ?? Effect.fail(withoutHandshake),
-          () => Effect.sync(chooseStreamable)
+    Effect.suspend(() => {
+      if (httpSse !== undefined || detection.detected === "HttpSse") return Effect.fail(withoutHandshake)
+      isProbed = true
+      return (streamable.request?.(message) ?? Effect.fail(withoutHandshake)).pipe(
+        Effect.tap(() => Effect.sync(chooseStreamable)),
+        Effect.tapError((error) =>
+          Effect.sync(() => {
+            mayFallBack = mayFallBack && mayBeHttpSse(error)
+          })
         )
-    )
+      )
+    })
 
   const request = (message: JsonRpc.Request): Work =>
     RequestMetadata.isIn(message.params?.["_meta"])
