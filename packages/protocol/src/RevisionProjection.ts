@@ -331,7 +331,11 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
 
 // A Map, because an extension may name its method `constructor`.
 const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences))
-const compiled = new Map<string, Conversion>()
+
+/** The conversions of one part of the messages of a method, by revision and projection. */
+type Compiled = { readonly [P in Projection]: Map<Revision, Conversion> }
+
+const compiled = new Map<Difference, Compiled>()
 
 /**
  * Converts the params or the result of a method to the form of a revision. A value that needs no change is returned
@@ -364,9 +368,14 @@ export const project = <A>(
   const difference = byMethod.get(method)?.[part]
   // An unknown method must not enter the cache: a peer could invent names without end.
   if (difference === undefined) return value
-  const key = `${method} ${part} ${revision} ${projection}`
-  if (!compiled.has(key)) compiled.set(key, difference(revision, projection))
-  const change = compiled.get(key)
+  let conversions = compiled.get(difference)?.[projection]
+  if (conversions === undefined) {
+    const made: Compiled = { strict: new Map(), tolerant: new Map() }
+    compiled.set(difference, made)
+    conversions = made[projection]
+  }
+  if (!conversions.has(revision)) conversions.set(revision, difference(revision, projection))
+  const change = conversions.get(revision)
   // A conversion only removes optional members, or expresses the same in the form of an older revision.
   return change === undefined ? value : trust<A>(change(value))
 }

@@ -48,7 +48,9 @@ import * as ServerRequestContext from "./ServerRequestContext.ts"
 
 /** The parts of a server that its exchanges share. */
 export interface ModernServer
-  extends Pick<ServerDefinition.ServerDefinition, "description" | "dispatch" | "limits">, ListenStream.Listeners
+  extends
+    Pick<ServerDefinition.ServerDefinition, "clients" | "description" | "dispatch" | "limits">,
+    ListenStream.Listeners
 {
   /** The settings of the states of calls that ask their clients. */
   readonly requestState: RequestState.Settings
@@ -199,8 +201,8 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
     if (!("id" in message)) return false
     const { method } = message
-    const { dispatch, description: { capabilities, instructions, projection, supported } } = this.#server
-    const client = ModernRequest.clientOf(message, supported)
+    const { clients, dispatch, description: { capabilities, instructions, projection, supported } } = this.#server
+    const client = clients.of(message)
     if (Result.isFailure(client)) {
       reject(this, message, client.failure, origin)
       return true

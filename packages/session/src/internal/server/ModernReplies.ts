@@ -16,13 +16,13 @@ const typed = (
 ): unknown => {
   if (!isMembers(result)) return result
   const { _meta: meta } = result
-  return {
+  const form = {
     ...result,
-    // A handler may give a hint of its own; a time that is none counts as 0 (CCH-02).
-    ...(Caching.methods.has(method) && !isSuspended ? Caching.read(result) : undefined),
     resultType: isSuspended ? "input_required" : "complete",
     _meta: { ...(isMembers(meta) ? meta : undefined), [RequestMetadata.keys.serverInfo]: info }
   }
+  // A handler may give a hint of its own; a time that is none counts as 0 (CCH-02).
+  return Caching.methods.has(method) && !isSuspended ? { ...form, ...Caching.read(result) } : form
 }
 
 /** The codes of the specification's range, −32020 to −32099, that have a meaning in this revision. */

@@ -19,6 +19,7 @@ import { RequestStateSeal } from "../../RequestStateSeal.ts"
 import { UsedStates } from "../../UsedStates.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
+import { KnownClients } from "./KnownClients.ts"
 import type * as RequestState from "./replay/RequestState.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 
@@ -51,6 +52,8 @@ export interface ServerDefinition {
   readonly description: ServerHandshake.ServerDescription
   readonly limits: Limits.Limits
   readonly dispatch: Dispatch.Dispatch<unknown>
+  /** The clients of requests without a handshake. */
+  readonly clients: KnownClients
   readonly middleware: Middleware<unknown, unknown> | undefined
   readonly requestStateOptions: { readonly expiryMillis: number; readonly isSingleUse: boolean }
 }
@@ -78,8 +81,10 @@ const define = (
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const { extensions, middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } = options
   NumericOption.check({ expiry }, { expiry: NumericOption.duration }, "requestState.")
+  const description = ServerHandshake.describe({ ...options, capabilities })
   return {
-    description: ServerHandshake.describe({ ...options, capabilities }),
+    description,
+    clients: new KnownClients(description.supported),
     limits,
     dispatch: Dispatch.make(
       "client",
