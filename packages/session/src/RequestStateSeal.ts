@@ -9,6 +9,8 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as NodeCipher from "./internal/ciphers/NodeCipher.ts"
+import * as WebCipher from "./internal/ciphers/WebCipher.ts"
 import * as webCrypto from "./internal/webCrypto.ts"
 import { InvalidOption } from "./NumericOption.ts"
 
@@ -62,58 +64,8 @@ export interface Options {
 }
 
 const minSecretCharacters = 32
-const nonceBytes = 12
-/** Distinguishes these keys from other uses of the same secret. */
-const purpose = "effect-mcp request state 1\n"
-
-const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, SealError> =>
-  Effect.tryPromise({ try: run, catch: (cause) => new SealError({ cause }) })
-
-const keyOf = async (secret: string): Promise<webCrypto.CryptoKey> =>
-  webCrypto.subtle.importKey(
-    "raw",
-    await webCrypto.subtle.digest("SHA-256", webCrypto.bytesOf(`${purpose}${secret}`)),
-    "AES-GCM",
-    false,
-    ["encrypt", "decrypt"]
-  )
-
-const encrypt = async (key: webCrypto.CryptoKey, text: string, context: string): Promise<string> => {
-  const iv = webCrypto.randomBytes(nonceBytes)
-  const additionalData = webCrypto.bytesOf(context)
-  const encrypted = new Uint8Array(
-    await webCrypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData }, key, webCrypto.bytesOf(text))
-  )
-  const sealed = new Uint8Array(nonceBytes + encrypted.length)
-  sealed.set(iv)
-  sealed.set(encrypted, nonceBytes)
-  return Base64Url.encode(sealed)
-}
-
-const decrypt = async (
-  keys: ReadonlyArray<webCrypto.CryptoKey>,
-  sealed: Uint8Array,
-  context: string
-): Promise<string | undefined> => {
-  const iv = sealed.subarray(0, nonceBytes)
-  const additionalData = webCrypto.bytesOf(context)
-  for (const key of keys) {
-    try {
-      const opened = await webCrypto.subtle.decrypt(
-        { name: "AES-GCM", iv, additionalData },
-        key,
-        sealed.subarray(nonceBytes)
-      )
-      return webCrypto.textOf(opened)
-    } catch {
-      // Another key may have sealed it. Web Crypto does not say why it could not decrypt.
-    }
-  }
-  return undefined
-}
-
 /**
- * Makes a seal with AES-256-GCM of Web Crypto. Throws an `InvalidOption` for a secret that is too short.
+ * Makes a seal with AES-256-GCM of the platform. Throws an `InvalidOption` for a secret that is too short.
  *
  * @example
  * ```ts
@@ -142,24 +94,32 @@ export const make = ({ secrets }: Options): RequestStateSeal => {
       })
     }
   }
-  const [first, ...others] = secrets.map((secret) => Redacted.value(secret))
-  const sealing = keyOf(first ?? "")
-  const opening = Promise.all([sealing, ...others.map(keyOf)])
+  const [first = "", ...others] = secrets.map((secret) => Redacted.value(secret))
+  const cipher = NodeCipher.make(first, others) ?? WebCipher.make(first, others)
   return {
-    seal: (text, context) => attempt(async () => encrypt(await sealing, text, context)),
+    seal: (text, context) =>
+      Effect.mapBoth(Effect.suspend(() => cipher.encrypt(webCrypto.bytesOf(text), webCrypto.bytesOf(context))), {
+        onSuccess: Base64Url.encode,
+        onFailure: sealError
+      }),
     open: (sealed, context) => {
       const bytes = Base64Url.decode(sealed)
-      return Result.isFailure(bytes) || bytes.success.length <= nonceBytes
+      return Result.isFailure(bytes)
         ? Effect.succeed(undefined)
-        : attempt(async () => decrypt(await opening, bytes.success, context))
+        : Effect.mapBoth(cipher.decrypt(bytes.success, webCrypto.bytesOf(context)), {
+          onSuccess: (opened) => opened === undefined ? undefined : webCrypto.textOf(opened),
+          onFailure: sealError
+        })
     },
     digest: (text) =>
-      attempt(async () => {
-        const digest = await webCrypto.subtle.digest("SHA-256", webCrypto.bytesOf(text))
-        return Base64Url.encode(new Uint8Array(digest).subarray(0, digestBytes))
+      Effect.mapBoth(cipher.digest(webCrypto.bytesOf(text)), {
+        onSuccess: (digest) => Base64Url.encode(digest.subarray(0, digestBytes)),
+        onFailure: sealError
       })
   }
 }
+
+const sealError = (cause: unknown): SealError => new SealError({ cause })
 
 /** 128 bits: a client that wants two questions with the same digest would have to try 2^64 of them. */
 const digestBytes = 16

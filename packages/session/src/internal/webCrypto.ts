@@ -32,7 +32,7 @@ declare const crypto: {
 
 declare const TextEncoder: new() => { readonly encode: (text: string) => Uint8Array }
 
-declare const TextDecoder: new() => { readonly decode: (bytes: ArrayBuffer) => string }
+declare const TextDecoder: new() => { readonly decode: (bytes: Uint8Array) => string }
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -41,7 +41,7 @@ const decoder = new TextDecoder()
 export const bytesOf = (text: string): Uint8Array => encoder.encode(text)
 
 /** Returns the text of bytes in UTF-8. */
-export const textOf = (bytes: ArrayBuffer): string => decoder.decode(bytes)
+export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Returns random bytes from a cryptographic source. */
 export const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))

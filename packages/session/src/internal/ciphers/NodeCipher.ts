@@ -1,0 +1,113 @@
+/**
+ * The cipher of `node:crypto`, on platforms that have it. A state is small, and to encrypt it takes a fraction of the
+ * time in which Web Crypto passes it to another thread and back.
+ */
+
+import * as Effect from "effect/Effect"
+import { trust } from "../trust.ts"
+import * as webCrypto from "../webCrypto.ts"
+import { type Cipher, keyMaterial, nonceBytes, tagBytes } from "./Cipher.ts"
+
+interface Transform {
+  readonly setAAD: (context: Uint8Array) => unknown
+  readonly update: (bytes: Uint8Array) => Uint8Array
+  readonly final: () => Uint8Array
+}
+
+type Options = { readonly authTagLength: number }
+
+/** A key that OpenSSL holds. */
+interface SecretKey {
+  readonly type: string
+}
+
+interface NodeCrypto {
+  readonly createHash: (algorithm: "sha256") => {
+    readonly update: (bytes: Uint8Array) => { readonly digest: () => Uint8Array }
+  }
+  readonly createSecretKey: (bytes: Uint8Array) => SecretKey
+  readonly createCipheriv: (
+    algorithm: "aes-256-gcm",
+    key: SecretKey,
+    nonce: Uint8Array,
+    options: Options
+  ) => Transform & { readonly getAuthTag: () => Uint8Array }
+  readonly createDecipheriv: (
+    algorithm: "aes-256-gcm",
+    key: SecretKey,
+    nonce: Uint8Array,
+    options: Options
+  ) => Transform & { readonly setAuthTag: (tag: Uint8Array) => unknown }
+}
+
+declare const process: undefined | { readonly getBuiltinModule?: (name: "node:crypto") => unknown }
+
+const algorithm = "aes-256-gcm"
+const options: Options = { authTagLength: tagBytes }
+
+const digestOf = (crypto: NodeCrypto, bytes: Uint8Array): Uint8Array =>
+  crypto.createHash("sha256").update(bytes).digest()
+
+const encrypt = (crypto: NodeCrypto, key: SecretKey, bytes: Uint8Array, context: Uint8Array): Uint8Array => {
+  const nonce = webCrypto.randomBytes(nonceBytes)
+  const cipher = crypto.createCipheriv(algorithm, key, nonce, options)
+  cipher.setAAD(context)
+  const encrypted = cipher.update(bytes)
+  // It has no bytes in this mode, and computes the tag.
+  cipher.final()
+  const sealed = new Uint8Array(nonceBytes + encrypted.length + tagBytes)
+  sealed.set(nonce)
+  sealed.set(encrypted, nonceBytes)
+  sealed.set(cipher.getAuthTag(), nonceBytes + encrypted.length)
+  return sealed
+}
+
+const decrypt = (
+  crypto: NodeCrypto,
+  keys: ReadonlyArray<SecretKey>,
+  sealed: Uint8Array,
+  context: Uint8Array
+): Uint8Array | undefined => {
+  const tagAt = sealed.length - tagBytes
+  if (tagAt < nonceBytes) return undefined
+  for (const key of keys) {
+    const decipher = crypto.createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), options)
+    decipher.setAAD(context)
+    decipher.setAuthTag(sealed.subarray(tagAt))
+    const opened = decipher.update(sealed.subarray(nonceBytes, tagAt))
+    try {
+      decipher.final()
+      return opened
+    } catch {
+      // Another key may have sealed it.
+    }
+  }
+  return undefined
+}
+
+const attempt = <A>(run: () => A): Effect.Effect<A, unknown> => Effect.try({ try: run, catch: (cause) => cause })
+
+/** Makes the cipher of these secrets. Throws if the platform has an incomplete `node:crypto`. */
+const makeWith = (crypto: NodeCrypto, first: string, others: ReadonlyArray<string>): Cipher => {
+  const keyOf = (secret: string) => crypto.createSecretKey(digestOf(crypto, keyMaterial(secret)))
+  const sealing = keyOf(first)
+  const opening = [sealing, ...others.map(keyOf)]
+  const nothing = new Uint8Array()
+  decrypt(crypto, opening, encrypt(crypto, sealing, nothing, nothing), nothing)
+  return {
+    encrypt: (bytes, context) => attempt(() => encrypt(crypto, sealing, bytes, context)),
+    decrypt: (sealed, context) => attempt(() => decrypt(crypto, opening, sealed, context)),
+    digest: (bytes) => attempt(() => digestOf(crypto, bytes))
+  }
+}
+
+/** Makes the cipher of these secrets. Returns `undefined` if the platform has no `node:crypto`, or a part of it only. */
+export const make = (first: string, others: ReadonlyArray<string>): Cipher | undefined => {
+  try {
+    const crypto = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:crypto")
+    // A platform that names the module has its functions, or fails the attempt that makes the cipher.
+    return crypto === undefined ? undefined : makeWith(trust<NodeCrypto>(crypto), first, others)
+  } catch {
+    return undefined
+  }
+}
