@@ -1,7 +1,4 @@
-/**
- * The cipher of `node:crypto`, on platforms that have it. A state is small, and to encrypt it takes a fraction of the
- * time in which Web Crypto passes it to another thread and back.
- */
+/** The cipher of `node:crypto`, on platforms that have it. It encrypts a state sooner than Web Crypto starts to. */
 
 import * as Effect from "effect/Effect"
 import { trust } from "../trust.ts"
@@ -99,7 +96,7 @@ const makeWith = (crypto: NodeCrypto, first: string, others: ReadonlyArray<strin
   }
 }
 
-/** Makes the cipher of these secrets. Returns `undefined` if the platform has no `node:crypto`, or a part of it only. */
+/** Makes the cipher of these secrets. Returns `undefined` if the platform has no complete `node:crypto`. */
 export const make = (first: string, others: ReadonlyArray<string>): Cipher | undefined => {
   try {
     const crypto = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:crypto")
