@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { connectedSessionless, withModernServer } from "./support/modernServers.ts"
 import {
   codeOf,
   connected,
@@ -13,6 +14,7 @@ import {
   settled,
   start,
   text,
+  tools,
   withRawClient
 } from "./support/sessions.ts"
 
@@ -145,6 +147,46 @@ describe("extension methods", () => {
       yield* client.send(JsonRpc.notification("acme/opened", { words: "a file" }))
       yield* settled
       assert.deepStrictEqual(received, ["first", "tools", "last", "a file"])
+    }))
+})
+
+describe("an extension that one side has, in 2026-07-28", () => {
+  it.effect("[VER-18] is rejected by a server without it, which serves the core protocol to the client", () =>
+    Effect.gen(function*() {
+      const { session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+        client: {
+          extensions: [Extension.request(either, exclaim), Extension.notification(reindexed, () => Effect.void)]
+        }
+      })
+      const { reason } = yield* Effect.flip(session.extension(echo, { words: "hello" }))
+      assert.deepInclude(reason, {
+        _tag: "ErrorResponse",
+        error: new McpError.McpError({ code: ErrorCode.MethodNotFound, message: "Method not found: acme/echo" })
+      })
+      assert.deepStrictEqual((yield* session.callTool("answer")).content, text("42").content)
+    }))
+
+  it.effect("[VER-18] is ignored by a client without it, which uses the core protocol of the server", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withModernServer({
+        script: (message) => JsonRpc.isRequest(message) ? [JsonRpc.success(message.id, text("42"))] : []
+      })
+      yield* raw.send(JsonRpc.notification("acme/reindexed", { words: "all" }))
+      yield* settled
+      assert.deepStrictEqual(record.of("NotificationIgnored").map(({ method, problem }) => [method, problem]), [
+        ["acme/reindexed", "unknown method"]
+      ])
+      assert.deepStrictEqual((yield* session.callTool("answer")).content, text("42").content)
+    }))
+
+  it.effect("[VER-18] of a server does not change what it does for a client without it", () =>
+    Effect.gen(function*() {
+      const { session } = yield* connectedSessionless(tools({ answer: Effect.succeed(text("42")) }), {
+        server: { extensions: [Extension.request(echo, exclaim)] }
+      })
+      assert.deepStrictEqual(session.profile.capabilities, { tools: {}, logging: {} })
+      assert.deepStrictEqual((yield* session.callTool("answer")).content, text("42").content)
+      assert.deepStrictEqual(yield* session.extension(echo, { words: "hello" }), { words: "hello!" })
     }))
 })
 

@@ -219,5 +219,30 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return isRetry ? rejected() : withoutModern(client, supported)",
     test: "packages/session/test/modernClient.test.ts",
     name: "a rejection that names a common revision"
+  },
+  {
+    id: "VER-16",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "      return exchanges.remove(opened)\n",
+    broken:
+      "      return Effect.tap(exchanges.remove(opened), () => Effect.sync(() => {\n        if (exchanges.size === 0 && method !== \"server/discover\") this.#runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } }, \"Immediate\")\n      }))\n",
+    test: "packages/transport/test/stdio/modernClient.test.ts",
+    name: "keeps its process after conversations"
+  },
+  {
+    id: "VER-18",
+    file: "packages/session/src/internal/engine/Dispatch.ts",
+    original: "      return Result.fail(RequestRejections.methodNotFound(request.method))\n",
+    broken: "      return Result.succeed(Effect.succeed({}))\n",
+    test: "packages/session/test/extensions.test.ts",
+    name: "is rejected by a server without it"
+  },
+  {
+    id: "VER-18",
+    file: "packages/session/src/internal/engine/Dispatch.ts",
+    original: "return Result.fail(\"unknown method\")",
+    broken: "throw new Error(\"unknown method\")",
+    test: "packages/session/test/extensions.test.ts",
+    name: "is ignored by a client without it"
   }
 ]

@@ -5,6 +5,7 @@ import { StdioClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -41,6 +42,25 @@ describe.concurrent("a client of every revision over stdio", () => {
       assert.deepStrictEqual((yield* callTool("x")).content, [Content.text("x")])
       assert.deepStrictEqual([profile.revision, profile.info.name], ["2026-07-28", "modern"])
       assert.deepStrictEqual(methods(), ["server/discover", "tools/call"])
+    }))
+
+  it.live("[VER-16] keeps its process after conversations that end, are idle, fail or are interrupted", () =>
+    Effect.gen(function*() {
+      const { methods, session } = yield* connect("modern")
+      const { callTool, close } = yield* session
+      const conversation = Effect.map(callTool("pid"), ({ content }) => content)
+      const first = yield* conversation
+      yield* Effect.sleep("100 millis")
+      yield* Effect.flip(callTool("wait", {}, { timeout: "50 millis" }))
+      const waiting = yield* Effect.forkChild(callTool("wait"), { startImmediately: true })
+      yield* Effect.sleep("50 millis")
+      yield* Fiber.interrupt(waiting)
+      assert.deepStrictEqual(yield* conversation, first)
+      assert.deepStrictEqual(methods().filter((method) => method !== "notifications/cancelled"), [
+        "server/discover",
+        ...Array.from({ length: 4 }, () => "tools/call")
+      ])
+      yield* close
     }))
 
   it.live("initializes in the same process after an error", () =>
