@@ -38,12 +38,12 @@ export const InvalidParams = -32602
 export const InternalError = -32603
 
 /**
- * The request exceeds this library's limit of requests in flight. The code is in the range that JSON-RPC reserves for
- * implementations, so a peer must not rely on it (MSG-25).
+ * The request exceeds a limit of this library, such as that of requests in flight. The code is outside the range that
+ * JSON-RPC reserves (MSG-26). A peer that does not know it handles it like any other error.
  *
  * @category constants
  */
-export const Overloaded = -32010
+export const Overloaded = -31010
 
 /**
  * The resource does not exist, in the revisions with a handshake (RES-05).

@@ -1,6 +1,7 @@
 /**
  * The error of a handler, as its peer receives it.
  */
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "./Capabilities.ts"
 import * as ErrorCode from "./ErrorCode.ts"
@@ -115,6 +116,28 @@ export const invalidParams: (message: string, data?: unknown) => McpError = make
  */
 export const resourceNotFound = (uri: string): McpError =>
   make(ErrorCode.ResourceNotFound)(`Resource not found: ${Excerpt.of(uri)}`, { uri })
+
+/**
+ * Tests whether an error says that no resource has the requested URI. The code is −32002 in revisions with a handshake,
+ * and −32602 with the URI in its data in revision 2026-07-28 (RES-06). A server of that revision may still send the
+ * older code (MSG-24).
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const answers = [
+ *   McpError.isResourceNotFound(McpError.resourceNotFound("file:///notes")),
+ *   McpError.isResourceNotFound(McpError.invalidParams("Resource not found", { uri: "file:///notes" })),
+ *   McpError.isResourceNotFound(McpError.invalidParams("\"to\" is not a number"))
+ * ] // => [true, true, false]
+ * ```
+ *
+ * @category guards
+ */
+export const isResourceNotFound = ({ code, data }: McpError): boolean =>
+  code === ErrorCode.ResourceNotFound ||
+  (code === ErrorCode.InvalidParams && Predicate.hasProperty(data, "uri") && typeof data.uri === "string")
 
 /**
  * The error with code −32603. Its message discloses no cause: log the cause instead of sending it to the peer.

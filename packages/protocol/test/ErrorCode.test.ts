@@ -17,11 +17,11 @@ it("[MSG-10] the JSON-RPC codes have the values of JSON-RPC 2.0", () => {
   })
 })
 
-it("Overloaded is in the range for implementations and collides with no known code", () => {
-  assert.isAtLeast(ErrorCode.Overloaded, -32019)
-  assert.isAtMost(ErrorCode.Overloaded, -32000)
-  // Resource not found in older revisions; connection closed and request timeout in the official SDK.
-  assert.notInclude([-32002, -32000, -32001], ErrorCode.Overloaded)
+it("[MSG-26] a code that only this library has is outside the range that JSON-RPC reserves", () => {
+  const { Overloaded, ...specified } = ErrorCode
+  const isReserved = (code: number) => code >= -32768 && code <= -32000
+  assert.isFalse(isReserved(Overloaded))
+  assert.deepStrictEqual(Object.values(specified).filter((code) => !isReserved(code)), [])
 })
 
 it("[ELI-14] the MCP codes have the values of the specification", () => {

@@ -24,7 +24,7 @@ export interface Options {
 /**
  * Implements a middleware that limits the concurrent calls of each tool of its groups. A tool under two prefixes
  * (`McpMount`) counts as two tools. Further calls wait for their turn, in the order of their arrival. A call that
- * cannot wait is rejected with −32010 and the reason. Lists, prompts, resources and completions are not limited.
+ * cannot wait is rejected with −31010 and the reason. Lists, prompts, resources and completions are not limited.
  *
  * @example
  * ```ts

@@ -62,7 +62,7 @@ export interface Options extends Session.Options, ListOptions {
    * for the lists and subscriptions. `"shared"` uses one session for all. Default `"each"`.
    */
   readonly sessions?: "each" | "shared"
-  /** The greatest number of sessions for clients. One more client gets the error −32010. Default 256. */
+  /** The greatest number of sessions for clients. One more client gets the error −31010. Default 256. */
   readonly maxSessions?: number
   /**
    * The requests of the server that are forwarded to a client. For a session of a client, the proxy declares those of

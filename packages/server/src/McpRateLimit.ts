@@ -107,7 +107,7 @@ const unavailable = new McpError.McpError({
  * Implements a middleware that limits the uses of each caller (TOOL-13, CMP-04): of a principal over all its sessions,
  * or of a session without a principal. The uses of tools, resources, prompts and completions are counted separately,
  * and so are those under each prefix of `McpMount`. A caller may use its whole allowance at once, and then regains it
- * evenly. A use beyond it is rejected with −32010; `data.retryAfterMillis` states when it succeeds.
+ * evenly. A use beyond it is rejected with −31010; `data.retryAfterMillis` states when it succeeds.
  *
  * The allowances are in memory. If the context has a `RateLimiter` of `effect/persistence`, they are in its store
  * instead, so that several processes share them.

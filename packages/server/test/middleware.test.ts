@@ -86,7 +86,7 @@ describe("the rate limit", () => {
       const error = yield* errorOf(work(again))
       assert.deepStrictEqual(
         [error.code, error.message, error.data],
-        [-32010, "more than 3 uses in 30000 ms; try again in 10000 ms", { retryAfterMillis: 10_000 }]
+        [-31010, "more than 3 uses in 30000 ms; try again in 10000 ms", { retryAfterMillis: 10_000 }]
       )
       assert.strictEqual(yield* work(bob), "done")
       yield* TestClock.adjust("9999 millis")
@@ -116,7 +116,7 @@ describe("the rate limit", () => {
       yield* work(one)
       yield* errorOf(work(one))
       yield* complete(one)
-      assert.strictEqual((yield* errorOf(complete(one))).code, -32010)
+      assert.strictEqual((yield* errorOf(complete(one))).code, -31010)
       yield* work(two)
       yield* complete(two)
       // Lists cost nothing.
@@ -436,7 +436,7 @@ describe("the concurrency limit", () => {
       const third = yield* errorOf(work(session))
       assert.deepStrictEqual(
         [third.code, third.message],
-        [-32010, "the tool \"work\" is busy: 1 calls run, and 1 wait; try again later"]
+        [-31010, "the tool \"work\" is busy: 1 calls run, and 1 wait; try again later"]
       )
       yield* TestClock.adjust("300 millis")
       assert.strictEqual(
@@ -674,7 +674,7 @@ describe("one middleware around a group under two prefixes", () => {
         McpRateLimit.layer(Around, { limit: 1, window: "1 hour" })
       ))("ada")
       for (const tool of tools) assert.strictEqual(yield* text(ada, tool), "done")
-      for (const tool of tools) assert.strictEqual((yield* errorOf(ada.callTool(tool))).code, -32010)
+      for (const tool of tools) assert.strictEqual((yield* errorOf(ada.callTool(tool))).code, -31010)
     }).pipe(Effect.scoped))
 
   it.effect("records the prefix in the audit log and in the timing", () =>

@@ -75,7 +75,7 @@ it.live("a client has one session with the server, which ends with its own, and 
     yield* Effect.all([add(ada), add(ada), add(ada), add(bob)], { concurrency: "unbounded" })
     assert.deepStrictEqual(yield* Queue.clear(events), ["open", "open"])
     const error = yield* Effect.flip(add(eve))
-    assert.include(error.message, "-32010: the server \"everything\" serves 2 sessions already; try again later")
+    assert.include(error.message, "-31010: the server \"everything\" serves 2 sessions already; try again later")
     yield* Scope.close(scope, Exit.void)
     assert.strictEqual(yield* Queue.take(events), "close")
     yield* add(eve)

@@ -18,7 +18,7 @@ import * as NumericOption from "./NumericOption.ts"
  *
  * If the budget has no room, the largest holder yields: the budget calls `yields` of the account that holds most,
  * unless that account itself needs the room. A session with large requests in flight then answers its largest request
- * with −32010 `Overloaded`. A session whose peer does not read its messages closes with `RepliesOverflow`.
+ * with −31010 `Overloaded`. A session whose peer does not read its messages closes with `RepliesOverflow`.
  * Notifications that wait for a slow consumer are dropped. A holder of less than 1/4096 of the budget (64 KiB by
  * default) never yields.
  *

@@ -57,7 +57,7 @@ describe("a SessionlessServer", () => {
       assert.isTrue(replies !== undefined && JsonRpc.isBatch(replies))
       assert.deepStrictEqual(
         JsonRpc.messages(replies).map((reply) => ["id" in reply && reply.id, codeOf(reply)]),
-        [[1, undefined], [2, undefined], [3, undefined], [4, -32010], [5, -32010]]
+        [[1, undefined], [2, undefined], [3, undefined], [4, -31010], [5, -31010]]
       )
     }))
 
@@ -171,7 +171,7 @@ describe("a SessionlessServer", () => {
       // A reply that waits for the rest of its batch counts as well.
       const batch = yield* start(send("two", [call(1, "x"), call(2, "wait")]))
       const three = yield* start(send("three", call(1, "wait")))
-      assert.strictEqual(yield* send("two", call(2, "x")), -32010)
+      assert.strictEqual(yield* send("two", call(2, "x")), -31010)
       assert.strictEqual(yield* send("two", JsonRpc.request(3, "ping", {})), undefined)
       yield* Fiber.interruptAll([one, batch, three])
       for (let time = 0; time < 5; time++) assert.strictEqual(yield* send("four", call(2, "x")), undefined)
@@ -180,7 +180,7 @@ describe("a SessionlessServer", () => {
         yield* start(send("two", call(1, "wait"))),
         yield* start(send("three", call(1, "wait")))
       ]
-      assert.strictEqual(yield* send("one", call(2, "x")), -32010)
+      assert.strictEqual(yield* send("one", call(2, "x")), -31010)
       yield* Fiber.interruptAll(again)
     }))
 
@@ -220,7 +220,7 @@ describe("a SessionlessServer", () => {
           assert.strictEqual(record.of("Rejected").length, 12)
           const rejected = yield* server.handle(call(99, "x"), { revision, ...identity })
           assert.deepNestedInclude(rejected, {
-            "error.code": -32010,
+            "error.code": -31010,
             "error.message":
               "Overloaded: 8 requests of this client are in flight, and as many of others must still have room"
           })
@@ -244,7 +244,7 @@ describe("a SessionlessServer", () => {
         assert.isUndefined(yield* send("x", "one", 160))
         yield* start(send("wait", "one", 40))
         yield* start(send("wait", "one", 10))
-        assert.strictEqual(yield* send("x", "one", 80), -32010)
+        assert.strictEqual(yield* send("x", "one", 80), -31010)
         assert.isUndefined(yield* send("x", "another", 80))
       }))
   })
@@ -262,10 +262,10 @@ describe("a SessionlessServer", () => {
       const other = yield* start(send("three", call(1, "wait")))
       assert.deepStrictEqual(yield* send("four", call(7, "x")), JsonRpc.success(7, text("x")))
       assert.strictEqual(interrupted, 1)
-      assert.deepStrictEqual(record.of("Rejected").map(({ code, id }) => [id, code]), [[1, -32010]])
+      assert.deepStrictEqual(record.of("Rejected").map(({ code, id }) => [id, code]), [[1, -31010]])
       yield* start(send("four", call(8, "wait")))
       // Now each client has one request in flight.
-      assert.strictEqual(code(yield* send("five", call(9, "x"))), -32010)
+      assert.strictEqual(code(yield* send("five", call(9, "x"))), -31010)
       for (const fiber of [single, batch, other]) assert.isUndefined(fiber.pollUnsafe())
     }))
 
@@ -280,9 +280,9 @@ describe("a SessionlessServer", () => {
         const client = String(clients++)
         return Effect.map(server.handle(call(1, tool, { arguments: input }), { revision, bytes: 1, client }), code)
       }
-      assert.strictEqual(yield* send("x", 180), -32010)
+      assert.strictEqual(yield* send("x", 180), -31010)
       const waiting = yield* start(send("wait", 120))
-      assert.strictEqual(yield* send("x", 125), -32010)
+      assert.strictEqual(yield* send("x", 125), -31010)
       assert.strictEqual(yield* send("x", 20), undefined)
       yield* Fiber.interrupt(waiting)
       assert.strictEqual(yield* send("x", 160), undefined)

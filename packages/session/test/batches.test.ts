@@ -312,7 +312,7 @@ describe("a batch that a server receives", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       const codes = link.sent.slice(-10_000).map(codeOf)
       // Each of the 5,000 calls gets a reply; those beyond 256 in flight are rejected.
-      assert.deepStrictEqual([codes.length, codes.filter((code) => code === -32010).length], [10_000, 5000 - 256])
+      assert.deepStrictEqual([codes.length, codes.filter((code) => code === -31010).length], [10_000, 5000 - 256])
     }))
 
   it.effect("law 12: each message of a batch is charged its own memory", () =>
@@ -332,7 +332,7 @@ describe("a batch that a server receives", () => {
       link.deliver(JsonRpc.notification("notifications/cancelled", { requestId: 3 }))
       assert.deepStrictEqual(link.sent.map((reply) => "id" in reply ? [reply.id, codeOf(reply)] : reply), [[
         4,
-        -32010
+        -31010
       ]])
     }))
 

@@ -41,7 +41,7 @@ describe("requests beyond the limits", () => {
         assert.deepStrictEqual<unknown>(yield* raw.response, {
           jsonrpc: "2.0",
           id: 3,
-          error: { code: -32010, message: "Overloaded: 2 requests are in flight, the limit" }
+          error: { code: -31010, message: "Overloaded: 2 requests are in flight, the limit" }
         })
         assert.deepStrictEqual(record.of("Rejected"), [
           { _tag: "Rejected", method: "tools/call", id: 3, code: ErrorCode.Overloaded }
@@ -72,7 +72,7 @@ describe("requests beyond the limits", () => {
         jsonrpc: "2.0",
         id: 3,
         error: {
-          code: -32010,
+          code: -31010,
           message: `Overloaded: the requests in flight would take more than ${
             3 * Weight.of(call(1, "wait")) - 1
           } bytes of memory, the limit`
@@ -98,8 +98,8 @@ describe("requests beyond the limits", () => {
       yield* performHandshake(raw)
       for (const id of upTo(258)) yield* raw.send(call(id, "wait"))
       assert.deepStrictEqual((yield* raw.pending).map((message) => [names([message])[0], codeOf(message)]), [
-        [257, -32010],
-        [258, -32010]
+        [257, -31010],
+        [258, -31010]
       ])
     }))
 
@@ -113,7 +113,7 @@ describe("requests beyond the limits", () => {
       yield* raw.send(call(1, "slow"))
       yield* raw.send(JsonRpc.notification("notifications/cancelled", { requestId: 1 }))
       yield* raw.send(call(2, "slow"))
-      assert.strictEqual(codeOf(yield* raw.response), -32010)
+      assert.strictEqual(codeOf(yield* raw.response), -31010)
       yield* TestClock.adjust(100)
       yield* raw.send(call(3, "slow"))
       yield* TestClock.adjust(100)

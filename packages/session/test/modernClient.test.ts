@@ -1,5 +1,5 @@
 /** The client of revision 2026-07-28, and its choice between the revisions with and without a handshake. */
-import { JsonRpc, Logging, type Profile, RequestMetadata, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, Logging, McpError, type Profile, RequestMetadata, Revision } from "@effect-mcp/protocol"
 import {
   type ClientSession,
   type HandshakeError,
@@ -246,6 +246,30 @@ describe("a session without a handshake", () => {
         "tools/list: the result is invalid: resultType \"7\" is not known",
         "tools/list: the result is invalid: the server asks questions in answer to tools/list, which must have a result"
       ])
+    }))
+
+  it.effect("[MSG-24] a missing resource has the code of this revision, or that of an older server", () =>
+    Effect.gen(function*() {
+      const uri = "file:///a"
+      const errors = [
+        { code: -32002, message: "Resource not found", data: { uri } },
+        { code: -32002, message: "Resource not found" },
+        { code: -32602, message: "Resource not found", data: { uri } },
+        { code: -32602, message: "Invalid params" },
+        { code: -32603, message: "Internal error", data: { uri } }
+      ]
+      let next = 0
+      const { session } = yield* withModernServer({
+        script: (message) =>
+          JsonRpc.isRequest(message)
+            ? [JsonRpc.failure(message.id, errors[next++] ?? { code: 0, message: "no more errors" })]
+            : []
+      })
+      const received = yield* Effect.forEach(errors, () => Effect.flip(session.readResource(uri)))
+      assert.deepStrictEqual(
+        received.map(({ reason }) => reason._tag === "ErrorResponse" && McpError.isResourceNotFound(reason.error)),
+        [true, true, true, false, false]
+      )
     }))
 
   it.effect("[STD-14] an interrupted call is cancelled by a notification on one stream", () =>

@@ -112,7 +112,7 @@ describe("tracing", () => {
         handlers: tools({
           wrong: Effect.succeed({ content: [], isError: true }),
           dies: Effect.die(new Error("secret")),
-          overloaded: Effect.fail(new McpError.McpError({ code: -32010, message: "too much" })),
+          overloaded: Effect.fail(new McpError.McpError({ code: -31010, message: "too much" })),
           slow: Effect.never
         }),
         client: { middleware },
@@ -137,8 +137,8 @@ describe("tracing", () => {
         ["server", undefined, "-32602"],
         ["client", "-32603", "-32603"],
         ["server", "-32603", "-32603"],
-        ["client", "-32010", "-32010"],
-        ["server", "-32010", "-32010"],
+        ["client", "-31010", "-31010"],
+        ["server", "-31010", "-31010"],
         ["client", "cancelled", undefined],
         ["server", "cancelled", undefined],
         ["client", "Timeout", undefined]

@@ -178,7 +178,7 @@ it.effect("[MSG-10] known and unknown error codes are generated", () =>
   Effect.gen(function*() {
     const errors = yield* Arbitrary.sampleEffect(ErrorObjects.errorObject, { count: 1_000, seed: 1 })
     const codes = errors.map(({ code }) => code)
-    assert.includeMembers(codes, [-32700, -32600, -32601, -32602, -32603, -32002, -32042, -32010, 0, 1])
+    assert.includeMembers(codes, [-32700, -32600, -32601, -32602, -32603, -32002, -32042, -31010, 0, 1])
     assert.isTrue(codes.every(Number.isSafeInteger))
     assert.isTrue(errors.some((error) => "data" in error) && errors.some((error) => !("data" in error)))
   }))

@@ -158,7 +158,7 @@ export const make = Effect.fnUntraced(function*(
  * clients that connect during the shutdown receive an error with the reason.
  *
  * An open connection holds its session, so the session does not end for being idle; its maximum age still ends it. A
- * connection for which the host has no room is answered with −32010 under the id of its first message, and closed.
+ * connection for which the host has no room is answered with −31010 under the id of its first message, and closed.
  *
  * The server probes TCP clients with keep-alive, because a client whose machine has crashed is merely silent.
  *

@@ -431,5 +431,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    if (params !== null) return dispatch.prepare(message, profile)\n",
     test: "packages/transport/test/bothEras.test.ts",
     name: "speak 2026-07-28, with questions and"
+  },
+  {
+    id: "MSG-26",
+    file: "packages/protocol/src/ErrorCode.ts",
+    original: "export const Overloaded = -31010",
+    broken: "export const Overloaded = -32010",
+    test: "packages/protocol/test/ErrorCode.test.ts",
+    name: "a code that only this library has"
+  },
+  {
+    id: "MSG-24",
+    file: "packages/protocol/src/McpError.ts",
+    original: "  code === ErrorCode.ResourceNotFound ||\n",
+    broken: "",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "a missing resource has the code of this revision"
   }
 ]

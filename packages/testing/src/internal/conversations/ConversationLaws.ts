@@ -67,7 +67,7 @@ const allowed = ({ at, deadline, steps, total }: Model.ProgramRequest): number =
 const mayTimeOut = ({ deadline, total }: Model.ProgramRequest): boolean =>
   Math.min(deadline, total ?? Number.POSITIVE_INFINITY) < 5000
 
-const overloaded = -32010
+const overloaded = -31010
 
 /** The commands by which the program itself interrupts calls. */
 const isInterruption = (command: Command) => command._tag === "Interrupt" || command._tag === "CallAndInterrupt"

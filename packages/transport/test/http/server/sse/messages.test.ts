@@ -120,7 +120,7 @@ describe.concurrent("a server of HTTP+SSE", () => {
       const client = yield* connectSse(server)
       yield* client.call(1, "never", { padding: "x".repeat(600) })
       yield* client.call(2, "never", { padding: "x".repeat(600) })
-      assert.strictEqual((yield* client.awaitResponse(2))?.error?.code, -32010)
+      assert.strictEqual((yield* client.awaitResponse(2))?.error?.code, -31010)
       yield* client.call(3, "now")
       assert.property(yield* client.awaitResponse(3), "result")
     }))

@@ -249,18 +249,18 @@ describe.concurrent("Streamable HTTP without sessions", () => {
       yield* until(() => started.length === 2)
       // The remaining room is for other clients.
       const third = yield* exchange(server, from("192.0.2.1"))
-      assert.deepStrictEqual([third.status, codeOf(third)], [429, [[1, -32010]]])
+      assert.deepStrictEqual([third.status, codeOf(third)], [429, [[1, -31010]]])
       assert.match(third.headers["retry-after"] ?? "", /^\d+$/)
       waiting.push(yield* send(server, from("192.0.2.2")))
       yield* until(() => started.length === 3)
       const rejected = yield* exchange(server, from("192.0.2.2"))
-      assert.deepStrictEqual([rejected.status, codeOf(rejected)], [429, [[1, -32010]]])
+      assert.deepStrictEqual([rejected.status, codeOf(rejected)], [429, [[1, -31010]]])
       // A request of the client with the most requests is evicted for a new client.
       waiting.push(yield* send(server, from("192.0.2.3")))
       yield* until(() => started.length === 4)
       const [evicted, ...others] = waiting
       yield* evicted?.awaitEnd ?? Effect.void
-      assert.strictEqual(evicted?.messages.at(-1)?.error?.code, -32010)
+      assert.strictEqual(evicted?.messages.at(-1)?.error?.code, -31010)
       yield* Deferred.succeed(gate, undefined)
       for (const response of others) {
         yield* response.awaitEnd
