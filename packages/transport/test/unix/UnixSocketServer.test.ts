@@ -299,7 +299,7 @@ describe.concurrent("a client for which the host has no room", () => {
   const overloaded = (id: string | number | undefined, message: string) => ({
     jsonrpc: "2.0",
     ...(id !== undefined && { id }),
-    error: { code: -32_010, message }
+    error: { code: -31_010, message }
   })
 
   const full = "no room for another session: the host has 1 (sessions.max), and none of them can be evicted"
