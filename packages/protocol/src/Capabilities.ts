@@ -96,6 +96,8 @@ export const ServerTasks: Schema.Codec<ServerTasks> = Schema.Struct({
  */
 export interface ClientCapabilities {
   readonly experimental?: { readonly [name: string]: Declared }
+  /** The extensions of the protocol, by their names (VER-17), with their settings. */
+  readonly extensions?: { readonly [name: string]: Declared }
   readonly roots?: Listed
   readonly sampling?: { readonly context?: Declared; readonly tools?: Declared }
   readonly elicitation?: { readonly form?: Declared; readonly url?: Declared }
@@ -109,6 +111,7 @@ export interface ClientCapabilities {
  */
 export const ClientCapabilities: Schema.Codec<ClientCapabilities> = Schema.Struct({
   experimental: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
+  extensions: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
   roots: Schema.optionalKey(Listed),
   sampling: Schema.optionalKey(Schema.Struct({
     context: Schema.optionalKey(Declared),
@@ -128,6 +131,8 @@ export const ClientCapabilities: Schema.Codec<ClientCapabilities> = Schema.Struc
  */
 export interface ServerCapabilities {
   readonly experimental?: { readonly [name: string]: Declared }
+  /** The extensions of the protocol, by their names (VER-17), with their settings. */
+  readonly extensions?: { readonly [name: string]: Declared }
   readonly logging?: Declared
   readonly completions?: Declared
   readonly prompts?: Listed
@@ -143,6 +148,7 @@ export interface ServerCapabilities {
  */
 export const ServerCapabilities: Schema.Codec<ServerCapabilities> = Schema.Struct({
   experimental: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
+  extensions: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
   logging: Schema.optionalKey(Declared),
   completions: Schema.optionalKey(Declared),
   prompts: Schema.optionalKey(Listed),
@@ -153,6 +159,24 @@ export const ServerCapabilities: Schema.Codec<ServerCapabilities> = Schema.Struc
   tools: Schema.optionalKey(Listed),
   tasks: Schema.optionalKey(ServerTasks)
 })
+
+/** A prefix of labels that dots separate, a slash, and a name: a key of `_meta` with a prefix. */
+const extensionName = /^[a-z](?:[a-z\d-]*[a-z\d])?(?:\.[a-z](?:[a-z\d-]*[a-z\d])?)*\/[a-z\d](?:[\w.-]*[a-z\d])?$/i
+
+/**
+ * Tests whether a text is the name of an extension: a key in the grammar of `_meta`, with a prefix (VER-17).
+ *
+ * @example
+ * ```ts
+ * import { Capabilities } from "@effect-mcp/protocol"
+ *
+ * export const answers = ["com.example/search", "search", "com.example/"].map(Capabilities.isExtensionName)
+ * // => [true, false, false]
+ * ```
+ *
+ * @category guards
+ */
+export const isExtensionName = (text: string): boolean => extensionName.test(text)
 
 /**
  * The path of a capability of either side. A dot separates a capability from its part.
@@ -262,9 +286,9 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
 }
 
 /**
- * Tests whether the declared capabilities include every required one. Required experimental capabilities must be equal
- * by value. The modes of `elicitation` are not compared. Of `tasks`, only the requests that may become tasks are
- * compared.
+ * Tests whether the declared capabilities include every required one. Required experimental capabilities and extensions
+ * must be equal by value. The modes of `elicitation` are not compared. Of `tasks`, only the requests that may become
+ * tasks are compared.
  *
  * @example
  * ```ts
@@ -281,16 +305,12 @@ export const isKnownTo = (path: Path, revision: Revision): boolean => {
  * @category guards
  */
 export const covers = (declared: ClientCapabilities, required: ClientCapabilities): boolean => {
-  const { experimental, roots, sampling, tasks } = required
+  const { experimental, extensions, roots, sampling, tasks } = required
   if (roots !== undefined && !coversFlags(declared.roots, roots)) return false
   if (sampling !== undefined && !coversNames(declared.sampling, sampling)) return false
   if (required.elicitation !== undefined && declared.elicitation === undefined) return false
-  if (experimental !== undefined) {
-    if (declared.experimental === undefined) return false
-    for (const [name, value] of Object.entries(experimental)) {
-      if (!Equal.equals(declared.experimental[name], value)) return false
-    }
-  }
+  if (experimental !== undefined && !coversValues(declared.experimental, experimental)) return false
+  if (extensions !== undefined && !coversValues(declared.extensions, extensions)) return false
   return tasks === undefined || coversTasks(declared.tasks, tasks)
 }
 
@@ -321,6 +341,10 @@ export const coversTasks = (declared: ClientTasks | undefined, required: ClientT
 
 const coversNames = (declared: object | undefined, required: object): boolean =>
   declared !== undefined && Object.keys(required).every((name) => Object.hasOwn(declared, name))
+
+const coversValues = (declared: Declared | undefined, required: Declared): boolean =>
+  declared !== undefined &&
+  Object.entries(required).every(([name, value]) => Equal.equals(declared[name], value))
 
 const coversFlags = (declared: Listed | undefined, required: Listed): boolean =>
   declared !== undefined && (required.listChanged !== true || declared.listChanged === true)

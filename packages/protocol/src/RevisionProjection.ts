@@ -219,10 +219,11 @@ const urlElicitationOnly = before("2025-11-25", (capabilities) => {
 })
 
 // A peer may use any declared capability, in any revision. `context`, `form` and `completions` permit nothing
-// that older revisions do not permit without them.
+// that older revisions do not permit without them. Extensions are declared in handshakes of 2025-11-25, too.
 const clientCapabilities = all(
   urlElicitationOnly,
   removedFor({ elicitation: "2025-06-18", tasks: "2025-11-25" }),
+  since({ extensions: "2025-11-25" }),
   member("sampling", all(removedFor({ tools: "2025-11-25" }), since({ context: "2025-11-25" }))),
   member("elicitation", all(removedFor({ url: "2025-11-25" }), since({ form: "2025-11-25" }))),
   removedAfter({ tasks: latestLegacy }),
@@ -230,7 +231,7 @@ const clientCapabilities = all(
 )
 const serverCapabilities = all(
   removedFor({ tasks: "2025-11-25" }),
-  since({ completions: "2025-03-26" }),
+  since({ completions: "2025-03-26", extensions: "2025-11-25" }),
   removedAfter({ tasks: latestLegacy })
 )
 

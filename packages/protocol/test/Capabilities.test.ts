@@ -120,6 +120,7 @@ it("[INIT-15] each revision of a method knows its capability, except for complet
 
 const all: Capabilities.ClientCapabilities = {
   experimental: { "acme/search": { depth: 2, engines: ["a", "b"] }, "acme/empty": {} },
+  extensions: { "acme/index": { words: true } },
   roots: { listChanged: true },
   sampling: { context: {}, tools: {} },
   elicitation: { form: {}, url: {} },
@@ -144,6 +145,7 @@ const covered: ReadonlyArray<
     experimental: { "acme/search": { engines: ["a", "b"], depth: 2 } }
   }],
   ["an empty experimental capability by an empty one", all, { experimental: { "acme/empty": {} } }],
+  ["an extension by an equal one", all, { extensions: { "acme/index": { words: true } } }],
   ["tasks by tasks", { tasks: {} }, { tasks: {} }],
   ["tasks with list and cancel by tasks", { tasks: {} }, { tasks: { list: {}, cancel: {} } }],
   ["tasks with empty requests by tasks", { tasks: {} }, { tasks: { requests: {} } }],
@@ -179,6 +181,8 @@ const uncovered: ReadonlyArray<
     experimental: { "acme/search": { depth: 3, engines: ["a", "b"] } }
   }],
   ["empty experimental capabilities by none", {}, { experimental: {} }],
+  ["an extension by nothing", {}, { extensions: { "acme/index": {} } }],
+  ["an extension by one with other settings", all, { extensions: { "acme/index": { words: false } } }],
   ["tasks by nothing", {}, { tasks: {} }],
   ["sampling tasks by tasks", { tasks: {} }, { tasks: { requests: { sampling: { createMessage: {} } } } }],
   ["sampling tasks by elicitation tasks", { tasks: { requests: { elicitation: { create: {} } } } }, {
@@ -208,7 +212,11 @@ it.prop("[INIT-15] empty requirements are always covered", [client], ([declared]
 })
 
 it("[INIT-15] a required capability that is not declared is not covered, even if it is empty", () => {
-  for (const required of [{ experimental: {} }, { roots: {} }, { sampling: {} }, { elicitation: {} }, { tasks: {} }]) {
+  for (
+    const required of [{ experimental: {} }, { extensions: {} }, { roots: {} }, { sampling: {} }, { elicitation: {} }, {
+      tasks: {}
+    }]
+  ) {
     assert.isFalse(Capabilities.covers({}, required), JSON.stringify(required))
     assert.isTrue(Capabilities.covers(required, required), JSON.stringify(required))
   }

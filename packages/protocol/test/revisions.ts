@@ -74,6 +74,8 @@ const either = (one: Shape, several: Shape): Shape => (value, reader, at) =>
 
 /** A capability without members. */
 const declared = record(anything)
+/** The schema of 2025-11-25 does not name this member. The official packages have it in handshakes of that revision. */
+const extensions = record(declared)
 const listed = object({ "2024-11-05": { listChanged: anything } })
 
 const icons = list(object({ "2025-11-25": { src: anything, mimeType: anything, sizes: anything, theme: anything } }))
@@ -92,6 +94,7 @@ const clientCapabilities = object({
   },
   "2025-06-18": { elicitation: object({ "2025-11-25": { form: declared, url: declared } }, ["url"]) },
   "2025-11-25": {
+    extensions,
     tasks: object({
       "2025-11-25": {
         list: declared,
@@ -117,6 +120,7 @@ const serverCapabilities = object({
   },
   "2025-03-26": { completions: declared },
   "2025-11-25": {
+    extensions,
     tasks: object({
       "2025-11-25": {
         list: declared,

@@ -2,7 +2,7 @@
  * The handlers of one side for the messages of the other: a typed record, derived from the method table.
  */
 import {
-  type Capabilities,
+  Capabilities,
   type McpError,
   type MethodDefinition,
   MethodTable,
@@ -203,12 +203,24 @@ const isMembers = (value: unknown): value is Members => typeof value === "object
 /** The capabilities that are declared by a flag; the others are objects. */
 const flags: ReadonlySet<string> = new Set<Capabilities.Path>(["resources.subscribe"])
 
+/** Throws an error if an extension is declared under a name that no extension can have (VER-17). */
+const checkExtensions = ({ extensions = {} }: Pick<Capabilities.ClientCapabilities, "extensions">): void => {
+  for (const name of Object.keys(extensions)) {
+    if (Capabilities.isExtensionName(name)) continue
+    throw new Error(
+      `capabilities.extensions ${JSON.stringify(name)}: the name of an extension needs a prefix; ` +
+        "use one such as \"com.example/search\""
+    )
+  }
+}
+
 /** Adds the capabilities that the rows of these handlers need to the declared ones. */
-const withImplied = <Declared extends object>(
+const withImplied = <Declared extends Pick<Capabilities.ClientCapabilities, "extensions">>(
   from: MethodDefinition.Role,
   handlers: Handlers<MethodDefinition.Role, unknown>,
   declared: Declared
 ): Declared => {
+  checkExtensions(declared)
   const all = new Map<string, unknown>(Object.entries(declared))
   for (const [name, handler] of Object.entries(handlers)) {
     const path = handler === undefined ? undefined : MethodTable.findRequest(name, from)?.capability

@@ -1,14 +1,17 @@
 import { ErrorCode, JsonRpc, McpError, Meta, MethodDefinition } from "@effect-mcp/protocol"
-import { Extension, RequestContext } from "@effect-mcp/session"
+import { Extension, RequestContext, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { connectedSessionless, withModernServer } from "./support/modernServers.ts"
+import { connectedSessionless, sessionless, withModernServer } from "./support/modernServers.ts"
 import {
+  client,
   codeOf,
   connected,
   forms,
+  info,
   initialize,
   initialized,
   settled,
@@ -187,6 +190,47 @@ describe("an extension that one side has, in 2026-07-28", () => {
       assert.deepStrictEqual(session.profile.capabilities, { tools: {}, logging: {} })
       assert.deepStrictEqual((yield* session.callTool("answer")).content, text("42").content)
       assert.deepStrictEqual(yield* session.extension(echo, { words: "hello" }), { words: "hello!" })
+    }))
+})
+
+describe("the name of an extension", () => {
+  const search = { "com.example/search": { depth: 2 } }
+
+  it.effect("[VER-17] is declared by either side, with its settings, and known to the other", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const answer = Effect.map(RequestContext.RequestContext, ({ profile }) => {
+        seen.push(profile.capabilities)
+        return text("42")
+      })
+      const { session } = yield* connectedSessionless(tools({ answer }), {
+        client: { capabilities: { extensions: search } },
+        server: { capabilities: { extensions: search } }
+      })
+      yield* session.callTool("answer")
+      assert.deepStrictEqual(session.profile.capabilities.extensions, search)
+      assert.deepStrictEqual(seen, [{ extensions: search }])
+    }))
+
+  it.effect("[VER-17] has a prefix and the grammar of a key of _meta, or no client and no server starts", () =>
+    Effect.gen(function*() {
+      const invalid = ["search", "com.example/", "/search", "com..example/search", "1com/search", "com.example/a b", ""]
+      for (const name of invalid) {
+        const capabilities = { extensions: { [name]: {} } }
+        const { transport } = yield* sessionless({})
+        for (
+          const starting of [
+            Effect.asVoid(client(transport, { capabilities })),
+            Effect.asVoid(SessionlessServer.make({}, { info, capabilities }))
+          ]
+        ) {
+          const cause = yield* Effect.flip(Effect.sandbox(starting))
+          assert.include(
+            String(Cause.squash(cause)),
+            `capabilities.extensions ${JSON.stringify(name)}: the name of an extension needs a prefix`
+          )
+        }
+      }
     }))
 })
 

@@ -244,5 +244,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "throw new Error(\"unknown method\")",
     test: "packages/session/test/extensions.test.ts",
     name: "is ignored by a client without it"
+  },
+  {
+    id: "VER-17",
+    file: "packages/session/src/Handlers.ts",
+    original: "  checkExtensions(declared)\n",
+    broken: "",
+    test: "packages/session/test/extensions.test.ts",
+    name: "has a prefix and the grammar of a key"
+  },
+  {
+    id: "VER-17",
+    file: "packages/protocol/src/Capabilities.ts",
+    original: "=> extensionName.test(text)",
+    broken: "=> text.includes(\"/\")",
+    test: "packages/session/test/extensions.test.ts",
+    name: "has a prefix and the grammar of a key"
   }
 ]
