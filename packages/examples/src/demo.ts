@@ -1,6 +1,6 @@
 /**
  * One client program over six transports, with two servers. It calls tools, receives progress and log messages, cancels
- * a call, and checks that nothing stays open.
+ * a call, and checks that nothing stays open. Another one finds out which revisions its servers speak.
  *
  * ```sh
  * node packages/examples/src/demo.ts
@@ -21,6 +21,7 @@ import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import * as Client from "./client.ts"
 import { conversation } from "./conversation.ts"
+import * as Eras from "./eras.ts"
 import * as InMemory from "./inMemory.ts"
 import * as Leaks from "./leaks.ts"
 import * as ListeningChild from "./listeningChild.ts"
@@ -96,4 +97,4 @@ const program = ({ calls, title, transport }: Server) =>
     )
   })
 
-NodeRuntime.runMain(Effect.forEach(servers, program, { discard: true }))
+NodeRuntime.runMain(Effect.andThen(Effect.forEach(servers, program, { discard: true }), Eras.withEachServer))

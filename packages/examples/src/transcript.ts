@@ -73,6 +73,8 @@ export const event = (event: SessionEvent.SessionEvent): void => {
       return print(style("gray", `  dropped progress of a call that has ended (${event.reason})`))
     case "NotificationIgnored":
       return print(style("gray", `  ignored ${event.method} (${event.problem})`))
+    case "FellBack":
+      return print(style("gray", `  fell back to a handshake: ${event.problem}`))
     case "Closed":
       return
     default:

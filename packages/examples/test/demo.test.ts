@@ -14,7 +14,7 @@ const escape = String.fromCharCode(27)
 
 describe("the demonstration", () => {
   it.live(
-    "passes its checks over all transports, leaves nothing open, and prints colours only if they are enabled",
+    "passes its checks over all transports and with servers of both eras, leaves nothing open, and prints colours only if they are enabled",
     () =>
       Effect.gen(function*() {
         const [plain, coloured] = yield* Effect.all([demo({ NO_COLOR: "1" }), demo({ FORCE_COLOR: "1" })], {
@@ -23,13 +23,16 @@ describe("the demonstration", () => {
         assert.strictEqual(plain.exitCode, 0, plain.stdout + plain.stderr)
         assert.strictEqual(plain.stderr, "")
         assert.strictEqual(count(plain.stdout, /✓ (?!fibers).*\b42\b/g), 7)
-        assert.strictEqual(count(plain.stdout, /✓ fibers alive 0,/g), 7)
-        assert.strictEqual(count(plain.stdout, /✓ child processes alive 0$/gm), 7)
-        assert.strictEqual(count(plain.stdout, /✓ sockets open 0$/gm), 7)
+        assert.strictEqual(count(plain.stdout, /✓ fibers alive 0,/g), 10)
+        assert.strictEqual(count(plain.stdout, /✓ child processes alive 0$/gm), 10)
+        assert.strictEqual(count(plain.stdout, /✓ sockets open 0$/gm), 10)
         assert.strictEqual(count(plain.stdout, /^ {2}child processes alive 1, sockets open 0$/gm), 2)
         assert.strictEqual(count(plain.stdout, /^ {2}child processes alive 1, sockets open [1-9]$/gm), 4)
-        assert.strictEqual(count(plain.stdout, /✓ requests waiting 0, handlers running 0$/gm), 7)
+        assert.strictEqual(count(plain.stdout, /✓ requests waiting 0, handlers running 0$/gm), 10)
         assert.strictEqual(count(plain.stdout, /→ notifications\/cancelled/g), 14)
+        assert.strictEqual(count(plain.stdout, /✓ both sides agree on 2026-07-28$/gm), 2)
+        assert.strictEqual(count(plain.stdout, /✓ both sides agree on 2025-11-25$/gm), 1)
+        assert.strictEqual(count(plain.stdout, /✓ booked a journey to Oslo$/gm), 3)
         assert.strictEqual(count(plain.stdout, /✗/g), 0)
         assert.notInclude(plain.stdout, escape)
         assert.strictEqual(coloured.exitCode, 0)
