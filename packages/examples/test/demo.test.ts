@@ -14,7 +14,7 @@ const escape = String.fromCharCode(27)
 
 describe("the demonstration", () => {
   it.live(
-    "passes its checks over all transports and with servers of both eras, leaves nothing open, and prints colours only if they are enabled",
+    "passes its checks over all transports and at both eras, leaves nothing open, and prints colours only if enabled",
     () =>
       Effect.gen(function*() {
         const [plain, coloured] = yield* Effect.all([demo({ NO_COLOR: "1" }), demo({ FORCE_COLOR: "1" })], {
