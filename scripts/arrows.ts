@@ -151,6 +151,7 @@ const sharedModules: ReadonlySet<string> = new Set([
   "Metrics",
   "Middleware",
   "NotificationContext",
+  "PreparedResult",
   "Principal",
   "RequestContext",
   "RequestError",

@@ -1,6 +1,7 @@
 /**
  * Results that are encoded once and sent many times, such as a list that is the same for all clients.
  */
+import { trust } from "./internal/trust.ts"
 
 /** The JSON texts of the results; `undefined` until a transport encodes the result. */
 const texts = new WeakMap<object, string | undefined>()
@@ -25,6 +26,38 @@ const texts = new WeakMap<object, string | undefined>()
 export const make = <A extends object>(result: A): A => {
   if (!texts.has(result)) texts.set(result, undefined)
   return result
+}
+
+/** The other forms of prepared results, by their keys. */
+const forms = new WeakMap<object, WeakMap<object, object>>()
+
+/**
+ * Returns another form of a result. The form of a prepared result is prepared as well, and made once for each key.
+ * `form` must depend on nothing but the result and the key.
+ *
+ * @example
+ * ```ts
+ * import { PreparedResult } from "@effect-mcp/session"
+ *
+ * const hint = { ttlMs: 60_000 }
+ * const list = PreparedResult.make({ tools: [] })
+ * const hinted = () => PreparedResult.derive(list, hint, (result) => ({ ...result, ...hint }))
+ *
+ * export const isMadeOnce = hinted() === hinted() // => true
+ * ```
+ *
+ * @category constructors
+ */
+export const derive = <A extends object, B extends object>(result: A, key: object, form: (result: A) => B): B => {
+  if (!texts.has(result)) return form(result)
+  const byKey = forms.get(result) ?? new WeakMap<object, object>()
+  forms.set(result, byKey)
+  const known = byKey.get(key)
+  // The same key stands for the same function.
+  if (known !== undefined) return trust<B>(known)
+  const made = make(form(result))
+  byKey.set(key, made)
+  return made
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { type Caching, Revision } from "@effect-mcp/protocol"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
+import * as PreparedResult from "@effect-mcp/session/PreparedResult"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,9 +26,9 @@ export const make = (hint: CacheHint | undefined, option: string): Hinted => {
     private: { ttlMs, cacheScope: "private" }
   }
   return (result, isForAll) =>
-    Effect.map(
-      RequestContext.RequestContext,
-      ({ profile: { revision } }) =>
-        Revision.isModern(revision) ? { ...result, ...hints[isForAll ? scope : "private"] } : result
-    )
+    Effect.map(RequestContext.RequestContext, ({ profile: { revision } }) => {
+      if (!Revision.isModern(revision)) return result
+      const added = hints[isForAll ? scope : "private"]
+      return PreparedResult.derive(result, added, (result) => ({ ...result, ...added }))
+    })
 }

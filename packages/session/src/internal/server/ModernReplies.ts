@@ -1,6 +1,7 @@
 /** Replies in the form of a revision without a handshake. */
 
 import { Caching, ErrorCode, type Implementation, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import * as PreparedResult from "../../PreparedResult.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import type { ReplySink } from "../engine/RequestServer.ts"
 
@@ -13,17 +14,20 @@ const typed = (
   result: unknown,
   info: Implementation.Implementation,
   isSuspended: boolean
-): unknown => {
-  if (!isMembers(result)) return result
-  const { _meta: meta } = result
-  const form = {
-    ...result,
-    resultType: isSuspended ? "input_required" : "complete",
-    _meta: { ...(isMembers(meta) ? meta : undefined), [RequestMetadata.keys.serverInfo]: info }
-  }
-  // A handler may give a hint of its own; a time that is none counts as 0 (CCH-02).
-  return Caching.methods.has(method) && !isSuspended ? { ...form, ...Caching.read(result) } : form
-}
+): unknown =>
+  // A prepared result is that of one method, and has no questions.
+  isMembers(result)
+    ? PreparedResult.derive(result, info, (result) => {
+      const { _meta: meta } = result
+      const form = {
+        ...result,
+        resultType: isSuspended ? "input_required" : "complete",
+        _meta: { ...(isMembers(meta) ? meta : undefined), [RequestMetadata.keys.serverInfo]: info }
+      }
+      // A handler may give a hint of its own; a time that is none counts as 0 (CCH-02).
+      return Caching.methods.has(method) && !isSuspended ? { ...form, ...Caching.read(result) } : form
+    })
+    : result
 
 /** The codes of the specification's range, −32020 to −32099, that have a meaning in this revision. */
 const assigned: ReadonlySet<number> = new Set([
