@@ -1,7 +1,7 @@
 /**
  * Errors of requests and notifications that this side sends.
  */
-import { CloseReason, Excerpt, type McpError, type Meta } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt, type InputRequired, type McpError, type Meta } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
@@ -26,6 +26,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  * - `NotInRevision`: the negotiated revision does not have the method. Nothing was sent (INIT-13).
  * - `QuestionFailed`: the server answered the request with a question (2026-07-28), and the handler of this client
  *   failed with this error. The server was not sent an answer.
+ * - `InputRequired`: the server answered the request with questions (2026-07-28), and the option `questions` leaves
+ *   them to the program. `required` has them.
  * - `NotServed`: the server notifies of no changes of the resource with this `uri`. It left the resource out of the
  *   filter that it acknowledged (2026-07-28, SUB-04).
  * - `NotAllowed`: the session is in a state in which this message cannot be sent. Nothing was sent.
@@ -60,6 +62,7 @@ export type RequestErrorReason =
     readonly until?: string
   }
   | { readonly _tag: "QuestionFailed"; readonly method: string; readonly error: McpError.McpError }
+  | { readonly _tag: "InputRequired"; readonly required: InputRequired.InputRequiredResult }
   | { readonly _tag: "NotServed"; readonly uri: string }
   | { readonly _tag: "NotAllowed"; readonly state: string }
   | { readonly _tag: "StatelessModeNotSupported" }
@@ -104,6 +107,9 @@ const describe = (reason: RequestErrorReason): string => {
     case "QuestionFailed":
       return `the server asked for ${reason.method}, and the handler of this client failed with error ` +
         `${reason.error.code}: ${reason.error.message}`
+    case "InputRequired":
+      return "the server has questions, and the option questions leaves them to the program; " +
+        "send the request again with inputResponses and requestState among its params"
     case "NotServed":
       return `the server does not notify of changes of ${JSON.stringify(Excerpt.of(reason.uri))}; ` +
         "check that the resource exists, and that the server serves subscriptions to it"

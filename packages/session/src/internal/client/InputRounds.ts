@@ -130,8 +130,9 @@ export class InputRounds {
     const type = ResultType.of(result)
     if (type === "complete") return undefined
     const required = this.#judge(call, result, type)
-    return Result.isFailure(required)
-      ? Effect.fail(invalid(call.method, required.failure))
+    if (Result.isFailure(required)) return Effect.fail(invalid(call.method, required.failure))
+    return call.isAnsweredByProgram
+      ? Effect.fail(RequestError.make(call.method, { _tag: "InputRequired", required: required.success }))
       : this.#inTime(call, this.#retry(call, server, required.success))
   }
 

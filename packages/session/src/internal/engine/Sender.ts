@@ -70,6 +70,8 @@ export interface Call {
   deadline: number
   /** The highest progress so far. */
   highest: number
+  /** The program answers the questions of the server, and not the handlers of the session. */
+  readonly isAnsweredByProgram: boolean
   /** The number of answers that were no result. */
   rounds: number
 }
@@ -476,6 +478,7 @@ export class Sender {
         extendsTo: options?.extendOnProgress === true ? total : undefined,
         deadline: Math.min(startedAt + allowedMillis, total),
         highest: Number.NEGATIVE_INFINITY,
+        isAnsweredByProgram: options?.questions === "program",
         rounds: 0
       }
       const sent = this.#sendInRounds(row, params, Outgoing.isHeld(admission), call, options)
