@@ -1,5 +1,5 @@
 /** Program c: a server over stdio whose tool logs, reports progress, asks the user and samples the client's model. */
-import type { Elicitation } from "@effect-mcp/protocol"
+import { type Elicitation, Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { StdioClient } from "@effect-mcp/transport"
 import { assert } from "@effect/vitest"
@@ -20,6 +20,8 @@ const host = Layer.sync(Host, (): Host["Service"] => ({ answer: { action: "cance
 const session = (file: string) =>
   ClientSession.layer({
     info: { name: "comparison", version: "1.0.0" },
+    // The official SDK asks a client of 2026-07-28 only by tools that are written for it.
+    revisions: Revision.legacy,
     capabilities: { elicitation: { form: {} }, sampling: {} },
     handlers: {
       "elicitation/create": (params) =>

@@ -1,5 +1,5 @@
 /** Program a: a server over stdio with tools, resources and a prompt. */
-import type { Content, Tool } from "@effect-mcp/protocol"
+import { type Content, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError } from "@effect-mcp/session"
 import { StdioClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { compare, fileOf, implementationsOf } from "./fixtures/comparison.ts"
 const info = { name: "comparison", version: "1.0.0" }
 
 const start = (file: string) =>
-  ClientSession.layer({ info }).pipe(
+  ClientSession.layer({ info, revisions: Revision.legacy }).pipe(
     Layer.provide(StdioClient.layerNode({ command: process.execPath, args: [file], env: Child.environment }))
   )
 

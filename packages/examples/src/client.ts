@@ -2,7 +2,7 @@
  * The client of the demonstration, as a Layer over any transport. It prints the events of the session, and records the
  * messages that the program checks later.
  */
-import { JsonRpc, type Logging } from "@effect-mcp/protocol"
+import { JsonRpc, type Logging, Revision } from "@effect-mcp/protocol"
 import { ClientSession, Recording } from "@effect-mcp/session"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -33,6 +33,8 @@ const recording = Layer.unwrap(
 
 const session = ClientSession.layer({
   info: { name: "effect-mcp-demo", version: "0.1.0" },
+  // The conversation shows a handshake and the requests of a server.
+  revisions: Revision.legacy,
   limits: { handshakeTimeout: "10 seconds", requestTimeout: "10 seconds" },
   observe: Transcript.event,
   handlers: {

@@ -1,4 +1,5 @@
 /** The backend with an MCP server beside its own routes (`backend.ts`). */
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, SessionHost } from "@effect-mcp/session"
 import { type HttpClientOptions, HttpSseClient, StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
 import { assert, layer } from "@effect/vitest"
@@ -30,7 +31,10 @@ const transports = {
 /** Opens a session with this name as bearer token, until the scope closes. */
 const connect = Effect.fnUntraced(function*(name: string, kind: keyof typeof transports = "streamable-http") {
   const transport = transports[kind](yield* base, { authorization: Redacted.make(`Bearer ${name}`) })
-  const session = ClientSession.layer({ info: { name: `${name}'s client`, version: "1.0.0" } })
+  const session = ClientSession.layer({
+    info: { name: `${name}'s client`, version: "1.0.0" },
+    revisions: Revision.legacy
+  })
   return Context.get(yield* Layer.build(Layer.provide(session, transport)), ClientSession.ClientSession)
 })
 

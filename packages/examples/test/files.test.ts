@@ -80,7 +80,7 @@ describe("files.ts", () => {
         const { reason } = yield* Effect.flip(session.readResource(uri))
         assert.strictEqual(reason._tag, "ErrorResponse", uri)
         if (reason._tag !== "ErrorResponse") continue
-        assert.deepStrictEqual([reason.error.code, reason.error.data], [-32002, { uri }])
+        assert.deepStrictEqual([reason.error.code, reason.error.data], [-32602, { uri }])
       }
       // The server still responds: no thread waits for the FIFO.
       yield* session.readResource("files://docs/a.md")

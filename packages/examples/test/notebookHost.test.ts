@@ -1,5 +1,5 @@
 /** One notebook with several clients: each client receives only its own notifications and data. */
-import type { Elicitation } from "@effect-mcp/protocol"
+import { type Elicitation, Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import { ClientSession, MemoryTransport, SessionHost, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -26,6 +26,7 @@ const connect = Effect.fnUntraced(function*(root: string) {
   yield* host.open(pair.server, { kind: "memory" })
   const session = yield* ClientSession.make({
     info,
+    revisions: Revision.legacy,
     capabilities: { elicitation: { url: {} } },
     handlers: {
       "roots/list": () => Effect.succeed({ roots: [{ uri: root }] }),

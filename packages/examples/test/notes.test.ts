@@ -1,4 +1,5 @@
 /** The notes of several users, in a database file, over HTTP (`notes.ts`). */
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError } from "@effect-mcp/session"
 import { StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -31,6 +32,7 @@ const connect = Effect.fnUntraced(function*(url: string, token: string) {
   const updates = yield* Queue.unbounded<string>()
   const session = ClientSession.layer({
     info: { name: "reader", version: "1.0.0" },
+    revisions: Revision.legacy,
     handlers: { "notifications/resources/updated": ({ uri }) => Effect.asVoid(Queue.offer(updates, uri)) }
   })
   const transport = StreamableHttpClient.layerNode({

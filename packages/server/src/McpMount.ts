@@ -103,7 +103,8 @@ export const prefixed = <A, E, R>(
         }),
         resourceUpdated: (uri) => server.resourceUpdated(mapping.outer(uri) ?? uri),
         listChanged: server.listChanged,
-        visibilityChanged: server.visibilityChanged
+        visibilityChanged: server.visibilityChanged,
+        needsSessions: server.needsSessions
       }
     })
   )

@@ -1,7 +1,7 @@
 /**
  * Another server as a group of this one: its tools, resources, templates, prompts and completions.
  */
-import { type Capabilities, McpError, type MethodTable } from "@effect-mcp/protocol"
+import { type Capabilities, McpError, type MethodTable, Revision } from "@effect-mcp/protocol"
 import * as CallbackContext from "@effect-mcp/session/CallbackContext"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -56,7 +56,9 @@ export interface ListOptions {
  *
  * @category models
  */
-export interface Options extends Session.Options, ListOptions {
+export interface Options extends Omit<Session.Options, "revisions">, ListOptions {
+  /** The revisions that the proxy speaks with the server. Default: all revisions of this library. */
+  readonly revisions?: NonNullable<ClientSession.Options["revisions"]>
   /**
    * `"each"` opens a session with the server for each session of a client, when it is first needed, beside one session
    * for the lists and subscriptions. `"shared"` uses one session for all. Default `"each"`.
@@ -72,13 +74,15 @@ export interface Options extends Session.Options, ListOptions {
 }
 
 const defaults = {
+  maxRounds: 16,
   maxMembers: 1_000,
   maxCharacters: 4_194_304,
   listTimeout: Duration.seconds(30),
   timeout: Duration.minutes(10)
 }
 
-const groupOptions = (options: ListOptions): ProxiedGroup.Options => ({
+const groupOptions = (options: ListOptions & Pick<Session.Options, "limits">): ProxiedGroup.Options => ({
+  maxRounds: options.limits?.maxRounds ?? defaults.maxRounds,
   maxMembers: options.maxMembers ?? defaults.maxMembers,
   maxCharacters: options.maxCharacters ?? defaults.maxCharacters,
   listTimeout: options.listTimeout ?? defaults.listTimeout,
@@ -155,7 +159,7 @@ const idOf = (group: string | Pick<McpGroup.AnyGroup, "id">): string => typeof g
 const register = Effect.fnUntraced(function*(
   group: string | Pick<McpGroup.AnyGroup, "middlewares">,
   proxied: ProxiedGroup.Proxied,
-  options: ListOptions
+  options: ListOptions & Pick<Session.Options, "limits">
 ) {
   const server = yield* McpServer
   const context = yield* Effect.context<never>()
@@ -185,6 +189,12 @@ const register = Effect.fnUntraced(function*(
  * sampling, roots) and log messages reach the client that they belong to, and no other. With `"shared"`, such a request
  * is forwarded only if one client session alone has used the server within a minute; otherwise it is rejected with
  * −32600, and log messages are dropped. The transport authenticates the proxy: a token of a client is never forwarded.
+ *
+ * A server of revision 2026-07-28 asks in its answers to calls. These questions always reach the client of the call,
+ * whatever its revision is; clients without sessions share one with the server for all that have the same capabilities.
+ * A server of an older revision can ask only a client with a session of its own. So a server with such a proxy serves
+ * the older revisions, unless its option `revisions` names others: then clients of 2026-07-28 use the tools that do not
+ * ask.
  *
  * If the server ends the session of the lists, the proxy reconnects: after 1 second, and then after delays that grow to
  * 30 seconds. Meanwhile the members stay.
@@ -243,7 +253,12 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
       })
     const asker = sessions === "shared" ? Askers.shared() : Askers.none
     const own = sessions === "shared" ? everything : {}
-    const main = { session: yield* connect(asker, own), asker }
+    const session = yield* connect(asker, own)
+    const main = { session, asker, passesQuestions: true }
+    if (sessions !== "shared" && Revision.isLegacy(session.profile.revision) && options.answers?.length !== 0) {
+      const reason = `the server of the proxy "${id}" asks its clients in sessions`
+      yield* Effect.flatMap(McpServer, (server) => server.needsSessions({ reason, isRequired: false }))
+    }
     // The session of a client has the services of this Layer, and none of the request that needed it first.
     const connectAgain: Connect = (another, client) =>
       Effect.updateContext(connect(another, client), (request: Context.Context<Scope.Scope>) =>
@@ -284,9 +299,9 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
  *
  * export const motto = Effect.gen(function*() {
  *   const session = yield* ClientSession.make({ info })
- *   return yield* session.readResource("app://motto")
+ *   return (yield* session.readResource("app://motto")).contents
  * }).pipe(Effect.scoped, Effect.provide(McpServer.layerInProcess(proxy, info)))
- * // => { contents: [{ uri: "app://motto", text: "Festina lente" }] }
+ * // => [{ uri: "app://motto", text: "Festina lente" }]
  * ```
  *
  * @category layers
@@ -300,7 +315,7 @@ export const fromSession = <M extends ReadonlyArray<McpMiddleware.AnyService> = 
     Effect.scope,
     (scope) => {
       const id = idOf(group)
-      const connections = new Connections(id, { session, asker: Askers.none }, scope, 0)
+      const connections = new Connections(id, { session, asker: Askers.none, passesQuestions: false }, scope, 0)
       return register(group, { id, connections, reconnect: undefined }, options)
     }
   ))

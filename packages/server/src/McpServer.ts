@@ -1,7 +1,7 @@
 /**
  * The server of an application: the groups that Layers register with it, served over any transport.
  */
-import type { CloseReason, Implementation } from "@effect-mcp/protocol"
+import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Declarable, Registered, Registration } from "./internal/registry/Entry.ts"
 import { RegistrationError } from "./internal/registry/RegistrationError.ts"
-import { ServerRegistry } from "./internal/registry/ServerRegistry.ts"
+import { ServerRegistry, type Serving } from "./internal/registry/ServerRegistry.ts"
 import { trust } from "./internal/trust.ts"
 import type { ListHints } from "./McpCaching.ts"
 import type { RequestServices } from "./McpMiddleware.ts"
@@ -45,6 +45,12 @@ export interface McpServerShape {
   readonly listChanged: (list: "tools" | "resources" | "prompts") => Effect.Effect<void>
   /** Notifies all clients that each of their lists may have changed, as {@link McpServerShape.listChanged} does. */
   readonly visibilityChanged: Effect.Effect<void>
+  /**
+   * Notes, before the server starts, that the program needs sessions, and why. Then the server serves the revisions
+   * with a handshake only, unless the option `revisions` names others. With `isRequired`, it does not start if none of
+   * these has a handshake.
+   */
+  readonly needsSessions: (need: { readonly reason: string; readonly isRequired: boolean }) => Effect.Effect<void>
 }
 
 /**
@@ -127,12 +133,31 @@ export interface HostOptions<R = never>
     OtherHandlers<R>
 {}
 
+type Revisions = ServerSession.Options["revisions"]
+
+/**
+ * Returns the revisions of a server, or `undefined` for the default of a session. Throws if the program needs sessions,
+ * and none of its revisions has them.
+ */
+const revisionsFor = (revisions: Revisions, needs: Serving["needsSessions"]): Revisions => {
+  if (revisions === undefined) return needs.length === 0 ? undefined : Revision.legacy
+  const required = needs.find(({ isRequired }) => isRequired)
+  if (required === undefined || revisions.some(Revision.isLegacy)) return revisions
+  const problem = `${required.reason}, and revision ${revisions.join(", ")} has none; add an older one to revisions`
+  throw new RegistrationError({ group: "options", problem })
+}
+
 /** Returns the options of a session. */
-const sessionOptions = <O extends Implementation.Implementation & RegistryOptions & OtherHandlers<unknown>>(
+const sessionOptions = <
+  O extends Implementation.Implementation & RegistryOptions & OtherHandlers<unknown> & {
+    readonly revisions?: Revisions
+  }
+>(
   options: O,
-  capabilities: Handlers.ServerDeclarations
+  { capabilities, needsSessions }: Serving
 ) => {
-  const { description, handlers: _, icons, logging, name, title, version, websiteUrl, ...rest } = options
+  const { description, handlers: _, icons, logging, name, revisions, title, version, websiteUrl, ...rest } = options
+  const served = revisionsFor(revisions, needsSessions)
   const info: Implementation.Implementation = {
     name,
     version,
@@ -141,7 +166,12 @@ const sessionOptions = <O extends Implementation.Implementation & RegistryOption
     ...(websiteUrl === undefined ? undefined : { websiteUrl }),
     ...(icons === undefined ? undefined : { icons })
   }
-  return { ...rest, info, capabilities: logging === false ? { ...capabilities, logging } : capabilities }
+  return {
+    ...rest,
+    ...(served === undefined ? undefined : { revisions: served }),
+    info,
+    capabilities: logging === false ? { ...capabilities, logging } : capabilities
+  }
 }
 
 /** Joins the handlers of the groups and those of the options. */
@@ -207,12 +237,12 @@ export const host = <A, E, R, RO = never>(
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
   Layer.effectContext(Effect.gen(function*() {
     const { context, registry } = yield* build(groups, options)
-    const { capabilities, handlers: ofGroups } = yield* registry.serving(true)
+    const serving = yield* registry.serving(true)
     // The session provides the services of requests and notifications, which the type `RO` may contain.
     const { onClosed, onOpened, ...rest } = trust<HostOptions<OptionServices<RO>>>(options)
-    const handlers = joined(ofGroups, rest.handlers)
+    const handlers = joined(serving.handlers, rest.handlers)
     const sessions = yield* SessionHost.make<typeof handlers, OptionServices<RO>>(handlers, {
-      ...sessionOptions(rest, capabilities),
+      ...sessionOptions(rest, serving),
       onOpened: (hosted) => {
         registry.connected(hosted.session)
         onOpened?.(hosted)
@@ -265,13 +295,13 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
   Transport | Scope.Scope | Exclude<R, McpServer> | OptionServices<RO>
 > {
   const { registry } = yield* build(groups, options)
-  const { capabilities, handlers: ofGroups } = yield* registry.serving(true)
+  const serving = yield* registry.serving(true)
   // The session provides the services of requests and notifications, which the type `RO` may contain.
   const own = trust<Options<OptionServices<RO>>>(options)
-  const handlers = joined(ofGroups, own.handlers)
+  const handlers = joined(serving.handlers, own.handlers)
   const session = yield* ServerSession.make<typeof handlers, OptionServices<RO>>(
     handlers,
-    sessionOptions(own, capabilities)
+    sessionOptions(own, serving)
   )
   registry.connected(session)
   return session
@@ -328,9 +358,9 @@ export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, op
  *
  * export const motto = Effect.gen(function*() {
  *   const session = yield* ClientSession.ClientSession
- *   return yield* session.readResource("app://motto")
+ *   return (yield* session.readResource("app://motto")).contents
  * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, info))))
- * // => { contents: [{ uri: "app://motto", text: "Festina lente" }] }
+ * // => [{ uri: "app://motto", text: "Festina lente" }]
  * ```
  *
  * @category layers
@@ -383,5 +413,9 @@ export const sessionlessHandlers = <A, E, R>(
 ): Effect.Effect<Handlers.Handlers<"client", RequestServices>, E, Scope.Scope | Exclude<R, McpServer>> =>
   Effect.gen(function*() {
     const { registry } = yield* build(groups, options)
-    return (yield* registry.serving(false)).handlers
+    const { handlers, needsSessions } = yield* registry.serving(false)
+    const required = needsSessions.find(({ isRequired }) => isRequired)
+    if (required === undefined) return handlers
+    const problem = `${required.reason}; serve the groups by McpServer.host`
+    return yield* Effect.die(new RegistrationError({ group: "options", problem }))
   })

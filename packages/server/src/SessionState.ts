@@ -5,17 +5,20 @@ import type { ServerSession } from "@effect-mcp/session"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
+import { McpServer } from "./McpServer.ts"
 
 /**
- * The error of a request over a sessionless transport, where no session exists to keep state for.
+ * The error of a request without a session to keep state for: over a sessionless transport, or in revision 2026-07-28.
+ * A server with {@link layer} serves no such requests.
  *
  * @example
  * ```ts
  * import { SessionState } from "@effect-mcp/server"
  *
  * export const message = new SessionState.NoSession({ state: "cart" }).message
- * // => "the state \"cart\" needs a session: serve this client over a transport with sessions"
+ * // => "the state \"cart\" needs a session, and this request has none: provide SessionState.layer to the server"
  * ```
  *
  * @category errors
@@ -25,7 +28,8 @@ export class NoSession extends Data.TaggedError("NoSession")<{
   readonly state: string
 }> {
   override get message(): string {
-    return `the state "${this.state}" needs a session: serve this client over a transport with sessions`
+    return `the state "${this.state}" needs a session, and this request has none: ` +
+      "provide SessionState.layer to the server"
   }
 }
 
@@ -92,3 +96,41 @@ export const make = <A>(name: string, initial: () => A): SessionState<A> => {
     modify: (change) => Effect.flatMap(ref, (current) => Ref.modify(current, change))
   }
 }
+
+/**
+ * Declares, beside the groups of a server, that they need this state. The server then serves the revisions with a
+ * handshake, and clients of 2026-07-28 that support an older one connect with it. With the option `revisions`, the
+ * program decides itself: requests of 2026-07-28 fail with {@link NoSession}, and a server without an older revision
+ * does not start.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer, SessionState } from "@effect-mcp/server"
+ * import { ClientSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const visits = SessionState.make("visits", () => 0)
+ * const Visits = McpGroup.make("visits", McpResource.make("count", { uri: "app://visits" }))
+ * const VisitsLive = Visits.toLayer((handlers) =>
+ *   handlers.resource("count", Effect.map(Effect.orDie(visits.update((count) => count + 1)), String))
+ * )
+ * const info = { name: "example", version: "1.0.0" }
+ * const server = McpServer.layerInProcess(Layer.merge(VisitsLive, SessionState.layer(visits)), info)
+ *
+ * export const second = Effect.gen(function*() {
+ *   const session = yield* ClientSession.make({ info })
+ *   yield* session.readResource("app://visits")
+ *   return yield* session.readResource("app://visits")
+ * }).pipe(Effect.scoped, Effect.provide(server)) // => { contents: [{ uri: "app://visits", text: "2" }] }
+ * ```
+ *
+ * @category layers
+ */
+export const layer = ({ name }: Pick<SessionState<unknown>, "name">): Layer.Layer<never, never, McpServer> =>
+  Layer.effectDiscard(
+    Effect.flatMap(
+      McpServer,
+      (server) => server.needsSessions({ reason: `the state "${name}" needs sessions`, isRequired: true })
+    )
+  )

@@ -71,7 +71,7 @@ const failure = Effect.fnUntraced(function*(session: ClientSession.ClientSession
   return { code, message, data }
 })
 
-const unknown = (uri: string) => ({ code: -32002, message: `Resource not found: ${uri}`, data: { uri } })
+const unknown = (uri: string) => ({ code: -32602, message: `Resource not found: ${uri}`, data: { uri } })
 
 const complete = (session: ClientSession.ClientSessionShape, value: string) =>
   Effect.map(
@@ -166,7 +166,7 @@ describe("McpDirectory", () => {
       for (const attack of attacks) {
         const uri = `files://docs/${attack}`
         const { code, data, message } = (yield* failure(session, uri)) ?? assert.fail(uri)
-        assert.deepStrictEqual([code, data], [-32002, { uri }])
+        assert.deepStrictEqual([code, data], [-32602, { uri }])
         assert.notInclude(message, folder)
       }
       for (const uri of ["files://secret.txt", "files://docs", "files://../secret.txt", "file:///etc/passwd"]) {

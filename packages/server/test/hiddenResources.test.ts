@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { handshake } from "./support/connect.ts"
 import { serve } from "./support/hosted.ts"
 
 const visible = Effect.map(RequestContext.RequestContext, ({ principal }) => principal?.id === "ada")
@@ -66,7 +67,7 @@ describe("a resource that a client does not see", () => {
   ) {
     it.effect(`is neither read nor subscribed to by a template that matches its URI${name}`, () =>
       Effect.gen(function*() {
-        const as = yield* serve(groups)
+        const as = yield* serve(groups, handshake)
         const [ada, bob] = [yield* as("ada"), yield* as("bob")]
         assert.deepStrictEqual(yield* uses(ada, "page://secret"), ["secret", "subscribed"])
         assert.deepStrictEqual(yield* uses(bob, "page://secret"), [-32002, -32002])

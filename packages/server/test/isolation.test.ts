@@ -27,7 +27,7 @@ import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { info } from "./support/connect.ts"
+import { handshake, info } from "./support/connect.ts"
 
 const visits = SessionState.make("visits", () => 0)
 
@@ -75,6 +75,7 @@ const client = Effect.fnUntraced(function*<E, R>(
     Layer.build(Layer.provide(
       ClientSession.layer({
         info,
+        ...handshake,
         handlers: {
           "notifications/resources/updated": ({ uri }) => Queue.offer(updates, uri),
           "notifications/message": ({ data }: Logging.LogMessageParams) => Ref.update(logs, (all) => [...all, data])

@@ -26,6 +26,7 @@ import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { Turns } from "../src/internal/middleware/Turns.ts"
+import { handshake } from "./support/connect.ts"
 import { serve } from "./support/hosted.ts"
 
 class Around extends McpMiddleware.Service<Around>()("Around") {}
@@ -76,7 +77,7 @@ const counting = Effect.map(Ref.make(0), (runs) => ({
 
 describe("the rate limit", () => {
   const limited = (options: McpRateLimit.Options) =>
-    serve(groups(Effect.succeed("done"), McpRateLimit.layer(Around, options)))
+    serve(groups(Effect.succeed("done"), McpRateLimit.layer(Around, options)), handshake)
 
   it.effect("[TOOL-13] counts the sessions of one principal together, and other principals apart", () =>
     Effect.gen(function*() {
@@ -185,9 +186,9 @@ describe("the rate limit", () => {
 })
 
 describe("the response cache", () => {
-  const cached = Effect.fnUntraced(function*(options: McpResponseCache.Options) {
+  const cached = Effect.fnUntraced(function*(options: McpResponseCache.Options, client = {}) {
     const counter = yield* counting
-    const as = yield* serve(groups(counter.work, McpResponseCache.layer(Around, options)))
+    const as = yield* serve(groups(counter.work, McpResponseCache.layer(Around, options)), client)
     return { as, runs: Ref.get(counter.runs) }
   })
 
@@ -211,7 +212,7 @@ describe("the response cache", () => {
 
   it.effect("keeps the results of each anonymous session apart", () =>
     Effect.gen(function*() {
-      const { as } = yield* cached({ timeToLive: { work: "10 seconds" } })
+      const { as } = yield* cached({ timeToLive: { work: "10 seconds" } }, handshake)
       const [one, two] = [yield* as(), yield* as()]
       assert.deepStrictEqual([yield* work(one), yield* work(two), yield* work(one)], ["1", "2", "1"])
     }).pipe(Effect.scoped))
@@ -376,7 +377,7 @@ describe("the response cache", () => {
       assert.deepStrictEqual(yield* Effect.all(uses), first)
       yield* Ref.set(isIn, false)
       const codes = yield* Effect.forEach(uses, (use) => Effect.map(errorOf(use), ({ code }) => code))
-      assert.deepStrictEqual(codes, [-32602, -32602, -32002, -32002])
+      assert.deepStrictEqual(codes, [-32602, -32602, -32602, -32602])
       yield* Ref.set(isIn, true)
       assert.deepStrictEqual(yield* Effect.all(uses), first)
       assert.strictEqual(yield* Ref.get(runs), 4)

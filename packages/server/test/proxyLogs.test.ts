@@ -4,7 +4,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import { info } from "./support/connect.ts"
+import { handshake, info } from "./support/connect.ts"
 import { clients } from "./support/proxies.ts"
 
 describe("log messages of the server", () => {
@@ -20,6 +20,7 @@ describe("log messages of the server", () => {
     const heard = yield* Queue.unbounded<unknown>()
     const logged = (name: string) =>
       open(name, {
+        ...handshake,
         handlers: { "notifications/message": ({ data, level }) => Queue.offer(heard, [name, level, data]) }
       })
     const ada = yield* logged("ada")

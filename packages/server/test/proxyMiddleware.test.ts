@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
-import { info } from "./support/connect.ts"
+import { handshake, info } from "./support/connect.ts"
 import { type Client, clients, everything } from "./support/proxies.ts"
 
 class Guard extends McpMiddleware.Service<Guard>()("Guard") {}
@@ -58,12 +58,12 @@ describe("the middleware of a proxied group", () => {
     Effect.gen(function*() {
       const seen = yield* Ref.make<ReadonlyArray<unknown>>([])
       const open = yield* clients(Layer.provide(McpProxy.layer(group, everything, { info }), guard(seen)))
-      assert.deepStrictEqual(yield* uses(yield* open("ada")), Array.from({ length: 7 }, () => "done"))
+      assert.deepStrictEqual(yield* uses(yield* open("ada", handshake)), Array.from({ length: 7 }, () => "done"))
       assert.deepStrictEqual(
         yield* Ref.getAndSet(seen, []),
         seenUses.map(([method, name, input]) => [method, "", name, input])
       )
-      assert.deepStrictEqual(yield* uses(yield* open("eve")), rejection)
+      assert.deepStrictEqual(yield* uses(yield* open("eve", handshake)), rejection)
     }).pipe(Effect.scoped))
 
   it.live("sees the prefix of a mount, and the names and URIs of the server", () =>
@@ -72,14 +72,14 @@ describe("the middleware of a proxied group", () => {
       const open = yield* clients(
         McpMount.prefixed("far", Layer.provide(McpProxy.layer(group, everything, { info }), guard(seen)))
       )
-      const ada = yield* open("ada")
+      const ada = yield* open("ada", handshake)
       assert.strictEqual(yield* codeOf(ada.callTool("far_add", { a: 1, b: 2 })), "done")
       assert.strictEqual(yield* codeOf(ada.subscribeResource("app://far/one")), "done")
       assert.deepStrictEqual(yield* Ref.get(seen), [
         ["tools/call", "far_", "add", { a: 1, b: 2 }],
         ["resources/subscribe", "far_", "app://one", undefined]
       ])
-      const eve = yield* open("eve")
+      const eve = yield* open("eve", handshake)
       assert.strictEqual(yield* codeOf(eve.subscribeResource("app://far/one")), -32002)
     }).pipe(Effect.scoped))
 
@@ -97,7 +97,7 @@ describe("the middleware of a proxied group", () => {
         Effect.map(ClientSession.ClientSession, (session) => McpProxy.fromSession(group, session))
       ).pipe(Layer.provide(Layer.provide(ClientSession.layer({ info }), remote)))
       const open = yield* clients(Layer.provide(proxy, guard(seen)))
-      const [ada, eve] = [yield* open("ada"), yield* open("eve")]
+      const [ada, eve] = [yield* open("ada", handshake), yield* open("eve", handshake)]
       const unlisted = (client: Client) =>
         Effect.all([codeOf(client.readResource("x://1")), codeOf(client.subscribeResource("x://1"))])
       assert.deepStrictEqual(yield* unlisted(eve), [-32600, -32002])
@@ -118,7 +118,7 @@ it.live("a client that the middleware rejects cannot subscribe to a fixed resour
       handlers.resource("one", Effect.succeed("one")).template("item", ({ id }) => Effect.succeed(id))
     ).pipe(Layer.provide(guard(seen)))
     const open = yield* clients(Layer.merge(live, McpMount.prefixed("far", live)))
-    const [ada, eve] = [yield* open("ada"), yield* open("eve")]
+    const [ada, eve] = [yield* open("ada", handshake), yield* open("eve", handshake)]
     for (const uri of ["app://one", "app://items/7", "app://far/one", "app://far/items/7"]) {
       yield* Ref.set(seen, [])
       assert.strictEqual(yield* codeOf(ada.subscribeResource(uri)), "done")

@@ -7,21 +7,27 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
-import { connect, info } from "./support/connect.ts"
+import { connect, handshake, info } from "./support/connect.ts"
 import { answering, answersOf, asking, type Client, clients, tool } from "./support/proxies.ts"
 
-describe("the server's requests", () => {
-  it.live("reach the client whose session they belong to, although all of them ask at once", () =>
+const modern = { revisions: ["2026-07-28"] } as const
+
+describe.each([
+  ["a client of 2026-07-28 and a server of 2026-07-28", modern, modern],
+  ["a client with a handshake and a server of 2026-07-28", handshake, modern],
+  ["a client and a server with a handshake", handshake, handshake]
+])("the questions of a server, between %s,", (_, ofClient, ofServer) => {
+  it.live("reach the client whose call they belong to, although all of them ask at once", () =>
     Effect.gen(function*() {
       const waiting = yield* Queue.unbounded<void>()
       const go = yield* Deferred.make<void>()
       const open = yield* clients(McpProxy.layer(
         "asking",
         asking(Effect.andThen(Queue.offer(waiting, undefined), Deferred.await(go))),
-        { info }
+        { info, ...ofServer }
       ))
       const names = ["ada", "bob", "ada again"]
-      const all = yield* Effect.forEach(names, (name) => open(name, { handlers: answering(name) }))
+      const all = yield* Effect.forEach(names, (name) => open(name, { ...ofClient, handlers: answering(name) }))
       const calls = yield* Effect.forEach(all, (client) => Effect.forkScoped(answersOf(client)))
       yield* Effect.forEach(names, () => Queue.take(waiting))
       yield* Deferred.succeed(go, undefined)
@@ -33,12 +39,14 @@ describe("the server's requests", () => {
         )
       )
     }).pipe(Effect.scoped))
+})
 
+describe("the requests of a server with a handshake", () => {
   it.live("over a shared session reach the only client, and none if a second one may be meant", () =>
     Effect.gen(function*() {
-      const open = yield* clients(McpProxy.layer("asking", asking(), { info, sessions: "shared" }))
-      const ada = yield* open("ada", { handlers: answering("ada") })
-      const bob = yield* open("bob", { handlers: answering("bob") })
+      const open = yield* clients(McpProxy.layer("asking", asking(), { info, sessions: "shared", ...handshake }))
+      const ada = yield* open("ada", { ...handshake, handlers: answering("ada") })
+      const bob = yield* open("bob", { ...handshake, handlers: answering("bob") })
       const adaAnswers = [Content.text(JSON.stringify(["ada", "model of ada", "file:///ada"]))]
       assert.deepStrictEqual(yield* answersOf(ada), adaAnswers)
       assert.deepStrictEqual(yield* answersOf(ada), adaAnswers)
@@ -49,7 +57,7 @@ describe("the server's requests", () => {
 
   it.live("fail with the error of a client that does not have the capability", () =>
     Effect.gen(function*() {
-      const client = yield* connect(McpProxy.layer("asking", asking(), { info }))
+      const client = yield* connect(McpProxy.layer("asking", asking(), { info, ...handshake }))
       assert.include(String(yield* answersOf(client)), "has not declared the capability \"elicitation")
     }).pipe(Effect.scoped))
 
@@ -75,7 +83,7 @@ describe("the server's requests", () => {
         "notifications/roots/list_changed": () => Deferred.succeed(changed, undefined)
       }, { info })
       const capabilities = { elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
-      const open = yield* clients(McpProxy.layer("remote", server, { info }))
+      const open = yield* clients(McpProxy.layer("remote", server, { info, ...handshake }))
       const ada = yield* open("ada", {
         capabilities,
         handlers: {
@@ -99,7 +107,7 @@ describe("the server's requests", () => {
     Effect.gen(function*() {
       const client = yield* connect(
         Layer.unwrap(Effect.map(ClientSession.ClientSession, (session) => McpProxy.fromSession("x", session))).pipe(
-          Layer.provide(Layer.provide(ClientSession.layer({ info }), asking()))
+          Layer.provide(Layer.provide(ClientSession.layer({ info, ...handshake }), asking()))
         ),
         { client: { handlers: answering("ada") } }
       )

@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
-import { connect, info } from "./support/connect.ts"
+import { connect, handshake, info } from "./support/connect.ts"
 import { type Client, clients, everything, tool } from "./support/proxies.ts"
 
 it.live("a proxy reconnects when the session of the lists has ended, with its lists and its subscriptions", () =>
@@ -67,9 +67,9 @@ it.live("a client has one session with the server, which ends with its own, and 
     )
     assert.deepStrictEqual(yield* Queue.clear(events), ["open"])
     const scope = yield* Scope.make()
-    const ada = yield* Scope.provide(open("ada"), scope)
-    const bob = yield* open("bob")
-    const eve = yield* open("eve")
+    const ada = yield* Scope.provide(open("ada", handshake), scope)
+    const bob = yield* open("bob", handshake)
+    const eve = yield* open("eve", handshake)
     assert.deepStrictEqual(yield* Queue.clear(events), [])
     const add = (client: Client) => client.callTool("add", { a: 1, b: 2 })
     yield* Effect.all([add(ada), add(ada), add(ada), add(bob)], { concurrency: "unbounded" })

@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
-import { connect, info } from "./support/connect.ts"
+import { connect, handshake, info } from "./support/connect.ts"
 import { clients, everything } from "./support/proxies.ts"
 
 describe("subscriptions", () => {
@@ -120,7 +120,8 @@ it.live("a resource that is in no list is read and observed by the proxied serve
     assert.include((yield* Effect.flip(client.readResource("d://secret"))).message, "does not know d://secret")
     assert.include((yield* Effect.flip(client.subscribeResource("d://secret"))).message, "does not know d://secret")
     const listedOnly = yield* connect(
-      McpProxy.layer("everything", everything, { info, unlisted: false })
+      McpProxy.layer("everything", everything, { info, unlisted: false }),
+      { client: handshake }
     )
     assert.include((yield* Effect.flip(listedOnly.readResource("app://none"))).message, "-32002")
   }).pipe(Effect.scoped))

@@ -1,5 +1,5 @@
 import { Content } from "@effect-mcp/protocol"
-import { McpGroup, McpLogger, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
+import { McpGroup, McpLogger, McpMount, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
 import {
   ClientSession,
   MemoryTransport,
@@ -18,10 +18,11 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
-import { connect, info } from "./support/connect.ts"
+import { connect, handshake, info } from "./support/connect.ts"
 
 const Wishes = Schema.Struct({
   audience: Schema.Literals(["kids", "experts"]),
@@ -218,7 +219,7 @@ describe("handlers beside the groups", () => {
     Effect.gen(function*() {
       const changed = yield* Deferred.make<void>()
       const session = yield* connect(roots, {
-        client: { capabilities: { roots: { listChanged: true } } },
+        client: { ...handshake, capabilities: { roots: { listChanged: true } } },
         server: {
           handlers: {
             "notifications/roots/list_changed": () => Deferred.succeed(changed, undefined),
@@ -251,7 +252,7 @@ describe("handlers beside the groups", () => {
       const open = Effect.gen(function*() {
         const pair = yield* MemoryTransport.make()
         yield* Context.get(context, SessionHost.SessionHost).open(pair.server, { kind: "memory" })
-        return yield* ClientSession.make({ info, capabilities: { roots: { listChanged: true } } }).pipe(
+        return yield* ClientSession.make({ info, ...handshake, capabilities: { roots: { listChanged: true } } }).pipe(
           Effect.provideService(Transport.Transport, pair.client)
         )
       })
@@ -295,9 +296,46 @@ describe("without sessions", () => {
         id: 1,
         result: {
           content: [Content.text(
-            "the state \"count\" needs a session: serve this client over a transport with sessions"
+            "the state \"count\" needs a session, and this request has none: provide SessionState.layer to the server"
           )]
         }
       })
     }).pipe(Effect.scoped))
+})
+
+describe("a program that needs the state of sessions", () => {
+  const state = SessionState.make("count", () => 0)
+  const counting = Layer.merge(
+    McpGroup.make("one", Tool.make("run", { success: Schema.String })).toLayer((handlers) =>
+      handlers.tool("run", () => Effect.map(Effect.orDie(state.update((count) => count + 1)), String))
+    ),
+    SessionState.layer(state)
+  )
+  const problemOf = <A, E>(exit: Exit.Exit<A, E>) => Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : ""
+
+  it.effect("serves clients of both eras with a handshake, also under a mount", () =>
+    Effect.gen(function*() {
+      for (const [name, groups] of [["run", counting], ["m_run", McpMount.prefixed("m", counting)]] as const) {
+        const session = yield* connect(groups)
+        assert.strictEqual(session.profile.revision, "2025-11-25")
+        yield* session.callTool(name)
+        assert.deepStrictEqual((yield* session.callTool(name)).content, [Content.text("2")])
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("does not start where no revision has sessions, and says why", () =>
+    Effect.gen(function*() {
+      const problem = "the state \"count\" needs sessions"
+      const modern = yield* Effect.exit(connect(counting, { server: { revisions: ["2026-07-28"] } }))
+      assert.include(problemOf(modern), `${problem}, and revision 2026-07-28 has none; add an older one to revisions`)
+      const sessionless = yield* Effect.exit(McpServer.sessionlessHandlers(counting))
+      assert.include(problemOf(sessionless), `${problem}; serve the groups by McpServer.host`)
+    }).pipe(Effect.scoped))
+
+  it.effect("serves the revisions that it names, and fails where one has no sessions", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(counting, { server: { revisions: ["2026-07-28", "2025-11-25"] } })
+      assert.strictEqual(session.profile.revision, "2026-07-28")
+      assert.include((yield* Effect.flip(session.callTool("run"))).message, "-32603")
+    }).pipe(Effect.scoped, Effect.provide(Logger.layer([]))))
 })

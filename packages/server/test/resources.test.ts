@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { connect } from "./support/connect.ts"
+import { connect, handshake } from "./support/connect.ts"
 
 const Task = Schema.Struct({ id: Schema.Int, due: Schema.Date })
 
@@ -85,7 +85,7 @@ describe("a resource", () => {
       assert.deepStrictEqual(yield* read("tasks://folder"), [
         { uri: "tasks://folder/a", mimeType: "text/plain", text: "a" }
       ])
-      assert.deepStrictEqual(yield* session.readResource("tasks://whole"), {
+      assert.deepInclude(yield* session.readResource("tasks://whole"), {
         contents: [{ uri: "tasks://whole", text: "a" }],
         _meta: { "example.com/n": 1 }
       })
@@ -93,7 +93,7 @@ describe("a resource", () => {
 
   it.effect("that does not exist is an error with its URI, and never empty contents [RES-05]", () =>
     Effect.gen(function*() {
-      const session = yield* connect(live)
+      const session = yield* connect(live, { client: handshake })
       for (
         const uri of ["tasks://none", "tasks://ada/x", "tasks://ada/1?other=1", "tasks://ada/%ZZ", "tasks://ada/7"]
       ) {

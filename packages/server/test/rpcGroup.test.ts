@@ -19,7 +19,7 @@ import * as RpcMiddleware from "effect/rpc/RpcMiddleware"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { connect } from "./support/connect.ts"
+import { connect, handshake } from "./support/connect.ts"
 import { serve } from "./support/hosted.ts"
 
 class NoSuchTask extends Schema.TaggedError<NoSuchTask>()("NoSuchTask", { id: Schema.Int }) {
@@ -179,7 +179,7 @@ describe("procedures of an RpcGroup", () => {
         only: ["who"],
         headers: Effect.map(RequestContext.RequestContext, ({ principal }) => ({ "x-user": principal?.id ?? "" }))
       })
-      const hosted = yield* serve(Layer.provide(served, who))
+      const hosted = yield* serve(Layer.provide(served, who), handshake)
       const [ada, other, bob] = yield* Effect.all([hosted("ada"), hosted("ada"), hosted("bob")])
       const answers = yield* Effect.forEach([ada, other, bob, ada, bob], (session) =>
         Effect.map(session.callTool("who"), text))
@@ -216,7 +216,9 @@ describe("procedures of an RpcGroup", () => {
             )
           )
       })
-      const session = yield* connect(Layer.provide(McpRpcGroup.layer(One, { only: ["save"] }), save))
+      const session = yield* connect(Layer.provide(McpRpcGroup.layer(One, { only: ["save"] }), save), {
+        client: handshake
+      })
       const call = yield* Effect.forkChild(session.callTool("save"))
       yield* Deferred.await(began)
       yield* Fiber.interrupt(call)

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Subscriptions } from "../src/internal/registry/Subscriptions.ts"
-import { connect } from "./support/connect.ts"
+import { connect, handshake } from "./support/connect.ts"
 
 const pages = McpGroup.make("pages", McpResource.template("page", { uri: "page://{name}" })).toLayer((handlers) =>
   handlers.template("page", ({ name }) => Effect.succeed(name))
@@ -23,7 +23,7 @@ const rejected = <A, R>(request: Effect.Effect<A, RequestError.RequestError, R>)
 describe("the subscriptions of a session", () => {
   it.effect("are limited in number, and one that ends makes room for another", () =>
     Effect.gen(function*() {
-      const session = yield* connect(pages, { server: { maxSubscriptions: 2 } })
+      const session = yield* connect(pages, { client: handshake, server: { maxSubscriptions: 2 } })
       for (const name of ["a", "b", "a"]) yield* session.subscribeResource(`page://${name}`)
       assert.deepStrictEqual(yield* rejected(session.subscribeResource("page://c")), [
         -32600,
@@ -35,7 +35,7 @@ describe("the subscriptions of a session", () => {
 
   it.effect("are limited in the characters of their URIs", () =>
     Effect.gen(function*() {
-      const session = yield* connect(pages)
+      const session = yield* connect(pages, { client: handshake })
       // Eight of them have exactly as many as are allowed.
       const uri = (name: number) => `page://${name}${"x".repeat(8_192)}`.slice(0, 8_192)
       for (let name = 0; name < 8; name++) yield* session.subscribeResource(uri(name))
@@ -52,7 +52,7 @@ describe("the subscriptions of a session", () => {
         "numbered",
         McpResource.template("number", { uri: "number://{value}", parameters: { value: Schema.FiniteFromString } })
       ).toLayer((handlers) => handlers.template("number", ({ value }) => Effect.succeed(String(value))))
-      const session = yield* connect(numbered)
+      const session = yield* connect(numbered, { client: handshake })
       yield* session.subscribeResource("number://7")
       assert.deepStrictEqual(yield* rejected(session.subscribeResource("number://seven")), [
         -32002,
@@ -75,7 +75,7 @@ describe("the subscriptions of a session", () => {
               : Effect.map(User, (user) => user === owner)
         })
       ).pipe(Layer.provide(McpMiddleware.layer(Users, User, Effect.succeed("ada"))))
-      const session = yield* connect(files)
+      const session = yield* connect(files, { client: handshake })
       yield* session.subscribeResource("file://ada/a")
       for (const uri of ["file://bob/a", "file://ada/failing"]) {
         assert.deepStrictEqual(yield* rejected(session.subscribeResource(uri)), [-32002, `Resource not found: ${uri}`])
@@ -84,7 +84,7 @@ describe("the subscriptions of a session", () => {
 
   it.effect("are for URIs of at most 8,192 characters", () =>
     Effect.gen(function*() {
-      const session = yield* connect(pages)
+      const session = yield* connect(pages, { client: handshake })
       const [code] = yield* Effect.map(
         rejected(session.subscribeResource(`page://${"x".repeat(8_186)}`)),
         (found) => Array.isArray(found) ? found : [found]

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { connect } from "./support/connect.ts"
+import { connect, handshake } from "./support/connect.ts"
 
 class Task extends Schema.Class<Task>("Task")({ id: Schema.Int, due: Schema.Date }) {}
 class NoSuchTask extends Schema.TaggedError<NoSuchTask>()("NoSuchTask", { id: Schema.Int }) {
@@ -165,7 +165,8 @@ describe("a tool", () => {
         isError: true
       })
       const unable = yield* connect(
-        tool(Schema.Void, Effect.asVoid(RequestContext.createMessage({ messages: [], maxTokens: 1 })))
+        tool(Schema.Void, Effect.asVoid(RequestContext.createMessage({ messages: [], maxTokens: 1 }))),
+        { client: handshake }
       )
       assert.deepStrictEqual(yield* unable.callTool("run"), {
         content: [Content.text(

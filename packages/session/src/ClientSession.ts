@@ -24,9 +24,9 @@ import type { Transport } from "./Transport.ts"
  */
 export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omit<Session.Options, "revisions"> {
   /**
-   * The revisions that the client speaks. Default: those with a handshake. With one without a handshake (2026-07-28),
-   * the client first asks the server by `server/discover` whether it serves it. If the server does not, the client
-   * continues with the handshake of the older ones, or fails if there are none.
+   * The revisions that the client speaks. Default: all revisions of this library. With one without a handshake
+   * (2026-07-28), the client first asks the server by `server/discover` whether it serves it (STD-19). If the server
+   * does not, the client continues with the handshake of the older ones, or fails if there are none.
    */
   readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /**

@@ -27,7 +27,8 @@ export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
   /**
    * The revisions that the server serves, newest first in its answers. With 2026-07-28 among them, it serves requests
    * that carry their revision and their client, beside sessions with a handshake (VER-04). Default: all revisions of
-   * this library.
+   * this library; without 2026-07-28 if the program declares that it notifies clients of changes and does not handle
+   * `subscriptions/listen`, because clients of that revision would not hear of them.
    */
   readonly revisions?: readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
   /** The server's instructions for a model that uses it. */

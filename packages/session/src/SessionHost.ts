@@ -177,7 +177,7 @@ export class SessionHost extends Context.Service<SessionHost, SessionHostShape>(
  *   const pair = yield* MemoryTransport.make()
  *   yield* host.open(pair.server, { kind: "memory" })
  *   const client = yield* ClientSession.make({ info }).pipe(Effect.provideService(Transport.Transport, pair.client))
- *   yield* client.ping()
+ *   yield* client.callTool("answer")
  *   return (yield* host.sessions).length
  * }).pipe(Effect.scoped) // => 1
  * ```

@@ -1,4 +1,4 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -131,6 +131,7 @@ describe("a resource that a handler of notifications acquires", () => {
       const raw = yield* RawServer.make(pair.server, RawServer.replyToInitialize())
       yield* ClientSession.make({
         info,
+        revisions: Revision.legacy,
         handlers: {
           "notifications/message": ({ data }) =>
             Effect.andThen(

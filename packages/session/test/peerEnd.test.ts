@@ -188,7 +188,11 @@ describe("a session whose peer ends", () => {
         const session = yield* ClientSession.ClientSession
         yield* session.callTool("x")
         assert.strictEqual(session.profile.revision, Revision.latestLegacy)
-      }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), MemoryTransport.layer(pair.client))))
+      }).pipe(
+        Effect.provide(
+          Layer.provide(ClientSession.layer({ info, revisions: Revision.legacy }), MemoryTransport.layer(pair.client))
+        )
+      )
       assert.deepStrictEqual(yield* Fiber.join(serving), { _tag: "PeerEnded", exit: undefined })
     }))
 })

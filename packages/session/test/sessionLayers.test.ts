@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import {
   ClientSession,
   type HandshakeError,
@@ -20,7 +21,7 @@ type Sessions = Layer.Layer<
 describe("Layers of sessions", () => {
   it.effect("law 10: one Layer provided with two transports makes two sessions", () =>
     Effect.gen(function*() {
-      const layer = ClientSession.layer({ info })
+      const layer = ClientSession.layer({ info, revisions: Revision.legacy })
       const open = Effect.fnUntraced(function*(name: string) {
         const pair = yield* MemoryTransport.make()
         const raw = yield* RawServer.make(
@@ -55,7 +56,7 @@ describe("Layers of sessions", () => {
       const counting = ServerSession.layerInProcess({
         "tools/call": () => Effect.sync(() => text(`${++calls}`))
       }, { info })
-      const session = ClientSession.layer({ info })
+      const session = ClientSession.layer({ info, revisions: Revision.legacy })
       const callTool = Effect.gen(function*() {
         const session = yield* ClientSession.ClientSession
         return { session, result: yield* session.callTool("x") }
@@ -77,8 +78,14 @@ describe("Layers of sessions", () => {
       const serving = ServerSession.layer(tools({}), { info })
       const [files, search] = [yield* MemoryTransport.make(), yield* MemoryTransport.makeMultiStream()]
       const layer = Layer.mergeAll(
-        Layer.provide(ClientSession.layerOf(Files, { info }), MemoryTransport.layer(files.client)),
-        Layer.provide(ClientSession.layerOf(Search, { info }), MemoryTransport.layer(search.client)),
+        Layer.provide(
+          ClientSession.layerOf(Files, { info, revisions: Revision.legacy }),
+          MemoryTransport.layer(files.client)
+        ),
+        Layer.provide(
+          ClientSession.layerOf(Search, { info, revisions: Revision.legacy }),
+          MemoryTransport.layer(search.client)
+        ),
         Layer.provide(serving, MemoryTransport.layer(files.server)),
         Layer.provide(serving, MemoryTransport.layer(search.server))
       )
@@ -101,7 +108,10 @@ describe("Layers of sessions", () => {
 
   it.effect("law 10: one constant composed of a session and its transport is one session", () =>
     Effect.gen(function*() {
-      const composed = Layer.provide(ClientSession.layer({ info }), ServerSession.layerInProcess({}, { info }))
+      const composed = Layer.provide(
+        ClientSession.layer({ info, revisions: Revision.legacy }),
+        ServerSession.layerInProcess({}, { info })
+      )
       assert.deepStrictEqual(yield* nested(composed, composed), { isOne: true, innerState: "Operating" })
       const pair = yield* MemoryTransport.make()
       const serving = Layer.provide(ServerSession.layer({}, { info }), MemoryTransport.layer(pair.server))
@@ -111,7 +121,11 @@ describe("Layers of sessions", () => {
 
   it.effect("law 10: a function that composes them, or Layer.fresh, makes a session each time", () =>
     Effect.gen(function*() {
-      const compose = () => Layer.provide(ClientSession.layer({ info }), ServerSession.layerInProcess({}, { info }))
+      const compose = () =>
+        Layer.provide(
+          ClientSession.layer({ info, revisions: Revision.legacy }),
+          ServerSession.layerInProcess({}, { info })
+        )
       assert.deepStrictEqual(yield* nested(compose(), compose()), { isOne: false, innerState: "Closed" })
       const fresh = Layer.fresh(compose())
       assert.deepStrictEqual(yield* nested(fresh, fresh), { isOne: false, innerState: "Closed" })

@@ -1,5 +1,5 @@
 /** Open sessions: the part that all endings share, from the handshake to the checks after the end. */
-import { CloseReason } from "@effect-mcp/protocol"
+import { CloseReason, Revision } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -23,10 +23,11 @@ const checkReason = (side: string, reason: Reason, expected: Expected["client" |
 
 /** Opens a session over a connection. */
 export const connect = ({ client, tally }: EndingContext, { transport }: Connection) =>
-  ClientSession.make({ info: { name: client, version: "1.0.0" }, limits: Hosted.limits }).pipe(
-    Effect.provideService(Transport.Transport, transport),
-    Effect.tap((session) => Effect.sync(() => tally.add(session)))
-  )
+  ClientSession.make({ info: { name: client, version: "1.0.0" }, revisions: Revision.legacy, limits: Hosted.limits })
+    .pipe(
+      Effect.provideService(Transport.Transport, transport),
+      Effect.tap((session) => Effect.sync(() => tally.add(session)))
+    )
 
 /** An operating session with both of its sides. */
 export interface OpenSession {

@@ -2,7 +2,7 @@
  * A client and a server in one process after their handshake, both recorded. Use it to test handlers, or a program that
  * uses a session.
  */
-import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
+import { type JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import {
   ClientSession,
   type Handlers,
@@ -27,7 +27,10 @@ import * as Transcript from "./Transcript.ts"
  * @category models
  */
 export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServer = never> {
-  /** Options of the client. Its handlers answer the requests of the server. */
+  /**
+   * Options of the client. Its handlers answer the requests of the server. Its default `revisions` are those with a
+   * handshake, because without one the server has no session.
+   */
   readonly client?: Partial<ClientSession.Options<H, RClient>>
   /** Options of the server. */
   readonly server?: Partial<ServerSession.Options<RServer>>
@@ -232,11 +235,12 @@ export const make = Effect.fnUntraced(function*<
   }).pipe(Effect.provideService(Transport.Transport, ends.server.transport))
   const asking = yield* ClientSession.make<C, RClient>({
     info: { name: "client", version: "0.0.0" },
+    revisions: Revision.legacy,
     ...client,
     limits: { gracefulCloseTimeout: 0, ...client?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
   // Over other transports the message takes time, and may be lost.
-  if (transports === undefined) yield* untilInitialized(serving)
+  if (transports === undefined && Revision.isLegacy(asking.profile.revision)) yield* untilInitialized(serving)
   return {
     client: asking,
     server: serving,

@@ -154,6 +154,7 @@ describe("ScriptedPeer", () => {
             const session = yield* ClientSession.make({
               info,
               limits,
+              revisions: Revision.legacy,
               handlers: {
                 "elicitation/create": () => Effect.succeed({ action: "decline" }),
                 "notifications/message": ({ data }) => Effect.sync(() => heard.push(data))
@@ -196,6 +197,7 @@ describe("ScriptedPeer", () => {
               const session = yield* ClientSession.make({
                 info,
                 limits,
+                revisions: Revision.legacy,
                 handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) }
               }).pipe(over(client))
               return yield* session.callTool("ask", {}, { onProgress: () => Effect.void })
@@ -499,7 +501,7 @@ the conversation so far:
           return yield* Effect.result(session.callTool(greet, { name: "Ada" }, {
             onProgress: ({ progress }) => Effect.sync(() => heard.push(progress))
           }))
-        }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info, limits }), child)))
+        }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info, limits, revisions: Revision.legacy }), child)))
         assert.match(lines.join("\n"), exit)
         assert.deepStrictEqual(
           Result.isSuccess(result) ? result.success.structuredContent : result.failure.reason._tag,

@@ -151,6 +151,7 @@ describe("TestSession", () => {
           const again = yield* ClientSession.make({
             info: { name: "client", version: "0.0.0" },
             limits: { gracefulCloseTimeout: 0 },
+            revisions: Revision.legacy,
             ...answering
           }).pipe(Effect.provideService(Transport.Transport, other.client))
           assert.deepStrictEqual(yield* again.callTool("delete"), { content: [Content.text("cancel")] })

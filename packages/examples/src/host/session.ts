@@ -2,6 +2,7 @@
  * The session of a host. It answers every request that a server can send, by means of three services: a `Model`, a
  * `User` and a `Workspace`.
  */
+import { Revision } from "@effect-mcp/protocol"
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
 import { CallbackContext } from "@effect-mcp/session/CallbackContext"
@@ -29,6 +30,8 @@ const handlers = {
 }
 
 const options = {
+  // The visit shows the messages of sessions: roots that change, and notifications at any time.
+  revisions: Revision.legacy,
   info: { name: "host", title: "Host", version: "0.1.0", description: "Answers every request of a server" },
   // The library derives `sampling`, `elicitation` and `roots` from the handlers, but not these members of them.
   capabilities: {

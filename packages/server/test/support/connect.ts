@@ -1,4 +1,5 @@
 /** A client of groups in memory, for tests. */
+import { Revision } from "@effect-mcp/protocol"
 import type { McpServer as Server } from "@effect-mcp/server"
 import { McpServer } from "@effect-mcp/server"
 import {
@@ -12,6 +13,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+
+/** The option of a client or a proxy that speaks the revisions with a handshake only. */
+export const handshake = { revisions: Revision.legacy }
 
 export const info = { name: "test", version: "0.0.0" }
 

@@ -27,7 +27,8 @@ type Connect = (
 
 /** Serves groups, and returns a function that connects a client. */
 export const serve = <A, E>(
-  groups: Layer.Layer<A, E, McpServer.McpServer>
+  groups: Layer.Layer<A, E, McpServer.McpServer>,
+  client: Pick<ClientSession.Options, "revisions"> = {}
 ): Effect.Effect<Connect, E, Scope.Scope> =>
   Effect.map(Layer.build(McpServer.host(groups, info)), (context): Connect => {
     const host = Context.get(context, SessionHost.SessionHost)
@@ -35,6 +36,6 @@ export const serve = <A, E>(
       const principal = id === undefined ? undefined : { id, ...(claims === undefined ? {} : { claims }) }
       const pair = yield* MemoryTransport.make({ principal })
       yield* Effect.orDie(host.open(pair.server, { kind: "memory", principal }))
-      return yield* Effect.provideService(ClientSession.make({ info }), Transport.Transport, pair.client)
+      return yield* Effect.provideService(ClientSession.make({ info, ...client }), Transport.Transport, pair.client)
     })
   })

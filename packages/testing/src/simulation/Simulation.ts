@@ -6,6 +6,7 @@
  * passes and faults between them. Its clients and its wires are simulated; the sessions and the framing are the real
  * ones. A failing conversation is shrunk to few steps, and reported with the seed that reproduces it.
  */
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, ServerSession, type Transport } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
@@ -99,7 +100,10 @@ export interface Definition<S, Model, Commands, H, RClient> {
   readonly model?: Model
   /** The commands by name. The function receives {@link Command.make} with the type of the model. */
   readonly commands: (command: ReturnType<typeof Command.make<Model>>) => Commands
-  /** Options of each client; its handlers serve the requests of the server. */
+  /**
+   * Options of each client; its handlers serve the requests of the server. Its default `revisions` are those with a
+   * handshake.
+   */
   readonly client?: Partial<ClientSession.Options<H & Handlers.Only<H, "server">, RClient>>
   /** The number of clients that share the server. Default: 1. */
   readonly clients?: number
@@ -313,7 +317,9 @@ export const make = <
     model: trust(definition.model),
     server: serverOf(server),
     // The type of the definition derives all services from these options, and demands a Layer of them.
-    client: trust(ClientSession.make<Handlers.Handlers<"server">>(trust({ info, ...client }))),
+    client: trust(
+      ClientSession.make<Handlers.Handlers<"server">>(trust({ info, revisions: Revision.legacy, ...client }))
+    ),
     services: trust(services ?? Layer.empty),
     concurrency,
     hasPreconditions: named.some(({ command }) => command.hasPrecondition)

@@ -1,5 +1,5 @@
 /** Real sessions with a raw peer. */
-import { JsonRpc, type Revision } from "@effect-mcp/protocol"
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { RawPeer } from "@effect-mcp/testing"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,9 @@ export const askedRaw = Effect.fnUntraced(function*(protocolVersion: Revision.Le
   const { client, server } = yield* pair
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, server))
   const opening = yield* Effect.forkChild(
-    ClientSession.make(clientOptions).pipe(Effect.provideService(Transport.Transport, client)),
+    ClientSession.make({ revisions: Revision.legacy, ...clientOptions }).pipe(
+      Effect.provideService(Transport.Transport, client)
+    ),
     { startImmediately: true }
   )
   yield* answer(raw, {

@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, HandshakeError, Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
 import { UnixSocketClient } from "@effect-mcp/transport"
@@ -94,7 +95,11 @@ describe("connect", () => {
     Effect.gen(function*() {
       const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))
       const transport = yield* transportAt(server.path)
-      const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
+      const session = Effect.provideService(
+        ClientSession.make({ info, revisions: Revision.legacy }),
+        Transport.Transport,
+        transport
+      )
       yield* Effect.scoped(Effect.gen(function*() {
         const two = yield* Effect.all([session, session])
         for (const one of two) assert.deepStrictEqual((yield* one.callTool("greet")).content, text("hello").content)
@@ -111,7 +116,11 @@ describe("connect", () => {
       const server = yield* serve(tools({ greet: Effect.succeed(text("hello")) }))
       yield* Effect.gen(function*() {
         const transport = yield* UnixSocketClient.make()
-        const session = Effect.provideService(ClientSession.make({ info }), Transport.Transport, transport)
+        const session = Effect.provideService(
+          ClientSession.make({ info, revisions: Revision.legacy }),
+          Transport.Transport,
+          transport
+        )
         for (let count = 0; count < 2; count++) {
           yield* Effect.scoped(Effect.gen(function*() {
             const one = yield* session
@@ -136,7 +145,7 @@ describe("connect", () => {
   it.live("works as a Layer, whose handshake fails with the host's reason if the host is full", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({}), { session: { sessions: { max: 1 } } })
-      const session = ClientSession.layer({ info }).pipe(
+      const session = ClientSession.layer({ info, revisions: Revision.legacy }).pipe(
         Layer.provide(UnixSocketClient.layerNode({ path: server.path }))
       )
       const error = yield* Effect.gen(function*() {

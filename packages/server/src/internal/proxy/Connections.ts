@@ -1,6 +1,6 @@
 /** The sessions with a proxied server: one for the lists, and one for each session of a client, or one for all. */
 
-import { type Capabilities, ErrorCode, McpError } from "@effect-mcp/protocol"
+import { Capabilities, ErrorCode, McpError, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, ServerSession } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -15,6 +15,8 @@ import * as RemoteErrors from "./RemoteErrors.ts"
 export interface Connection {
   readonly session: ClientSession.ClientSessionShape
   readonly asker: Askers.Asker
+  /** Whether the questions in the server's answers are for its clients, and not for the program. */
+  readonly passesQuestions: boolean
 }
 
 /** Opens a session with the server, in which the proxy has the capabilities of a client. */
@@ -41,6 +43,23 @@ const forwardRoots = (
     () => Effect.ignore(session.rootsListChanged)
   )
 
+/** Returns the capabilities to answer questions, without members that would make those of each client different. */
+const commonTo = (capabilities: Capabilities.ClientCapabilities): Capabilities.ClientCapabilities => {
+  const has = (path: Capabilities.Path) => Capabilities.declares(capabilities, path)
+  const members = <Name extends string>(names: ReadonlyArray<readonly [Name, Capabilities.Path]>) =>
+    Object.fromEntries(names.filter(([, path]) => has(path)).map(([name]) => [name, {}]))
+  const { elicitation, roots, sampling } = capabilities
+  return {
+    ...(elicitation === undefined
+      ? undefined
+      : { elicitation: members([["form", "elicitation.form"], ["url", "elicitation.url"]]) }),
+    ...(sampling === undefined
+      ? undefined
+      : { sampling: members([["context", "sampling.context"], ["tools", "sampling.tools"]]) }),
+    ...(roots === undefined ? undefined : { roots: {} })
+  }
+}
+
 /** The sessions of one proxy. */
 export class Connections {
   readonly #server: string
@@ -48,7 +67,8 @@ export class Connections {
   readonly #connect: Connect | undefined
   readonly #scope: Scope.Scope
   readonly #max: number
-  readonly #bySession = new Map<ServerSession.ServerSessionShape, Opening>()
+  /** The sessions of clients by their own sessions, and those of clients without one by their capabilities. */
+  readonly #byClient = new Map<ServerSession.ServerSessionShape | string, Opening>()
 
   /** Without `connect`, all clients share the main session. */
   constructor(server: string, main: Connection, scope: Scope.Scope, max: number, connect?: Connect) {
@@ -66,43 +86,61 @@ export class Connections {
 
   /** Replaces the main session, which has ended. */
   replace(session: ClientSession.ClientSessionShape): void {
-    this.#main = { session, asker: this.#main.asker }
+    this.#main = { ...this.#main, session }
   }
 
   /** Returns the session that serves this request of a client. */
   of(request: Askers.ServedRequest): Effect.Effect<Connection, McpError.McpError> {
     return Effect.suspend(() => {
-      const { session } = request
+      const { profile, session } = request
       const connect = this.#connect
-      if (connect === undefined || session === undefined) return Effect.succeed(this.#main)
-      const existing = this.#bySession.get(session)
-      if (existing !== undefined) return Deferred.await(existing.result)
-      if (this.#bySession.size >= this.#max) {
-        return Effect.fail(McpError.received({
-          code: ErrorCode.Overloaded,
-          message: `the server "${this.#server}" serves ${this.#max} sessions already; try again later`
-        }))
-      }
-      const opening: Opening = { result: Deferred.makeUnsafe(), scope: Scope.forkUnsafe(this.#scope) }
-      this.#bySession.set(session, opening)
-      // A fiber of its own: the client that cancels this request may have others that wait for the session.
-      return Effect.andThen(
-        Effect.forkIn(this.#open(session, request.profile.capabilities, opening, connect), opening.scope),
-        Deferred.await(opening.result)
-      )
+      if (connect === undefined) return Effect.succeed(this.#main)
+      const { capabilities } = profile
+      if (session !== undefined) return this.#own(session, Askers.one(session), capabilities, session.closed, connect)
+      // Without a session, the questions of a server can only reach the client in answers to its calls.
+      const common = Revision.isModern(this.#main.session.profile.revision) ? commonTo(capabilities) : {}
+      if (Object.keys(common).length === 0) return Effect.succeed(this.#main)
+      return this.#own(JSON.stringify(common), Askers.none, common, Effect.never, connect)
     })
+  }
+
+  /** Returns the session of this client, or of all clients with these capabilities. Opens it if there is none. */
+  #own(
+    client: ServerSession.ServerSessionShape | string,
+    asker: Askers.Asker,
+    capabilities: Capabilities.ClientCapabilities,
+    ended: Effect.Effect<unknown>,
+    connect: Connect
+  ): Effect.Effect<Connection, McpError.McpError> {
+    const existing = this.#byClient.get(client)
+    if (existing !== undefined) return Deferred.await(existing.result)
+    if (this.#byClient.size >= this.#max) {
+      return Effect.fail(McpError.received({
+        code: ErrorCode.Overloaded,
+        message: `the server "${this.#server}" serves ${this.#max} sessions already; try again later`
+      }))
+    }
+    const opening: Opening = { result: Deferred.makeUnsafe(), scope: Scope.forkUnsafe(this.#scope) }
+    this.#byClient.set(client, opening)
+    const open = Effect.timeout(Scope.provide(connect(asker, capabilities), opening.scope), openTime)
+    // A fiber of its own: the client that cancels this request may have others that wait for the session.
+    return Effect.andThen(
+      Effect.forkIn(this.#open(client, asker, capabilities, ended, opening, open), opening.scope),
+      Deferred.await(opening.result)
+    )
   }
 
   /** Opens the session of a client, which ends when the client's own session or the server ends it. */
   #open(
-    client: ServerSession.ServerSessionShape,
+    client: ServerSession.ServerSessionShape | string,
+    asker: Askers.Asker,
     capabilities: Capabilities.ClientCapabilities,
+    ended: Effect.Effect<unknown>,
     opening: Opening,
-    connect: Connect
+    open: Effect.Effect<ClientSession.ClientSessionShape, unknown>
   ): Effect.Effect<void> {
-    const asker = Askers.one(client)
     return Effect.asVoid(
-      Effect.matchCauseEffect(Effect.timeout(Scope.provide(connect(asker, capabilities), opening.scope), openTime), {
+      Effect.matchCauseEffect(open, {
         onFailure: (cause) =>
           Effect.andThen(
             Deferred.fail(opening.result, RemoteErrors.unavailable(this.#server, String(Cause.squash(cause)))),
@@ -110,20 +148,20 @@ export class Connections {
           ),
         onSuccess: (session) =>
           Effect.gen({ self: this }, function*() {
-            if (capabilities.roots?.listChanged === true) {
+            if (typeof client !== "string" && capabilities.roots?.listChanged === true) {
               yield* Effect.forkIn(forwardRoots(client, session), opening.scope, { startImmediately: true })
             }
-            yield* Deferred.succeed(opening.result, { session, asker })
-            yield* Effect.raceFirst(client.closed, session.closed)
+            yield* Deferred.succeed(opening.result, { session, asker, passesQuestions: true })
+            yield* Effect.raceFirst(ended, session.closed)
             yield* this.#forget(client, opening)
           })
       })
     )
   }
 
-  #forget(client: ServerSession.ServerSessionShape, opening: Opening): Effect.Effect<unknown> {
+  #forget(client: ServerSession.ServerSessionShape | string, opening: Opening): Effect.Effect<unknown> {
     return Effect.suspend(() => {
-      if (this.#bySession.get(client) === opening) this.#bySession.delete(client)
+      if (this.#byClient.get(client) === opening) this.#byClient.delete(client)
       // The running fiber belongs to this scope, so it cannot wait for its end.
       return Effect.forkIn(Scope.close(opening.scope, Exit.void), this.#scope)
     })

@@ -1,7 +1,6 @@
 /** The group of a proxied server: registers its members, keeps them current, and forwards updates of resources. */
 
-import type { Meta, MethodTable } from "@effect-mcp/protocol"
-import { CloseReason } from "@effect-mcp/protocol"
+import { CloseReason, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, RequestError, RequestOptions } from "@effect-mcp/session"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
@@ -15,6 +14,7 @@ import type { GroupRuntime } from "../entries/GroupRuntime.ts"
 import type { Declarable, Served, ServerContext } from "../registry/Entry.ts"
 import type { ServedRequest } from "./Askers.ts"
 import { type Connections, openTime } from "./Connections.ts"
+import * as PassedQuestions from "./PassedQuestions.ts"
 import { type Forward, type ForwardedMethod, type LeftOut, RemoteEntries } from "./RemoteEntries.ts"
 import * as RemoteErrors from "./RemoteErrors.ts"
 import * as RemoteLists from "./RemoteLists.ts"
@@ -22,6 +22,8 @@ import { RemoteSubscriptions } from "./RemoteSubscriptions.ts"
 
 /** The bounds of a proxied server. */
 export interface Options extends RemoteLists.Bounds {
+  /** The number of times that the server may answer one call with questions. */
+  readonly maxRounds: number
   readonly timeout: Duration.Input
   readonly readsUnlisted: boolean
 }
@@ -199,14 +201,25 @@ export const make = Effect.fnUntraced(function*(
     Effect.flatMap(
       RequestContext.RequestContext,
       (request) =>
-        Effect.flatMap(connections.of(request), (connection) =>
-          connection.asker.during(
+        Effect.flatMap(connections.of(request), ({ asker, passesQuestions, session }) => {
+          const forwarded = forwardedOptions(request, options.timeout)
+          const isAsking = passesQuestions && InputRequired.methods.has(name) &&
+            Revision.isModern(session.profile.revision)
+          return asker.during(
             request,
-            Effect.mapError(
-              connection.session.request(name, params, forwardedOptions(request, options.timeout)),
-              RemoteErrors.toMcpError(id)
-            )
-          ))
+            isAsking
+              ? PassedQuestions.forward({
+                server: id,
+                session,
+                request,
+                name,
+                params,
+                options: forwarded,
+                maxRounds: options.maxRounds
+              })
+              : Effect.mapError(session.request(name, params, forwarded), RemoteErrors.toMcpError(id))
+          )
+        })
     )
   const forward: Forward = (method, params, { server, ...use }) =>
     runtime === undefined ? send(method, params) : runtime.run(send(method, params), { method, ...use }, server)

@@ -19,10 +19,18 @@ export interface Options {
   readonly caching?: ListHints | undefined
 }
 
+/** Why a program needs sessions, and whether it can do without them. */
+export interface SessionNeed {
+  readonly reason: string
+  readonly isRequired: boolean
+}
+
 /** The handlers and capabilities of a server that is about to start. */
 export interface Serving {
   readonly handlers: Handlers.Handlers<"client", RequestServices>
   readonly capabilities: Handlers.ServerDeclarations
+  /** Why the program needs sessions; empty if it does not. */
+  readonly needsSessions: ReadonlyArray<SessionNeed>
 }
 
 /** The kind of the members of each list. */
@@ -39,6 +47,7 @@ export class ServerRegistry {
   readonly #registry = new Registry()
   readonly #clients: ConnectedClients
   readonly #options: Options
+  readonly #sessionNeeds: Array<SessionNeed> = []
 
   constructor(options: Options, scope: Scope.Scope) {
     this.#options = options
@@ -55,6 +64,8 @@ export class ServerRegistry {
   readonly visibilityChanged: Effect.Effect<void> = Effect.suspend(() =>
     this.#clients.listsChanged(new Set(Object.values(kindOf)))
   )
+
+  needsSessions = (need: SessionNeed): Effect.Effect<void> => Effect.sync(() => void this.#sessionNeeds.push(need))
 
   connected(session: ServerSession.ServerSessionShape): void {
     this.#clients.add(session)
@@ -76,7 +87,7 @@ export class ServerRegistry {
         caching: this.#options.caching ?? {},
         pageSize: this.#options.pageSize ?? 100
       }, declared)
-      return { handlers, capabilities: hasSessions ? listChanged(declared) : {} }
+      return { handlers, capabilities: hasSessions ? listChanged(declared) : {}, needsSessions: this.#sessionNeeds }
     })
   }
 }

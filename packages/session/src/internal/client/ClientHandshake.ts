@@ -55,7 +55,7 @@ export const describe = (options: {
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection?: RevisionProjection.Projection | undefined
 }): ClientDescription => {
-  const revisions = options.revisions ?? Revision.legacy
+  const revisions = options.revisions ?? Revision.supported
   return {
     revisions,
     probe: Revision.modern.findLast((revision) => revisions.includes(revision)),

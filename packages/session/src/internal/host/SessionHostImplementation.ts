@@ -16,6 +16,7 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import { SessionStore } from "../../SessionStore.ts"
 import type { TransportError } from "../../TransportError.ts"
 import { Timer } from "../engine/Timer.ts"
+import * as ServerDefinition from "../server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "../server/ServerSessionImplementation.ts"
 import * as SessionlessServerImplementation from "../server/SessionlessServerImplementation.ts"
 import * as Broadcast from "./Broadcast.ts"
@@ -103,7 +104,11 @@ export class SessionHostImplementation implements SessionHostShape {
     this.#scope = scope
     this.sessionless = SessionlessServerImplementation.makeWith(
       handlers,
-      { ...server, ...(observe === undefined ? undefined : { observe: (event) => observe(event, "") }) },
+      {
+        ...server,
+        revisions: ServerDefinition.revisionsWithSessions(handlers, server),
+        ...(observe === undefined ? undefined : { observe: (event) => observe(event, "") })
+      },
       context,
       clock
     )

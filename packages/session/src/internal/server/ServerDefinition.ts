@@ -1,12 +1,6 @@
 /** The parts of a server that all of its sessions, or all of its sessionless exchanges, share. */
 
-import {
-  Handshake,
-  type Implementation,
-  type Profile,
-  type Revision,
-  type RevisionProjection
-} from "@effect-mcp/protocol"
+import { Handshake, type Implementation, type Profile, Revision, type RevisionProjection } from "@effect-mcp/protocol"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -72,6 +66,21 @@ export const requestStateSettings = (
   now: () => clock.currentTimeMillisUnsafe()
 })
 
+/**
+ * Returns the revisions of a server with sessions. A program that names none, notifies its sessions of changes, and
+ * does not handle `subscriptions/listen`, serves those with a handshake: it could not notify the clients of others.
+ */
+export const revisionsWithSessions = (
+  handlers: Handlers.Handlers<"client", unknown>,
+  { capabilities, revisions }: Pick<Options, "capabilities" | "revisions">
+): NonNullable<Options["revisions"]> => {
+  if (revisions !== undefined || "subscriptions/listen" in handlers) return revisions ?? Revision.supported
+  const { prompts, resources, tools } = Handlers.serverCapabilities(handlers, capabilities)
+  const notifies = resources?.subscribe === true ||
+    [prompts, resources, tools].some((list) => list?.listChanged === true)
+  return notifies ? Revision.legacy : Revision.supported
+}
+
 const define = (
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options,
@@ -81,7 +90,11 @@ const define = (
   const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const { extensions, middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } = options
   NumericOption.check({ expiry }, { expiry: NumericOption.duration }, "requestState.")
-  const description = ServerHandshake.describe({ ...options, capabilities })
+  const description = ServerHandshake.describe({
+    ...options,
+    capabilities,
+    revisions: options.revisions ?? Revision.supported
+  })
   return {
     description,
     clients: new KnownClients(description.supported),
@@ -98,7 +111,12 @@ const define = (
 
 /** Defines a server with sessions. */
 export const make = (handlers: Handlers.Handlers<"client", unknown>, options: Options): ServerDefinition =>
-  define(handlers, options, Limits.make(options.limits), true)
+  define(
+    handlers,
+    { ...options, revisions: revisionsWithSessions(handlers, options) },
+    Limits.make(options.limits),
+    true
+  )
 
 /** Defines a server without sessions. It stores no log level and no profile, so that a profile needs no limit. */
 export const makeSessionless = (handlers: Handlers.Handlers<"client", unknown>, options: Options): ServerDefinition =>

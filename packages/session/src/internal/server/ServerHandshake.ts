@@ -52,13 +52,13 @@ export interface ServerDescription {
 
 /** Describes a server by its options. */
 export const describe = (options: {
-  readonly revisions?: ReadonlyArray<Revision.Revision>
+  readonly revisions: ReadonlyArray<Revision.Revision>
   readonly info: Implementation.Implementation
   readonly instructions?: string
   readonly capabilities: Capabilities.ServerCapabilities
   readonly projection?: RevisionProjection.Projection | undefined
 }): ServerDescription => {
-  const supported = [...options.revisions ?? Revision.supported].toSorted().toReversed()
+  const supported = [...options.revisions].toSorted().toReversed()
   const revisions = supported.filter((revision) => Revision.isLegacy(revision))
   return {
     revisions,

@@ -17,7 +17,11 @@ import { logMessage } from "../../support/sessions.ts"
 
 const info = { name: "client", version: "1.0.0" }
 const serverInfo = { name: "server", version: "2.0.0" }
-const description = ClientHandshake.describe({ info, capabilities: { roots: { listChanged: true } } })
+const description = ClientHandshake.describe({
+  info,
+  capabilities: { roots: { listChanged: true } },
+  revisions: Revision.legacy
+})
 const limit = 16_384
 
 const responseWith = (members: object): JsonRpc.Response =>

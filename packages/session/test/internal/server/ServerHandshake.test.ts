@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as ServerHandshake from "../../../src/internal/server/ServerHandshake.ts"
 import { codeOf, info, initialize, initialized } from "../../support/sessions.ts"
 
-const description = ServerHandshake.describe({ info, capabilities: { tools: {} } })
+const description = ServerHandshake.describe({ info, capabilities: { tools: {} }, revisions: Revision.legacy })
 const requested: CloseReason.CloseReason = { _tag: "Requested" }
 const profile: Profile.ClientProfile = { revision: Revision.latestLegacy, capabilities: {}, info }
 

@@ -1,6 +1,6 @@
 /** A simulated session: both sides, and a program on each. */
 
-import type { Elicitation, MethodDefinition } from "@effect-mcp/protocol"
+import { type Elicitation, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import {
   CallbackContext,
   ClientSession,
@@ -127,6 +127,7 @@ export const open = (
 
   const calling = ClientSession.make({
     info,
+    revisions: Revision.legacy,
     limits,
     handlers,
     capabilities: { roots: { listChanged: true } },

@@ -92,7 +92,9 @@ export const shakeHands = Effect.fnUntraced(function*(peer: RawPeer.RawPeer) {
 export const make = <Served extends ClientEnd>(subject: Subject<Served>): LawContext<Served> => {
   const { serve } = subject
   const connect: LawContext<Served>["connect"] = (served, options) =>
-    ClientSession.make({ info, ...options }).pipe(Effect.provideService(Transport.Transport, served))
+    ClientSession.make({ info, revisions: Revision.legacy, ...options }).pipe(
+      Effect.provideService(Transport.Transport, served)
+    )
   const connectRaw: LawContext<Served>["connectRaw"] = (served) =>
     RawPeer.make.pipe(Effect.provideService(Transport.Transport, served))
   const openRaw = Effect.flatMap(serve, connectRaw)

@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -121,7 +122,10 @@ describe.concurrent("a compressed response", () => {
             )
           })
           const context = yield* Layer.build(
-            Layer.provide(ClientSession.layer({ info: profile.info }), layer({ url: peer.url, standalone: false }))
+            Layer.provide(
+              ClientSession.layer({ info: profile.info, revisions: Revision.legacy }),
+              layer({ url: peer.url, standalone: false })
+            )
           )
           const { content } = yield* Context.get(context, ClientSession.ClientSession).callTool("x")
           assert.deepStrictEqual(content, [{ type: "text", text: "漢".repeat(100_000) }])

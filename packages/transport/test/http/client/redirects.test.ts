@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { HttpFallbackClient, HttpSseClient, StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -42,7 +43,7 @@ const requestsOf = ({ received }: { readonly received: ReadonlyArray<Received> }
 
 const sessionOver = (layer: Layer.Layer<Transport.Transport>) =>
   Effect.map(
-    Layer.build(Layer.provide(ClientSession.layer({ info: profile.info }), layer)),
+    Layer.build(Layer.provide(ClientSession.layer({ info: profile.info, revisions: Revision.legacy }), layer)),
     (context) => Context.get(context, ClientSession.ClientSession)
   )
 
@@ -90,7 +91,7 @@ describe.concurrent("a server that redirects within its origin", () => {
           Transport.Transport
         )
         const open = Effect.provideService(
-          ClientSession.make({ info: profile.info }),
+          ClientSession.make({ info: profile.info, revisions: Revision.legacy }),
           Transport.Transport,
           transport
         )

@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, RequestContext, SessionHost, type Transport } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
 import {
@@ -162,7 +163,7 @@ describe("in a backend", () => {
       const url = `http://127.0.0.1:${server.port}`
       const session = (transport: Layer.Layer<Transport.Transport>) =>
         Effect.map(
-          Layer.build(Layer.provide(ClientSession.layer({ info }), transport)),
+          Layer.build(Layer.provide(ClientSession.layer({ info, revisions: Revision.legacy }), transport)),
           Context.get(ClientSession.ClientSession)
         )
       const overHttp = yield* session(StreamableHttpClient.layerNode({ url: `${url}/mcp` }))
@@ -289,7 +290,7 @@ describe("a session of the client", () => {
       const url = `ws://127.0.0.1:${server.port}/socket`
       yield* fibers.count(Effect.scoped(Effect.gen(function*() {
         const context = yield* Layer.build(
-          Layer.provide(ClientSession.layer({ info }), WebSocketClient.layerNode({ url }))
+          Layer.provide(ClientSession.layer({ info, revisions: Revision.legacy }), WebSocketClient.layerNode({ url }))
         )
         const client = Context.get(context, ClientSession.ClientSession)
         assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).content, text("3").content)

@@ -1,3 +1,4 @@
+import { Revision } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import type { RequestError, SessionEvent } from "@effect-mcp/session"
 import { StreamableHttpClient } from "@effect-mcp/transport"
@@ -24,6 +25,7 @@ const open = Effect.fnUntraced(function*(peer: ScriptedServer, options?: Partial
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const events: Array<SessionEvent.SessionEvent> = []
   const layer = ClientSession.layer({
+    revisions: Revision.legacy,
     info: { name: "client", version: "1.0.0" },
     observe: (event) => events.push(event),
     ...options
