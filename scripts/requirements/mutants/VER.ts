@@ -260,5 +260,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "=> text.includes(\"/\")",
     test: "packages/session/test/extensions.test.ts",
     name: "has a prefix and the grammar of a key"
+  },
+  {
+    id: "VER-19",
+    file: "packages/session/src/internal/client/LegacyServers.ts",
+    original: "  if (needsHandshake) known.add(transport)\n  else ",
+    broken: "  ",
+    test: "packages/session/test/legacyServers.test.ts",
+    name: "is asked for other revisions once"
+  },
+  {
+    id: "VER-19",
+    file: "packages/session/src/internal/client/LegacyServers.ts",
+    original: "_tag === \"PeerEnded\" || _tag === \"TransportFailed\" || _tag === \"HandshakeFailed\"",
+    broken: "_tag === \"PeerEnded\"",
+    test: "packages/session/test/legacyServers.test.ts",
+    name: "and no longer does so, is asked again"
   }
 ]
