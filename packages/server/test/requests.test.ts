@@ -1,9 +1,10 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, Revision } from "@effect-mcp/protocol"
 import { McpGroup, McpLogger, McpMount, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
 import {
   ClientSession,
   MemoryTransport,
   NotificationContext,
+  Question,
   SessionHost,
   SessionlessServer,
   Transport
@@ -38,6 +39,56 @@ const one = <R>(run: Effect.Effect<string, McpGroup.ToolFailure, R>) =>
   McpGroup.make("one", Tool.make("run", { success: Schema.String })).toLayer((handlers) =>
     handlers.tool("run", () => run)
   )
+
+const Destination = Schema.Struct({ city: Schema.NonEmptyString })
+
+/** A tool that returns what it needs: a city, and consent to the trip there. */
+const booking = one(Question.answering((answers) => {
+  const destination = Question.make("destination", (options) => McpRequest.elicit("Where?", Destination, options))
+  const place = answers.to(destination)
+  if (place === undefined) return Effect.succeed(Question.required(destination))
+  const consent = Question.make(
+    "consent",
+    (options) => McpRequest.elicit(`Book ${place.city}?`, Schema.Struct({ sure: Schema.Boolean }), options)
+  )
+  const sure = answers.to(consent)?.sure
+  return Effect.succeed(sure === undefined ? Question.required(consent) : `${place.city}: ${sure}`)
+}))
+
+describe("a tool that returns its questions", () => {
+  for (const revisions of [handshake.revisions, Revision.modern]) {
+    const connectAnswering = (action: "accept" | "decline", asked: Array<string>) =>
+      connect(booking, {
+        client: {
+          revisions,
+          handlers: {
+            "elicitation/create": ({ message }) => {
+              asked.push(message)
+              return Effect.succeed(
+                action === "decline" ? { action } : { action, content: { city: "Oslo", sure: true } }
+              )
+            }
+          }
+        }
+      })
+
+    it.effect(`gets decoded answers from a client of ${revisions.at(-1)}, in the order in which it needs them`, () =>
+      Effect.gen(function*() {
+        const asked: Array<string> = []
+        const session = yield* connectAnswering("accept", asked)
+        assert.deepStrictEqual((yield* session.callTool("run")).content, [Content.text("Oslo: true")])
+        assert.deepStrictEqual(asked, ["Where?", "Book Oslo?"])
+      }).pipe(Effect.scoped))
+
+    it.effect(`fails as one that asks if a user of ${revisions.at(-1)} declines`, () =>
+      Effect.gen(function*() {
+        const session = yield* connectAnswering("decline", [])
+        const { content, isError } = yield* session.callTool("run")
+        assert.deepStrictEqual([isError, content.length], [true, 1])
+        assert.include(JSON.stringify(content), "declined")
+      }).pipe(Effect.scoped))
+  }
+})
 
 describe("elicit", () => {
   it.effect("sends the form of the schema, and decodes the input by it", () =>

@@ -1,8 +1,8 @@
 /**
  * The servers that are known to need a handshake (VER-19).
  *
- * A transport leads to one server, so a server is known by the transport of the client, for as long as the program keeps
- * that. Its address would not do: another server may listen there later.
+ * A transport leads to one server, so a server is known by the transport of the client, for as long as the program
+ * keeps that. Its address would not do: another server may listen there later.
  */
 
 import type { CloseReason } from "@effect-mcp/protocol"
