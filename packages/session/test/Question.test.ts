@@ -90,7 +90,7 @@ for (const { call, name } of clients) {
           return Effect.succeed(all[2] === undefined ? Question.required(one, two, three) : all)
         })
         const { asked, result } = yield* call(handler)
-        assert.deepStrictEqual([...asked].sort(), ["one", "three", "two"])
+        assert.deepStrictEqual(asked.toSorted(), ["one", "three", "two"])
         assert.deepStrictEqual(result, ["<one>", "<two>", "<three>"])
       }))
 
@@ -99,7 +99,9 @@ for (const { call, name } of clients) {
         const refused = Question.make("refused", (options) =>
           Effect.flatMap(ask("Sure?", options), () => Effect.fail(new Refused({ key: options.key ?? "" }))))
         const handler = Effect.catchTag(
-          Question.answering((answers) => Effect.succeed(answers.to(refused) ?? Question.required(refused))),
+          Question.answering((answers) =>
+            Effect.succeed(answers.to(refused) ?? Question.required(refused))
+          ),
           "Refused",
           ({ key }) => Effect.succeed(`refused ${key}`)
         )

@@ -151,11 +151,19 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-28",
-    file: "packages/server/src/internal/entries/ToolEntry.ts",
-    original: "return problem === undefined ? this.#decoded(input)",
-    broken: "return problem !== null ? this.#decoded(input)",
+    file: "packages/server/src/internal/entries/ArgumentHeaders.ts",
+    original: "return problem === undefined ? call",
+    broken: "return problem !== null ? call",
     test: "packages/server/test/parameterHeaders.test.ts",
-    name: "rejects a call whose header is missing"
+    name: "of a group rejects a call whose header is missing"
+  },
+  {
+    id: "SHE-28",
+    file: "packages/server/src/internal/proxy/RemoteEntries.ts",
+    original: "          headers.success,\n",
+    broken: "          [],\n",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "of a proxied server rejects a call whose header is missing"
   },
   {
     id: "SHE-28",

@@ -1,6 +1,13 @@
 /** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
 
-import { Capabilities, Content, McpError, ParameterHeader, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import {
+  Capabilities,
+  Content,
+  McpError,
+  type ParameterHeader,
+  Revision,
+  type Tool as Protocol
+} from "@effect-mcp/protocol"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import { RequestError } from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
@@ -12,6 +19,7 @@ import type { ToolEntry } from "../registry/Entry.ts"
 import { Misfit } from "../schema/Misfit.ts"
 import { trust } from "../trust.ts"
 import * as Approval from "./Approval.ts"
+import * as ArgumentHeaders from "./ArgumentHeaders.ts"
 import * as ContentCheck from "./ContentCheck.ts"
 import type { ToolContext } from "./Definition.ts"
 import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
@@ -89,17 +97,9 @@ class ToolServer {
   }
 
   call(input: unknown): Handler<Protocol.CallToolResult> {
-    return this.#headers.length === 0 ? this.#decoded(input) : this.#checked(input)
-  }
-
-  /** Rejects a call whose headers differ from its arguments, because a proxy may have decided by them (SHE-28). */
-  #checked(input: unknown): Handler<Protocol.CallToolResult> {
-    return Effect.flatMap(RequestContext.RequestContext, ({ parameterHeaders }) => {
-      const problem = parameterHeaders === undefined
-        ? undefined
-        : ParameterHeader.difference(this.#headers, parameterHeaders, input)
-      return problem === undefined ? this.#decoded(input) : Effect.fail(McpError.headerMismatch(problem))
-    })
+    return this.#headers.length === 0
+      ? this.#decoded(input)
+      : ArgumentHeaders.checked(this.#headers, input, Effect.suspend(() => this.#decoded(input)))
   }
 
   #decoded(input: unknown): Handler<Protocol.CallToolResult> {

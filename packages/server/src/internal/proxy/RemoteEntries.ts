@@ -1,9 +1,17 @@
 /** The members of a proxied server, as the registry keeps them. */
 
-import type { Completion, MethodTable, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import {
+  type Completion,
+  type MethodTable,
+  ParameterHeader,
+  type Prompt,
+  type Resource,
+  type Tool
+} from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as UriTemplate from "../../UriTemplate.ts"
+import * as ArgumentHeaders from "../entries/ArgumentHeaders.ts"
 import { validName } from "../entries/ToolDefinition.ts"
 import type {
   Complete,
@@ -105,17 +113,26 @@ export class RemoteEntries {
         problem: "its name is not allowed; names have 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
       }
     }
+    const headers = ParameterHeader.of(definition.inputSchema)
+    if (Result.isFailure(headers)) {
+      // A client over HTTP leaves it out as well (SHE-26).
+      return { member: `tool "${name}"`, problem: `one of its arguments has a header, and ${headers.failure}` }
+    }
     return {
       kind: "tool",
       group: this.#remote.group,
       name,
       definition,
       call: (input, server) =>
-        this.#remote.forward("tools/call", input === undefined ? { name } : { name, arguments: input }, {
-          name,
-          arguments: input ?? {},
-          server
-        })
+        ArgumentHeaders.checked(
+          headers.success,
+          input,
+          this.#remote.forward("tools/call", input === undefined ? { name } : { name, arguments: input }, {
+            name,
+            arguments: input ?? {},
+            server
+          })
+        )
     }
   }
 
