@@ -101,8 +101,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-09",
     file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "notify: (message) => exchange.write(message, false)",
-    broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
+    original: "new PostedFrame(exchange, ",
+    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], ",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
   },

@@ -4,8 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-02",
     file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "notify: (message) => exchange.write(message, false)",
-    broken: "notify: (message) => [...this.#fibers.keys(), exchange][0].write(message, false)",
+    original: "new PostedFrame(exchange, ",
+    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], ",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
   },
@@ -168,8 +168,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-28",
     file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "parameterHeaders: Revision.isModern(revision) ? ParameterHeader.from(request.headers) : undefined",
-    broken: "parameterHeaders: undefined",
+    original: "return Revision.isModern(this.revision) ? ParameterHeader.from(this.#request.headers) : undefined",
+    broken: "return undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "passes the headers of arguments to handlers"
   },

@@ -49,6 +49,10 @@ interface Known {
   readonly client: ModernRequest.ModernClient
 }
 
+/** Returns whether metadata describes this client. */
+const isOf = ({ meta }: Known, received: Members): boolean =>
+  described.every((key) => isEqual(meta[key], received[key]))
+
 /**
  * Reads the clients of requests. A client sends the same metadata with each request, and to check them against their
  * schema takes longer than to compare them with those of the last requests.
@@ -56,6 +60,8 @@ interface Known {
 export class KnownClients {
   readonly #supported: ReadonlyArray<string>
   readonly #known = LeastRecentlyUsed.make<Known>({ size: maxClients, weight: maxClients * maxBytes })
+  /** The client of the last request. Mostly it is that of the next one, too, and need not be looked up. */
+  #last: Known | undefined
 
   constructor(supported: ReadonlyArray<string>) {
     this.#supported = supported
@@ -64,16 +70,22 @@ export class KnownClients {
   /** Returns the client of a request. Fails with the error that rejects the request. */
   of(message: JsonRpc.Request): Result.Result<ModernRequest.ModernClient, JsonRpc.ErrorObject> {
     const meta = message.params?.["_meta"]
-    const name = isMembers(meta) ? nameOf(meta) : undefined
-    if (!isMembers(meta) || name === undefined) return ModernRequest.clientOf(message, this.#supported)
+    if (!isMembers(meta)) return ModernRequest.clientOf(message, this.#supported)
+    if (this.#last !== undefined && isOf(this.#last, meta)) return Result.succeed(this.#last.client)
+    const name = nameOf(meta)
+    if (name === undefined) return ModernRequest.clientOf(message, this.#supported)
     const known = this.#known.get(name)
-    if (known !== undefined && described.every((key) => isEqual(known.meta[key], meta[key]))) {
+    if (known !== undefined && isOf(known, meta)) {
+      this.#last = known
       return Result.succeed(known.client)
     }
     return Result.map(ModernRequest.clientOf(message, this.#supported), (client) => {
       const own = Object.fromEntries(described.map((key) => [key, meta[key]]))
       const weight = Weight.of(own, maxBytes)
-      if (weight <= maxBytes) this.#known.set(name, { meta: own, client }, weight)
+      if (weight <= maxBytes) {
+        this.#last = { meta: own, client }
+        this.#known.set(name, this.#last, weight)
+      }
       return client
     })
   }

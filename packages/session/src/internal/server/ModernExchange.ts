@@ -281,7 +281,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       },
       once: run === undefined ? undefined : (key, schemas, step) => run.once(key, schemas, step),
       session: undefined,
-      parameterHeaders: this.#carrier.parameterHeaders,
+      parameterHeaders: () => this.#carrier.parameterHeaders,
       detachStream: undefined,
       sendLog: (message) =>
         this.#isLogged(message.level)

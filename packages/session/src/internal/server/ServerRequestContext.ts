@@ -25,8 +25,8 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
       step: Effect.Effect<unknown, unknown>
     ) => Effect.Effect<unknown, unknown>)
     | undefined
-  /** The `Mcp-Param-*` headers of the request. */
-  readonly parameterHeaders?: Service["parameterHeaders"]
+  /** Returns the `Mcp-Param-*` headers of the request. */
+  readonly parameterHeaders?: () => Service["parameterHeaders"]
   /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
   /** Sends a log message, unless its level is below the one that the client has set. */
@@ -55,7 +55,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   }
 
   get parameterHeaders(): Service["parameterHeaders"] {
-    return this.dependencies.parameterHeaders
+    return this.dependencies.parameterHeaders?.()
   }
 
   get log(): Service["log"] {

@@ -149,6 +149,11 @@ export class SessionlessExchange
     this.#startNotifications()
   }
 
+  /** Whether no notification was sent, and none has to be handled. */
+  get isSettled(): boolean {
+    return this.#sending === undefined && this.#notifying === undefined
+  }
+
   /** Waits until all notifications of the handlers are sent, and all notifications of the frame are handled. */
   get settled(): Effect.Effect<void> {
     return Effect.suspend(() => {

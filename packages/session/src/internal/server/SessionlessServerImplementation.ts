@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import type * as Handlers from "../../Handlers.ts"
 import { MemoryBudget } from "../../MemoryBudget.ts"
@@ -83,9 +84,31 @@ export const makeWith = (
   }
   const idle = Latch.makeUnsafe(true)
   let inFlight = 0
-  const ended = Effect.sync(() => {
+  const begin = () => {
+    if (inFlight++ === 0) Latch.closeUnsafe(idle)
+  }
+  const end = () => {
     if (--inFlight === 0) Latch.openUnsafe(idle)
-  })
+  }
+  /** Serves a frame. The exchange is stored before its messages are read, so that an interruption can end it. */
+  const serve = (frame: unknown, from: IncomingFrame, started: { exchange?: SessionlessExchange }) =>
+    Effect.suspend(() => {
+      let resume: ((reply: Reply) => void) | undefined
+      let decided: Exit.Exit<Reply> | undefined
+      const exchange = new SessionlessExchange(server, from, (reply) => {
+        decided = Exit.succeed(reply)
+        resume?.(reply)
+      })
+      started.exchange = exchange
+      begin()
+      exchange.start(frame)
+      // Most handlers are done at once, and have sent nothing.
+      if (decided !== undefined && exchange.isSettled) return decided
+      const deciding = decided ?? Effect.callback<Reply>((done) => {
+        resume = (reply) => done(Exit.succeed(reply))
+      })
+      return Effect.flatMap(deciding, (reply) => Effect.as(exchange.settled, reply))
+    })
   return {
     revisions: definition.description.supported,
     drain: Effect.suspend(() => {
@@ -95,18 +118,15 @@ export const makeWith = (
       )
     }),
     handle: (frame, from) =>
-      Effect.ensuring(
-        Effect.callback<Reply>((resume) => {
-          if (inFlight++ === 0) Latch.closeUnsafe(idle)
-          const exchange = new SessionlessExchange(
-            server,
-            from,
-            (reply) => resume(Effect.onInterrupt(Effect.as(exchange.settled, reply), () => exchange.interrupted))
-          )
-          exchange.start(frame)
-          return exchange.interrupted
-        }),
-        ended
-      )
+      Effect.suspend(() => {
+        const started: { exchange?: SessionlessExchange } = {}
+        return Effect.onExitPrimitive(serve(frame, from, started), (exit) => {
+          const { exchange } = started
+          if (exchange === undefined) return undefined
+          if (Exit.isFailure(exit)) return Effect.ensuring(exchange.interrupted, Effect.sync(end))
+          end()
+          return undefined
+        })
+      })
   }
 }

@@ -1,5 +1,6 @@
 /** The POSTs that are served without a session, each with a fiber of its own. */
 import { ErrorCode, JsonRpc, ParameterHeader, Revision } from "@effect-mcp/protocol"
+import type { Principal } from "@effect-mcp/session/Principal"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
@@ -39,6 +40,34 @@ const expectsNoReply = (message: JsonRpc.Classified): boolean =>
     : message._tag === "Notification" || message._tag === "Response"
 
 const isUnserializable = ({ reason }: TransportError): boolean => reason._tag === "Unserializable"
+
+/** The frame of a POST, as the server receives it. */
+class PostedFrame implements SessionlessServer.IncomingFrame {
+  readonly revision: Revision.Revision
+  readonly principal: Principal | undefined
+  readonly client: string | undefined
+  readonly bytes: number | undefined
+  readonly notify: SessionlessServer.IncomingFrame["notify"]
+  readonly #request: HttpServerRequest
+
+  constructor(
+    exchange: PostExchange,
+    { bytes, principal, request }: Pick<Post, "bytes" | "principal" | "request">,
+    revision: Revision.Revision
+  ) {
+    this.revision = revision
+    this.principal = principal
+    this.client = ClientAddress.of(request)
+    this.bytes = bytes
+    this.notify = (message) => exchange.write(message, false)
+    this.#request = request
+  }
+
+  /** A getter, because few handlers look. */
+  get parameterHeaders(): SessionlessServer.IncomingFrame["parameterHeaders"] {
+    return Revision.isModern(this.revision) ? ParameterHeader.from(this.#request.headers) : undefined
+  }
+}
 
 /** The exchanges in flight. Each has a fiber of the server, so that a lost connection cancels nothing. */
 export class SessionlessExchanges implements Owner {
@@ -88,14 +117,7 @@ export class SessionlessExchanges implements Owner {
     const exchange = new PostExchange(this, frame, Revision.isModern(revision))
     const fiber = this.#fork(
       Effect.flatMap(
-        this.#server.handle(frame, {
-          principal,
-          client: ClientAddress.of(request),
-          revision,
-          parameterHeaders: Revision.isModern(revision) ? ParameterHeader.from(request.headers) : undefined,
-          bytes,
-          notify: (message) => exchange.write(message, false)
-        }),
+        this.#server.handle(frame, new PostedFrame(exchange, { bytes, principal, request }, revision)),
         (reply) => sendReply(exchange, reply)
       )
     )
