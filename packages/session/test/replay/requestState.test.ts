@@ -69,6 +69,21 @@ describe("a requestState", () => {
       assert.strictEqual((yield* answered(handle, { asked, repeated })).text, "\"yes\"")
     }))
 
+  it.effect("is accepted for arguments that are nested deeply, and for no others", () =>
+    Effect.gen(function*() {
+      const handle = yield* serving()
+      const nested = (depth: number) => ({
+        name: "x",
+        arguments: JSON.parse(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`)
+      })
+      const asked = { params: nested(50_000) }
+      assert.strictEqual((yield* answered(handle, { asked })).text, "\"yes\"")
+      assert.deepStrictEqual(
+        (yield* answered(handle, { asked, repeated: { params: nested(49_999) } })).error,
+        rejection
+      )
+    }))
+
   it.effect("shows the client nothing of what it contains", () =>
     Effect.gen(function*() {
       const handle = yield* serving()

@@ -5,31 +5,73 @@ import type { Steps } from "./Steps.ts"
 const isStructure = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** Returns the canonical text of a value: members in order, without white space. */
-const textOf = (value: unknown, steps: Steps): string => {
+const textOfScalar = (value: unknown, steps: Steps): string => {
   if (typeof value === "string") {
     steps.spend(8 + (value.length >> 1))
     return JSON.stringify(value)
   }
-  if (!isStructure(value)) {
-    steps.spend(8)
-    // `String` writes -0 as 0, which is the same number in JSON.
-    return String(value)
-  }
+  steps.spend(8)
+  // `String` writes -0 as 0, which is the same number in JSON.
+  return String(value)
+}
+
+/** An array or an object whose beginning is written. */
+interface Open {
+  readonly parts: { readonly [key: string | number]: unknown }
+  readonly size: number
+  /** The names of the members in order; `undefined` for an array. */
+  readonly names: ReadonlyArray<string> | undefined
+  next: number
+}
+
+const opened = (value: Readonly<Record<string, unknown>>, steps: Steps): Open => {
   steps.spend(32)
-  let text = ""
-  if (Array.isArray(value)) {
-    for (const item of value) text += `${textOf(item, steps)},`
-    return `[${text}]`
-  }
+  if (Array.isArray(value)) return { parts: value, size: value.length, names: undefined, next: 0 }
   const names = Object.keys(value)
   if (names.length > 1) {
     // A sort compares each of n names about log2(n) times.
     steps.spend(8 * names.length * (32 - Math.clz32(names.length)))
     names.sort()
   }
-  for (const name of names) text += `${textOf(name, steps)}:${textOf(value[name], steps)},`
-  return `{${text}}`
+  return { parts: value, size: names.length, names, next: 0 }
+}
+
+/** The greatest number of arrays and objects in one value. A value of a program may contain itself. */
+const maxStructures = 1_000_000
+
+/**
+ * Returns the canonical text of a value: members in order, without white space. It does not recurse, because peers
+ * decide how deeply a value is nested.
+ */
+const textOf = (value: unknown, steps: Steps): string => {
+  const open: Array<Open> = []
+  let text = ""
+  let structures = 0
+  const write = (part: unknown): void => {
+    if (!isStructure(part)) {
+      text += textOfScalar(part, steps)
+      return
+    }
+    if (++structures > maxStructures) throw new RangeError(`a value has more than ${maxStructures} arrays and objects`)
+    const inner = opened(part, steps)
+    text += inner.names === undefined ? "[" : "{"
+    open.push(inner)
+  }
+  write(value)
+  for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
+    // A separator follows each part, so that the part that has just ended needs to know nothing of the next.
+    if (inner.next > 0) text += ","
+    const index = inner.next++
+    if (index === inner.size) {
+      text += inner.names === undefined ? "]" : "}"
+      open.pop()
+      continue
+    }
+    const name = inner.names?.[index]
+    if (name !== undefined) text += `${textOfScalar(name, steps)}:`
+    write(inner.parts[name ?? index])
+  }
+  return text
 }
 
 const unbounded: Steps = { spend: () => {}, refill: () => {} }
