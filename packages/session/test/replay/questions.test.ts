@@ -1,5 +1,5 @@
 /** Handlers that ask their client, in revision 2026-07-28: what is asked in which round, and what runs again. */
-import { Content, Elicitation, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
+import { Content, Elicitation, ErrorCode, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
 import { RequestContext, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
 import { accept, ask, converse, type Handler, read, request, revision, run, serverOf } from "../support/rounds.ts"
 import { info } from "../support/sessions.ts"
 
@@ -215,6 +216,54 @@ describe("a handler that asks a client without sessions", () => {
       assert.isBelow(Date.now() - started, 2_500)
     }))
 
+  it.effect("counts as in flight until its finalizers have ended, although its questions are sent before", () =>
+    Effect.gen(function*() {
+      const released = yield* Deferred.make<void>()
+      const { handle } = yield* serverOf(
+        Effect.ensuring(ask("a"), Effect.uninterruptible(Deferred.await(released))),
+        // A client has half of the capacity of a server without sessions.
+        { limits: { maxIncomingRequests: 2 } }
+      )
+      const call = (id: number) => Effect.map(handle(request(id, "tools/call", { name: "x" }), { revision }), read)
+      const asked = yield* Effect.forkChild(call(1), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      assert.lengthOf(Object.keys((yield* Fiber.join(asked)).questions), 1)
+      assert.strictEqual((yield* call(2)).error?.code, ErrorCode.Overloaded)
+      yield* Deferred.succeed(released, undefined)
+      assert.isUndefined((yield* call(3)).error)
+    }))
+
+  it.effect("that is cancelled while its finalizers run is in flight until they have ended", () =>
+    Effect.gen(function*() {
+      const released = yield* Deferred.make<void>()
+      const finalizing = yield* Deferred.make<void>()
+      const { handle } = yield* serverOf(Effect.ensuring(
+        ask("a"),
+        Effect.uninterruptible(Effect.andThen(Deferred.succeed(finalizing, undefined), Deferred.await(released)))
+      ))
+      const call = yield* Effect.forkChild(handle(request(1, "tools/call", { name: "x" }), { revision }))
+      yield* Deferred.await(finalizing)
+      call.interruptUnsafe()
+      yield* TestClock.adjust("1 minute")
+      assert.isUndefined(call.pollUnsafe())
+      yield* Deferred.succeed(released, undefined)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(call)))
+    }))
+
+  it.effect("interrupts detached fibers that wait for an answer when it ends", () =>
+    Effect.gen(function*() {
+      const ended = yield* Deferred.make<void>()
+      const conversation = yield* run(Effect.gen(function*() {
+        yield* Effect.forkDetach(Effect.onInterrupt(ask("a"), () => Deferred.succeed(ended, undefined)), {
+          startImmediately: true
+        })
+        // While a step runs, the run is not cut.
+        return yield* RequestContext.once("step", { success: Schema.String }, Effect.as(Effect.yieldNow, "done"))
+      }))
+      assert.strictEqual(conversation.text, "\"done\"")
+      yield* Deferred.await(ended)
+    }))
+
   it.effect("gets each answer for its own question, although its branches change their order", () =>
     Effect.gen(function*() {
       let flip = 0
@@ -349,6 +398,15 @@ describe("a handler that asks a client without sessions", () => {
       )
       assert.strictEqual(read(reply).text, "\"known\"")
     }))
+
+  for (const key of ["__proto__", "constructor", "toString"]) {
+    it.effect(`may ask under the key ${key}`, () =>
+      Effect.gen(function*() {
+        const conversation = yield* run(Effect.all([ask("a", { key }), ask("b")]))
+        assert.deepStrictEqual(conversation.rounds, [["a"], ["b"]])
+        assert.strictEqual(conversation.text, JSON.stringify(["<a>", "<b>"]))
+      }))
+  }
 
   it.effect("[MRTR-04] fails if two questions have one key", () =>
     Effect.gen(function*() {

@@ -111,7 +111,8 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       carrier.replies,
       server.description.info,
       message.method,
-      () => this.#run?.isSuspended === true
+      () => this.#run?.isSuspended === true,
+      (then) => this.#run === undefined ? then() : this.#run.whenEnded(then)
     )
   }
 

@@ -43,27 +43,35 @@ const codeOf = (code: number): number => {
   return isReserved && !assigned.has(code) ? ErrorCode.InternalError : code
 }
 
-/** Gives the reply to one request its form. `isSuspended` returns whether the result has questions. */
+/**
+ * Gives the reply to one request its form. `isSuspended` returns whether the result has questions. `whenEnded` calls a
+ * function when the handler has ended, which may be after the reply.
+ */
 export class ModernReplies implements ReplySink {
   readonly #replies: ReplySink
   readonly #info: Implementation.Implementation
   readonly #method: string
   readonly #isSuspended: () => boolean
+  readonly #whenEnded: (then: () => void) => void
 
   constructor(
     replies: ReplySink,
     info: Implementation.Implementation,
     method: string,
-    isSuspended: () => boolean
+    isSuspended: () => boolean,
+    whenEnded: (then: () => void) => void
   ) {
     this.#replies = replies
     this.#info = info
     this.#method = method
     this.#isSuspended = isSuspended
+    this.#whenEnded = whenEnded
   }
 
   reply(response: JsonRpc.Response, origin: StreamOrigin | undefined, handed?: () => void): void {
-    this.#replies.reply(this.#formOf(response), origin, handed)
+    // Otherwise a client could start any number of handlers whose finalizers do not end.
+    const released = handed === undefined ? undefined : () => this.#whenEnded(handed)
+    this.#replies.reply(this.#formOf(response), origin, released)
   }
 
   settle(origin: StreamOrigin | undefined): void {

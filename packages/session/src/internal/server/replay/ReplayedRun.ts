@@ -121,6 +121,12 @@ export class ReplayedRun {
     )
   }
 
+  /** Calls a function when the handler has ended. Its finalizers may run for longer than the reply waits for them. */
+  whenEnded(then: () => void): void {
+    if (this.#root === undefined) then()
+    else this.#root.addObserver(() => then())
+  }
+
   /** Returns whether a log message is sent. Those that earlier runs have sent are not sent again. */
   admitsLog(): boolean {
     this.#logs++
@@ -155,7 +161,8 @@ export class ReplayedRun {
         return Effect.flatMap(this.#digestOf(question), (digest) => {
           if (this.#isClosed) return Effect.interrupt
           const own = key ?? this.#keyOf(digest)
-          const before = this.#questions.get(own) ?? this.#state.questions[own]
+          const { questions } = this.#state
+          const before = this.#questions.get(own) ?? (Object.hasOwn(questions, own) ? questions[own] : undefined)
           if (before !== undefined && before !== digest) {
             return this.#fail(`two different questions have the key ${JSON.stringify(own)}`)
           }
@@ -186,8 +193,8 @@ export class ReplayedRun {
 
   #digestOf(question: InputRequired.InputRequest): Effect.Effect<string> {
     return Effect.suspend(() => {
-      this.#digesting++
       const digest = RequestState.digest(this.#dependencies.settings, canonicalText(question))
+      this.#digesting++
       return Effect.catch(
         Effect.onExit(digest, () =>
           Effect.sync(() => {
@@ -266,7 +273,7 @@ export class ReplayedRun {
         const root = this.#root = Effect.runForkWith(context)(handling, { scheduler })
         root.addObserver((exit) => this.#finish(exit))
         return Effect.suspend(() => {
-          this.#isClosed = true
+          this.#close()
           return Fiber.interrupt(root)
         })
       })
@@ -276,8 +283,14 @@ export class ReplayedRun {
   /** Ends the run with the exit of its handler, unless it was cut before. */
   #finish(exit: Exit.Exit<unknown, McpError.McpError>): void {
     if (this.#isClosed) return
-    this.#isClosed = true
+    this.#close()
     this.#resume?.(Exit.isSuccess(exit) ? exit : this.#failureOf(exit))
+  }
+
+  /** Ends the questions of the run. Detached fibers may wait for answers that no client will give. */
+  #close(): void {
+    this.#isClosed = true
+    for (const fiber of this.#waiting) fiber.interruptUnsafe()
   }
 
   /** Looks in the next turn of the scheduler whether the run can go on. All microtasks are done then. */
@@ -307,9 +320,8 @@ export class ReplayedRun {
     if (this.#state.round >= maxRounds) {
       return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\`limits.maxRounds\`)`))
     }
-    const questions: { [key: string]: InputRequired.InputRequest } = {}
-    for (const [key, { question }] of this.#open) questions[key] = question
-    this.#cut(this.#inputRequired(questions))
+    const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)
+    this.#cut(this.#inputRequired(Object.fromEntries(questions)))
   }
 
   /** Ends the run because of a mistake in the program. */
@@ -323,8 +335,7 @@ export class ReplayedRun {
   /** Ends the run with this outcome, whatever its handler makes of its interruption. */
   #cut(outcome: Effect.Effect<unknown, McpError.McpError>): void {
     if (this.#isClosed) return
-    this.#isClosed = true
-    for (const fiber of this.#waiting) fiber.interruptUnsafe()
+    this.#close()
     const root = this.#root
     root?.interruptUnsafe()
     const isEnded = root === undefined || root.pollUnsafe() !== undefined
