@@ -104,13 +104,22 @@ export class ListenStream<E> implements ListenerShape {
   #deliver(): Effect.Effect<void, E> {
     return Effect.suspend(() => {
       Latch.closeUnsafe(this.#arrived)
-      const changes = [...this.#changes].map((name) => this.#notification(name, {}))
-      const updates = [...this.#updated].map((uri) => this.#notification("notifications/resources/updated", { uri }))
+      const changes = [...this.#changes]
+      const updated = [...this.#updated]
       this.#changes.clear()
       this.#updated.clear()
       const isEnded = this.#isEnded
+      // Each is made when it is sent. All of them at once, for every stream, would block the process.
+      const sent = Effect.andThen(
+        Effect.forEach(changes, (name) => this.#send(this.#notification(name, {})), { discard: true }),
+        Effect.forEach(
+          updated,
+          (uri) => this.#send(this.#notification("notifications/resources/updated", { uri })),
+          { discard: true }
+        )
+      )
       return Effect.flatMap(
-        Effect.forEach([...changes, ...updates], this.#send, { discard: true }),
+        sent,
         () => isEnded ? Effect.void : Effect.andThen(Latch.await(this.#arrived), this.#deliver())
       )
     })
