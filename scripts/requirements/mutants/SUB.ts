@@ -36,8 +36,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SUB-03",
     file: "packages/session/src/internal/server/ListenStream.ts",
-    original: ".filter((uri) => uris.has(uri))",
-    broken: "",
+    original: "for (const uri of offered) if (requested.has(uri)) uris.add(uri)",
+    broken: "for (const uri of offered) uris.add(uri)",
     test: "packages/session/test/listen.test.ts",
     name: "begins with the part of the filter that the server serves"
   },

@@ -10,20 +10,26 @@ export const method = "subscriptions/listen"
 
 const { listMembers } = Subscription
 
+/** The URIs of a filter that a server serves, each once. `requested` are those that the client has asked for. */
+const servedUris = (requested: ReadonlySet<string>, offered: Iterable<string> = []): ReadonlySet<string> => {
+  const uris = new Set<string>()
+  for (const uri of offered) if (requested.has(uri)) uris.add(uri)
+  return uris
+}
+
 /** The part of a filter that a server serves. */
 const served = (
   requested: Subscription.SubscriptionFilter,
-  offered: Subscription.SubscriptionFilter
+  offered: Subscription.SubscriptionFilter,
+  uris: ReadonlySet<string>
 ): Subscription.SubscriptionFilter => {
-  const uris = new Set(requested.resourceSubscriptions)
-  const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)].filter((uri) => uris.has(uri))
   const both = (member: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions">) =>
     requested[member] === true && offered[member] === true ? { [member]: true } : undefined
   return {
     ...both("toolsListChanged"),
     ...both("promptsListChanged"),
     ...both("resourcesListChanged"),
-    ...(resourceSubscriptions.length === 0 ? undefined : { resourceSubscriptions })
+    ...(uris.size === 0 ? undefined : { resourceSubscriptions: [...uris] })
   }
 }
 
@@ -77,8 +83,10 @@ export class ListenStream<E> implements ListenerShape {
    */
   serve<E1, R>(handling: Effect.Effect<unknown, E1, R>): Effect.Effect<unknown, E | E1, R> {
     return Effect.flatMap(handling, (result) => {
-      this.#filter = served(this.requested, offeredIn(result))
-      this.#uris = new Set(this.#filter.resourceSubscriptions)
+      const offered = offeredIn(result)
+      // A filter may have hundreds of thousands of URIs, and each set of them takes long to make.
+      this.#uris = servedUris(this.#uris, offered.resourceSubscriptions)
+      this.#filter = served(this.requested, offered, this.#uris)
       // The client asked for these, and does not get them.
       for (const uri of this.#updated) if (!this.#uris.has(uri)) this.#updated.delete(uri)
       for (const change of this.#changes) if (this.#filter[listMembers[change]] !== true) this.#changes.delete(change)
