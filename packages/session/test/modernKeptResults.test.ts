@@ -205,6 +205,18 @@ describe("a kept result is dropped", () => {
     }))
 })
 
+describe("a page of a list", () => {
+  it.effect("is kept only if there is room for its cursor as well, which its server has chosen", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* connected(numbered(), { limits: { maxKeptResultBytes: 8_000 } })
+      for (const cursor of ["short", "c".repeat(5_000)]) {
+        yield* session.listTools({ cursor })
+        yield* session.listTools({ cursor })
+      }
+      assert.strictEqual(requested(raw).length, 3)
+    }))
+})
+
 describe("the list of tools", () => {
   const mismatch: RawServer.Script = (message) =>
     JsonRpc.isRequest(message) && message.method === "tools/call"

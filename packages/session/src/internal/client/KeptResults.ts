@@ -161,7 +161,8 @@ export class KeptResults {
     // From the time of the request, because the result may have been made at once, and travelled long.
     const until = askedAt + Math.min(millis, longest)
     if (this.#isEnded || until <= this.#timer.now()) return
-    const bytes = Weight.of(result)
+    // A server chooses the cursor in the key.
+    const bytes = Weight.of(result) + Weight.of(key)
     if (!this.#account.take(bytes)) return
     this.#charged += bytes
     this.#kept.set(key, { result, until }, bytes)
