@@ -1,7 +1,7 @@
 /**
  * Errors of the handshake of a client.
  */
-import { CloseReason, type McpError } from "@effect-mcp/protocol"
+import { CloseReason, type McpError, Revision } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 
@@ -36,6 +36,14 @@ export type HandshakeErrorReason =
   | { readonly _tag: "Timeout"; readonly afterMillis: number; readonly method?: "server/discover" }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
+/** Returns what to do about a server that supports only these revisions. */
+const remedyOf = (offered: ReadonlyArray<string>): string => {
+  const known = Revision.supported.filter((revision) => offered.includes(revision))
+  return known.length === 0
+    ? "update this client, or serve one of its revisions"
+    : `add ${known.join(" or ")} to the option \`revisions\``
+}
+
 /**
  * Returns the kind of the error as a message for operators.
  *
@@ -64,7 +72,7 @@ export const describe = (reason: HandshakeErrorReason): string => {
       return `the server chose revision ${reason.chosen}; this client supports ${reason.supported.join(", ")}`
     case "NoCommonRevision":
       return `the server supports ${reason.offered.join(", ") || "no revision"}; ` +
-        `this client supports ${reason.supported.join(", ")}`
+        `this client supports ${reason.supported.join(", ")}; ${remedyOf(reason.offered)}`
     case "LegacyServer":
       return `the server does not serve a revision without a handshake: ${reason.problem}; ` +
         "add an older revision to the option `revisions`"

@@ -446,11 +446,9 @@ describe("the choice of a revision", () => {
       ]
       for (const script of scripts) {
         const { connecting, raw } = yield* connectTo(script)
-        assert.deepStrictEqual(yield* reasonOf(connecting), {
-          _tag: "NoCommonRevision",
-          offered,
-          supported: Revision.supported
-        })
+        const { message, reason } = yield* Effect.flip(Fiber.join(connecting))
+        assert.deepStrictEqual(reason, { _tag: "NoCommonRevision", offered, supported: Revision.supported })
+        assert.isTrue(message.endsWith("; update this client, or serve one of its revisions"), message)
         assert.deepStrictEqual(names(raw.received), ["server/discover"])
       }
     }).pipe(Effect.scoped))

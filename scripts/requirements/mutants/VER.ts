@@ -207,8 +207,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-08",
     file: "packages/session/src/internal/client/Discovery.ts",
-    original: "    : failed({\n      _tag: \"NoCommonRevision\",",
-    broken: "    : revisions.length > 1 ? legacy(\"none is common\") : failed({\n      _tag: \"NoCommonRevision\",",
+    original: "    : failed(noCommonRevision(revisions, offered))",
+    broken: "    : revisions.length > 1 ? legacy(\"none is common\") : failed(noCommonRevision(revisions, offered))",
     test: "packages/session/test/modernClient.test.ts",
     name: "no common revision fails with the lists"
   },

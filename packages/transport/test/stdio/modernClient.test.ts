@@ -117,11 +117,11 @@ describe.concurrent("a client of every revision over stdio", () => {
     Effect.gen(function*() {
       const { methods, session } = yield* connect("modern", { revisions: ["2025-11-25"] })
       const { reason } = yield* Effect.flip(session)
-      assert.strictEqual(reason._tag, "Rejected")
-      assert.deepStrictEqual(
-        reason._tag === "Rejected" ? reason.error.data : undefined,
-        { supported: ["2026-07-28"] }
-      )
+      assert.deepStrictEqual(reason, {
+        _tag: "NoCommonRevision",
+        offered: ["2026-07-28"],
+        supported: ["2025-11-25"]
+      })
       assert.deepStrictEqual(methods(), ["initialize"])
     }))
 

@@ -109,7 +109,7 @@ export interface Message {
   readonly method?: string
   readonly params?: { readonly [name: string]: unknown }
   readonly result?: Readonly<Record<string, unknown>>
-  readonly error?: { readonly code: number; readonly message: string }
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
 export interface RequestOptions {

@@ -94,6 +94,17 @@ export const initializeParams = (
     clientInfo: info
   }, projection)
 
+/** Returns the reason of a client whose `initialize` the server rejected, with its own revisions if it names them. */
+const rejectedBy = (
+  revisions: ReadonlyArray<Revision.Revision>,
+  error: JsonRpc.ErrorObject
+): HandshakeError.HandshakeErrorReason => {
+  const offered = Discovery.supportedIn(error)
+  return offered === undefined || revisions.some((revision) => offered.includes(revision))
+    ? { _tag: "Rejected", error: McpError.received(error) }
+    : Discovery.noCommonRevision(revisions, offered)
+}
+
 /**
  * Judges the response to `initialize`: returns the server's profile, as far as it may be kept, or the reason why there
  * is no session.
@@ -103,9 +114,7 @@ export const judge = (
   maxProfileBytes: number,
   response: JsonRpc.Response
 ): Result.Result<KeptProfile.Kept<Profile.ServerProfile>, HandshakeError.HandshakeErrorReason> => {
-  if (JsonRpc.isFailure(response)) {
-    return Result.fail({ _tag: "Rejected", error: McpError.received(response.error) })
-  }
+  if (JsonRpc.isFailure(response)) return Result.fail(rejectedBy(revisions, response.error))
   const result = validate(MethodTable.requests.initialize.result)(response.result)
   if (Result.isFailure(result)) return Result.fail({ _tag: "InvalidResult", problem: result.failure })
   const { instructions, protocolVersion, serverInfo } = result.success

@@ -53,15 +53,21 @@ const commonModern = (
 ): Revision.ModernRevision | undefined =>
   Revision.modern.findLast((revision) => revisions.includes(revision) && offered.includes(revision))
 
+/** Returns the reason of a client that supports no revision of the server. */
+export const noCommonRevision = (
+  supported: ReadonlyArray<string>,
+  offered: ReadonlyArray<string>
+): HandshakeErrorReason => ({
+  _tag: "NoCommonRevision",
+  offered: offered.slice(0, shownRevisions).map((revision) => Excerpt.of(revision, shownCharacters)),
+  supported
+})
+
 /** Judges a server that supports no revision without a handshake that the client supports. */
 const withoutModern = ({ revisions }: DiscoveringClient, offered: ReadonlyArray<string>): Verdict =>
   revisions.some((revision) => Revision.isLegacy(revision) && offered.includes(revision))
     ? legacy("it supports no newer revision of this client")
-    : failed({
-      _tag: "NoCommonRevision",
-      offered: offered.slice(0, shownRevisions).map((revision) => Excerpt.of(revision, shownCharacters)),
-      supported: revisions
-    })
+    : failed(noCommonRevision(revisions, offered))
 
 /** Returns the name and the version of the server, which the metadata of each of its results has. */
 const infoIn = (meta: object | undefined): Implementation.Implementation | undefined => {
@@ -111,7 +117,7 @@ const isMembers = (value: unknown): value is { readonly [name: string]: unknown 
   typeof value === "object" && value !== null
 
 /** Returns the revisions in an error about an unsupported one (VER-07). */
-const supportedIn = ({ code, data }: JsonRpc.ErrorObject): ReadonlyArray<string> | undefined => {
+export const supportedIn = ({ code, data }: JsonRpc.ErrorObject): ReadonlyArray<string> | undefined => {
   if (code !== ErrorCode.UnsupportedProtocolVersion || !isMembers(data)) return undefined
   const { supported } = data
   return Array.isArray(supported) && supported.every((version) => typeof version === "string") ? supported : undefined

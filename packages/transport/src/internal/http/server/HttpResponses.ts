@@ -106,6 +106,13 @@ export const initializeTooLarge = (
 ): HttpServerResponse.HttpServerResponse =>
   error(413, `initialize is larger than ${maxBytes} bytes (maxInitializeBytes)`, { id })
 
+/**
+ * Returns 405 of a URL without sessions, for GET and DELETE. A client of HTTP+SSE begins with GET, and its user reads
+ * the message.
+ */
+export const withoutSessions = (message: string, headers: Headers): HttpServerResponse.HttpServerResponse =>
+  error(405, `${message}: there are no sessions; connect with a client of Streamable HTTP`, { headers })
+
 /** Returns a response without a body. */
 export const empty = (status: number, headers: Headers = {}): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.empty({ status, headers: status === 204 ? headers : { ...headers, "content-length": "0" } })

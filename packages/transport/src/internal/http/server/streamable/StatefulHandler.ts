@@ -269,6 +269,7 @@ export const make = Effect.fnUntraced(function*(
   const hasSessions = host.sessionless.revisions.some((revision) => Revision.isLegacy(revision))
   // A revision without sessions has no standalone stream and nothing to delete.
   return guard.protect(
-    new Map<string, HttpGuard.Route>(hasSessions ? [["GET", get], posting, ["DELETE", remove]] : [posting])
+    new Map<string, HttpGuard.Route>(hasSessions ? [["GET", get], posting, ["DELETE", remove]] : [posting]),
+    hasSessions ? undefined : HttpResponses.withoutSessions
   )
 })

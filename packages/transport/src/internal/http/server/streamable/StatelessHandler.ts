@@ -76,7 +76,8 @@ export const make = Effect.fnUntraced(function*(
 
   return {
     handle: guard.protect(
-      new Map<string, Route>([["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]])
+      new Map<string, Route>([["POST", (sender) => Effect.flatMap(guard.readPost(sender), post)]]),
+      HttpResponses.withoutSessions
     ),
     drain: Effect.suspend(() => {
       isDraining = true
