@@ -95,8 +95,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/session/src/internal/server/ServerDefinition.ts",
     original: "audience: description.info.name",
     broken: "audience: `${description.info.name} ${Math.random()}`",
-    test: "packages/session/test/replay/requestState.test.ts",
-    name: "is accepted by another process with the same"
+    test: "packages/transport/test/replicas.test.ts",
+    name: "serve a call with questions in turn"
   },
   {
     id: "VER-14",

@@ -34,10 +34,19 @@ export const sessionOver = (
 }
 
 /** Makes a transport of Streamable HTTP. */
-export const streamableTo = Effect.fnUntraced(function*(peer: { readonly url: string }) {
-  const client = yield* Layer.build(NodeHttpClient.layerUndici)
-  return yield* Effect.provideContext(StreamableHttpClient.make({ url: peer.url, reconnect: quickReconnect }), client)
-})
+export const streamableTo = Effect.fnUntraced(
+  function*({ headers, url }: Pick<StreamableHttpClient.Options, "headers" | "url">) {
+    const client = yield* Layer.build(NodeHttpClient.layerUndici)
+    return yield* Effect.provideContext(
+      StreamableHttpClient.make({
+        url,
+        reconnect: quickReconnect,
+        ...(headers === undefined ? undefined : { headers })
+      }),
+      client
+    )
+  }
+)
 
 /** Connects a client of every revision to a server of Streamable HTTP. */
 export const connectModern = (peer: { readonly url: string }, options?: Options) =>

@@ -1,37 +1,14 @@
 /** Streamable HTTP in revision 2026-07-28, by a server without sessions that serves the other revisions as well. */
-import { McpError, RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import { McpError } from "@effect-mcp/protocol"
 import { Listener, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
+import { post } from "../../../support/modernRequest.ts"
 import { until } from "../../../support/process.ts"
 import { text, tools } from "../../../support/server.ts"
 import { serveSessionless } from "../../../support/sessionlessServer.ts"
-
-const version = "2026-07-28"
-
-const metadata: RequestMetadata.RequestMetadata = {
-  protocolVersion: version,
-  clientCapabilities: {},
-  clientInfo: { name: "client", version: "1" },
-  logLevel: undefined
-}
-
-/** Returns a request with its headers. */
-const post = (
-  method: string,
-  params: { readonly [name: string]: unknown } = {},
-  more: { readonly meta?: object; readonly headers?: Readonly<Record<string, string | undefined>> } = {}
-) => {
-  const body = {
-    jsonrpc: "2.0",
-    id: 1,
-    method,
-    params: { ...params, _meta: { ...RequestMetadata.write(metadata), ...more.meta } }
-  }
-  return { body, headers: { ...RequestHeaders.encode({ method, params, version }), ...more.headers } }
-}
 
 const outcome = ({ messages: [message], status }: ReceivedResponse) => [status, message?.error?.code]
 

@@ -1,33 +1,14 @@
 /** One URL that serves both eras: sessions, and requests of revision 2026-07-28, which carry their client. */
-import { RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import { RequestHeaders } from "@effect-mcp/protocol"
 import { Listener, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { exchange, initialize, type ReceivedResponse, send } from "../../../support/httpClient.ts"
+import { post, version } from "../../../support/modernRequest.ts"
 import { until } from "../../../support/process.ts"
 import { serve, text, tools } from "../../../support/server.ts"
-
-const version = "2026-07-28"
-
-const post = (method: string, params: { readonly [name: string]: unknown } = {}) => ({
-  body: {
-    jsonrpc: "2.0",
-    id: 1,
-    method,
-    params: {
-      ...params,
-      _meta: RequestMetadata.write({
-        protocolVersion: version,
-        clientCapabilities: {},
-        clientInfo: { name: "client", version: "1" },
-        logLevel: undefined
-      })
-    }
-  },
-  headers: RequestHeaders.encode({ method, params, version })
-})
 
 const errorOf = ({ messages: [message], status }: ReceivedResponse) => [status, message?.error?.code]
 

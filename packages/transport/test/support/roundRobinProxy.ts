@@ -1,0 +1,53 @@
+/** A reverse proxy in front of several servers, which forwards each request to the next of them. */
+import * as Effect from "effect/Effect"
+import * as http from "node:http"
+
+/** A request that the proxy has forwarded. */
+export interface Forwarded {
+  /** The index of the server. */
+  readonly server: number
+  /** The method of the MCP message, as its header says. */
+  readonly method: string | undefined
+}
+
+/**
+ * Starts a proxy of the servers at these ports. It remembers nothing of a client or a connection. If a server does not
+ * answer, the response is 502.
+ */
+export const serve = Effect.fnUntraced(function*(ports: ReadonlyArray<number>) {
+  const forwarded: Array<Forwarded> = []
+  const server = http.createServer((request, response) => {
+    const next = forwarded.length % ports.length
+    const { headers, method, url } = request
+    const name = headers["mcp-method"]
+    forwarded.push({ server: next, method: typeof name === "string" ? name : undefined })
+    const onward = http.request(
+      { host: "127.0.0.1", port: ports[next], path: url, method, headers, agent: false },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        response.flushHeaders()
+        answer.pipe(response)
+      }
+    )
+    onward.on("error", () => {
+      if (response.headersSent) response.destroy()
+      else response.writeHead(502).end()
+    })
+    response.on("close", () => onward.destroy())
+    request.pipe(onward)
+  })
+  const port = yield* Effect.acquireRelease(
+    Effect.callback<number>((resume) => {
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+      })
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  )
+  return { port, url: `http://127.0.0.1:${port}/mcp`, forwarded }
+})
