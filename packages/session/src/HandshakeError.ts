@@ -14,6 +14,8 @@ import type { TransportError } from "./TransportError.ts"
  * - `NoCommonRevision`: the server named the revisions that it supports, and this client supports none of them.
  * - `LegacyServer`: the server needs a handshake, and this client supports only revisions without one. `problem` states
  *   what it did with `server/discover`.
+ * - `ModernServer`: the server rejected `initialize` with an `error` of revisions without a handshake, and this client
+ *   supports only revisions with one. The error does not name the revisions of the server.
  * - `InvalidResult`: the response to `initialize` is malformed, or its result does not match the schema. `problem`
  *   names the first mismatch.
  * - `Timeout`: no response to `initialize`, or to another `method`, arrived within `limits.handshakeTimeout`.
@@ -32,16 +34,20 @@ export type HandshakeErrorReason =
     readonly supported: ReadonlyArray<string>
   }
   | { readonly _tag: "LegacyServer"; readonly problem: string }
+  | { readonly _tag: "ModernServer"; readonly error: McpError.McpError }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
   | { readonly _tag: "Timeout"; readonly afterMillis: number; readonly method?: "server/discover" }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
+const rejection = (method: string, { code, message }: McpError.McpError): string =>
+  `rejected ${method} with error ${code}: ${message}`
+
 /** Returns what to do about a server that supports only these revisions. */
 const remedyOf = (offered: ReadonlyArray<string>): string => {
-  const known = Revision.supported.filter((revision) => offered.includes(revision))
-  return known.length === 0
+  const newest = Revision.supported.findLast((revision) => offered.includes(revision))
+  return newest === undefined
     ? "update this client, or serve one of its revisions"
-    : `add ${known.join(" or ")} to the option \`revisions\``
+    : `add ${newest} to the option \`revisions\``
 }
 
 /**
@@ -65,9 +71,7 @@ export const describe = (reason: HandshakeErrorReason): string => {
     case "ConnectFailed":
       return reason.error.message
     case "Rejected":
-      return `the server rejected ${
-        reason.method ?? "initialize"
-      } with error ${reason.error.code}: ${reason.error.message}`
+      return `the server ${rejection(reason.method ?? "initialize", reason.error)}`
     case "UnsupportedRevision":
       return `the server chose revision ${reason.chosen}; this client supports ${reason.supported.join(", ")}`
     case "NoCommonRevision":
@@ -76,6 +80,9 @@ export const describe = (reason: HandshakeErrorReason): string => {
     case "LegacyServer":
       return `the server does not serve a revision without a handshake: ${reason.problem}; ` +
         "add an older revision to the option `revisions`"
+    case "ModernServer":
+      return `the server serves only revisions without a handshake: it ${rejection("initialize", reason.error)}; ` +
+        `add ${Revision.latest} to the option \`revisions\``
     case "InvalidResult":
       return `the server's response to initialize is invalid: ${reason.problem}`
     case "Timeout":

@@ -10,6 +10,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { connectedSessionless, discoverResult, replyToDiscover, withModernServer } from "./support/modernServers.ts"
@@ -221,6 +222,52 @@ describe("a session without a handshake", () => {
       yield* Fiber.join(closing)
       assert.deepStrictEqual(names(raw.received), ["server/discover"])
     }))
+
+  it.effect("the output of a tool may be any JSON value, and its schema of any type; a program gets it as text", () =>
+    Effect.gen(function*() {
+      const inputSchema = { type: "object" }
+      const tool = (name: string, outputSchema: object) => ({ name, inputSchema, outputSchema })
+      const object = { type: "object", properties: { sum: { type: "number" } } }
+      const outputs: { readonly [name: string]: object } = {
+        sum: { content: [], structuredContent: { sum: 3 } },
+        wrong: { content: [], structuredContent: { sum: "3" } },
+        word: { content: [], structuredContent: "beans" },
+        words: { content: [{ type: "text", text: "some beans" }], structuredContent: ["some", "beans"] },
+        none: { content: [], structuredContent: null }
+      }
+      const { session } = yield* withModernServer({
+        client: {
+          validator: {
+            compile: () => Result.succeed((value) => JSON.stringify(value).includes("\"3\"") ? "no number" : undefined)
+          }
+        },
+        script: (message) => {
+          if (!JsonRpc.isRequest(message)) return []
+          const name = String(message.params?.["name"])
+          const tools = [
+            tool("sum", object),
+            tool("wrong", object),
+            tool("word", { type: "string" }),
+            tool("words", {})
+          ]
+          const result = message.method === "tools/list" ? { tools } : outputs[name] ?? {}
+          return [JsonRpc.success(message.id, { resultType: "complete", ...result })]
+        }
+      })
+      const { tools } = yield* session.listTools()
+      assert.deepStrictEqual<unknown>(tools, [
+        tool("sum", object),
+        tool("wrong", object),
+        { name: "word", inputSchema },
+        { name: "words", inputSchema }
+      ])
+      assert.deepStrictEqual<unknown>(yield* session.callTool("sum"), outputs["sum"])
+      assert.deepStrictEqual(yield* session.callTool("word"), text("\"beans\""))
+      assert.deepStrictEqual(yield* session.callTool("words"), text("some beans"))
+      assert.deepStrictEqual(yield* session.callTool("none"), text("null"))
+      // The schemas of objects are still checked (TOOL-08).
+      assert.strictEqual((yield* Effect.flip(session.callTool("wrong"))).reason._tag, "InvalidResult")
+    }).pipe(Effect.scoped))
 
   it.effect("[MSG-19] [MSG-20] a result without resultType is complete, and one of another type is invalid", () =>
     Effect.gen(function*() {
@@ -450,6 +497,34 @@ describe("the choice of a revision", () => {
         assert.deepStrictEqual(reason, { _tag: "NoCommonRevision", offered, supported: Revision.supported })
         assert.isTrue(message.endsWith("; update this client, or serve one of its revisions"), message)
         assert.deepStrictEqual(names(raw.received), ["server/discover"])
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("a client of older revisions fails at a server of 2026-07-28, whether or not it names its revision", () =>
+    Effect.gen(function*() {
+      const remedy = "; add 2026-07-28 to the option `revisions`"
+      const named = { supported: ["2026-07-28"], requested: "2025-11-25" }
+      const errors: ReadonlyArray<readonly [tag: string, error: JsonRpc.ErrorObject]> = [
+        ["NoCommonRevision", { code: -32022, message: "Unsupported", data: named }],
+        ["ModernServer", { code: -32022, message: "Unsupported" }],
+        ["ModernServer", { code: -32020, message: "the header MCP-Protocol-Version is missing" }]
+      ]
+      const rejecting = (error: JsonRpc.ErrorObject): RawServer.Script => (message) =>
+        JsonRpc.isRequest(message) ? [JsonRpc.failure(message.id, error)] : []
+      for (const [tag, error] of errors) {
+        const { connecting } = yield* connectTo(rejecting(error), { revisions: Revision.legacy })
+        const { message, reason } = yield* Effect.flip(Fiber.join(connecting))
+        assert.strictEqual(reason._tag, tag)
+        assert.isTrue(message.endsWith(remedy), message)
+      }
+      // Errors of another kind say nothing about revisions, and one that names a common revision contradicts itself.
+      const others: ReadonlyArray<JsonRpc.ErrorObject> = [
+        { code: -32602, message: "no" },
+        { code: -32022, message: "no", data: { supported: ["2025-06-18"] } }
+      ]
+      for (const error of others) {
+        const { connecting } = yield* connectTo(rejecting(error), { revisions: Revision.legacy })
+        assert.strictEqual((yield* reasonOf(connecting))._tag, "Rejected")
       }
     }).pipe(Effect.scoped))
 

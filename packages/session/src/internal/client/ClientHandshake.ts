@@ -8,6 +8,7 @@
 import {
   type Capabilities,
   CloseReason,
+  ErrorCode,
   Handshake,
   type Implementation,
   type Initialize,
@@ -94,15 +95,23 @@ export const initializeParams = (
     clientInfo: info
   }, projection)
 
-/** Returns the reason of a client whose `initialize` the server rejected, with its own revisions if it names them. */
+/**
+ * Returns the reason of a client whose `initialize` the server rejected. A server without the handshake should name its
+ * revisions (VER-20); one that does not is known by the codes of its errors.
+ */
 const rejectedBy = (
   revisions: ReadonlyArray<Revision.Revision>,
-  error: JsonRpc.ErrorObject
+  received: JsonRpc.ErrorObject
 ): HandshakeError.HandshakeErrorReason => {
-  const offered = Discovery.supportedIn(error)
-  return offered === undefined || revisions.some((revision) => offered.includes(revision))
-    ? { _tag: "Rejected", error: McpError.received(error) }
-    : Discovery.noCommonRevision(revisions, offered)
+  const offered = Discovery.supportedIn(received)
+  const error = McpError.received(received)
+  if (offered !== undefined) {
+    return revisions.some((revision) => offered.includes(revision))
+      ? { _tag: "Rejected", error }
+      : Discovery.noCommonRevision(revisions, offered)
+  }
+  const isModern = received.code === ErrorCode.UnsupportedProtocolVersion || Discovery.isModern(received)
+  return isModern && revisions.every(Revision.isLegacy) ? { _tag: "ModernServer", error } : { _tag: "Rejected", error }
 }
 
 /**

@@ -45,6 +45,7 @@ import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 import * as ResultEnvelope from "./ResultEnvelope.ts"
+import * as StructuredOutput from "./StructuredOutput.ts"
 
 /** The options of a client's session. */
 export interface Options extends Omit<Session.Options, "revisions"> {
@@ -224,6 +225,7 @@ class ClientSessionImplementation
           runtime.emit(event)
         },
         revision: () => this.#server?.revision,
+        read: (result) => this.withoutEnvelope(requests["tools/list"].name, result),
         onListed: () => this.listening.follow("notifications/tools/list_changed")
       })
     this.dispatch = Dispatch.make("server", handlers, {
@@ -349,7 +351,9 @@ class ClientSessionImplementation
 
   withoutEnvelope(method: string, result: unknown): unknown {
     // The answer to the probe describes the server, and its name is part of that.
-    return this.#metadata === undefined || method === "server/discover" ? result : ResultEnvelope.remove(result)
+    return this.#metadata === undefined || method === "server/discover"
+      ? result
+      : StructuredOutput.toObjects(method, ResultEnvelope.remove(result))
   }
 
   followUp(call: Sender.Call, answer: JsonRpc.Success): ReturnType<InputRounds.InputRounds["next"]> {

@@ -124,7 +124,7 @@ export const supportedIn = ({ code, data }: JsonRpc.ErrorObject): ReadonlyArray<
 }
 
 /** Returns whether an error shows that the server serves a revision without a handshake, but not this request. */
-const isModern = ({ code, data }: JsonRpc.ErrorObject): boolean =>
+export const isModern = ({ code, data }: JsonRpc.ErrorObject): boolean =>
   code === ErrorCode.HeaderMismatch ||
   (code === ErrorCode.MissingRequiredClientCapability && isMembers(data) && isMembers(data["requiredCapabilities"]))
 

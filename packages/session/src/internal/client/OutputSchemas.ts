@@ -61,6 +61,8 @@ export const make = (options: {
   readonly emit: (event: SessionEvent) => void
   /** Returns the negotiated revision, after the handshake. */
   readonly revision: () => Revision.Revision | undefined
+  /** Returns a listed page in the form that the program receives. */
+  readonly read: (result: unknown) => unknown
   /** Called once, with the first tools that are listed. From then on, changes of tools matter. */
   readonly onListed: () => void
 }): OutputSchemas => {
@@ -87,7 +89,7 @@ export const make = (options: {
   const storeListed = (response: JsonRpc.Response): void => {
     if (!hasListed) options.onListed()
     hasListed = true
-    const page = JsonRpc.isFailure(response) ? undefined : validate(list.result)(response.result)
+    const page = JsonRpc.isFailure(response) ? undefined : validate(list.result)(options.read(response.result))
     if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(store)
   }
 
