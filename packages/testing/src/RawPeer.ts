@@ -5,6 +5,7 @@ import { JsonRpc } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -20,6 +21,11 @@ export interface RawPeer {
   readonly send: (message: JsonRpc.Message) => Effect.Effect<void, TransportError>
   /** Sends a JSON value as it is, valid message or not. A request gets no stream of its own. */
   readonly sendFrame: (frame: unknown) => Effect.Effect<void, TransportError>
+  /**
+   * Closes the stream of a request, over a transport with a stream for each request. In revision 2026-07-28 this
+   * cancels the request. Does nothing if the stream has ended, or if the transport has one stream for everything.
+   */
+  readonly closeStream: (id: JsonRpc.Request["id"]) => Effect.Effect<void>
   /** Waits for the next message of the server. */
   readonly receive: Effect.Effect<JsonRpc.Message>
   /** Waits for the next response of the server, and drops other messages. */
@@ -62,6 +68,7 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
     for (const message of JsonRpc.messages(frame.success)) Queue.offerUnsafe(inbox, message)
   }))
   const scope = yield* Effect.scope
+  const streams = new Map<JsonRpc.Request["id"], Fiber.Fiber<void, TransportError>>()
   const response: Effect.Effect<JsonRpc.Response> = Effect.flatMap(
     Queue.take(inbox),
     (message) => "method" in message ? response : Effect.succeed(message)
@@ -69,10 +76,18 @@ export const make: Effect.Effect<RawPeer, TransportError, Transport.Transport | 
   return {
     send: (message) =>
       connection.request !== undefined && JsonRpc.isRequest(message)
-        ? Effect.asVoid(Effect.forkIn(connection.request(message), scope, { startImmediately: true }))
+        ? Effect.map(Effect.forkIn(connection.request(message), scope, { startImmediately: true }), (fiber) => {
+          streams.set(message.id, fiber)
+          fiber.addObserver(() => streams.get(message.id) === fiber && streams.delete(message.id))
+        })
         : connection.send({ message, replyTo: undefined, last: false }),
     // The frame may be invalid on purpose.
     sendFrame: (frame) => connection.send({ message: trust<JsonRpc.Frame>(frame), replyTo: undefined, last: false }),
+    closeStream: (id) =>
+      Effect.suspend(() => {
+        const fiber = streams.get(id)
+        return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
+      }),
     receive: Queue.take(inbox),
     response,
     pending: Effect.suspend(() => Queue.clear(inbox))

@@ -4,7 +4,7 @@
  *
  * It has two forms, like `MemoryTransport`: one stream for all messages, or a stream for each request.
  */
-import type { CloseReason, JsonRpc } from "@effect-mcp/protocol"
+import { type CloseReason, type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { type Transport, TransportError } from "@effect-mcp/session"
 import * as JsonLines from "@effect-mcp/transport/JsonLines"
 import * as Clock from "effect/Clock"
@@ -197,6 +197,7 @@ interface Stream {
 const streamPerRequest = (toServer: Lane, toClient: Lane) => {
   const streams = new Map<Transport.StreamOrigin, Stream>()
   let standalone: SimulatedWire.Channel | undefined
+  let abandon: ((origin: Transport.StreamOrigin) => void) | undefined
 
   const settle = (origin: Transport.StreamOrigin) => {
     const stream = streams.get(origin)
@@ -220,9 +221,17 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
       Effect.suspend(() => {
         const origin = {}
         const stream: Stream = { channel: toClient.open(), ended: Deferred.makeUnsafe() }
+        let sent: SimulatedWire.Channel | undefined
         streams.set(origin, stream)
-        return toServer.send(message, () => Result.succeed(toServer.open(origin))).pipe(
+        return toServer.send(message, () => Result.succeed(sent = toServer.open(origin))).pipe(
           Effect.andThen(Deferred.await(stream.ended)),
+          Effect.onInterrupt(() =>
+            Effect.sync(() => {
+              // In revisions with a handshake a message cancels a request, and the end of its stream does not.
+              if (sent === undefined || !RequestMetadata.isIn(message.params?.["_meta"])) return
+              toServer.afterwards(sent, () => abandon?.(origin))
+            })
+          ),
           Effect.ensuring(Effect.sync(() => streams.delete(origin)))
         )
       }),
@@ -232,7 +241,11 @@ const streamPerRequest = (toServer: Lane, toClient: Lane) => {
   }, close(toClient, toServer))
 
   const server = once({
-    run: toServer.run,
+    run: (deliver, hooks) =>
+      Effect.suspend(() => {
+        abandon = hooks?.abandon
+        return toServer.run(deliver)
+      }),
     send: ({ last, message, replyTo }) =>
       Effect.tap(
         toClient.send(message, () => {

@@ -57,6 +57,7 @@ const stall: TransportLaws.SubjectFaults<Served> = {
 const subject: Omit<TransportLaws.Subject<Served>, "serve"> = {
   runs: 10,
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
+  shutDown: ({ host }) => host.drain,
   faults: stall
 }
 
@@ -64,6 +65,7 @@ const older = HttpSseServer.layerNode({ port: 0 })
 
 TransportSuite.suite("HTTP+SSE", {
   ...subject,
+  handshakeOnly: true,
   faults: { ...stall, cut: ({ proxy }) => Effect.sync(proxy.cut) },
   serve: serving(older, (url) => HttpSseClient.layerNode({ url: `${url}/sse` }))
 })
@@ -71,6 +73,7 @@ TransportSuite.suite("HTTP+SSE", {
 // Before the first message there is no connection that could break.
 TransportSuite.suite("HTTP+SSE, to which a client falls back", {
   ...subject,
+  handshakeOnly: true,
   form: "StreamPerRequest",
   serve: serving(older, (url) => HttpFallbackClient.layerNode({ url: `${url}/sse` }))
 })

@@ -22,7 +22,7 @@ const subject = (
     const server = yield* Scope.fork(yield* Effect.scope)
     const session = yield* ServerSession.make(LawServer.make(), {
       ...LawServer.options,
-      limits: { gracefulCloseTimeout: 0 }
+      limits: { gracefulCloseTimeout: 100 }
     })
       .pipe(
         Effect.provideService(Transport.Transport, ends.server),
@@ -33,6 +33,7 @@ const subject = (
     return { ...ends.client, server, session }
   }),
   ended: ({ session }) => session.closed,
+  shutDown: ({ session }) => Effect.asVoid(session.close),
   // There is no wire to break, but the server can leave.
   faults: { cut: ({ server }) => Scope.close(server, Exit.void) }
 })

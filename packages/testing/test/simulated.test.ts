@@ -28,6 +28,7 @@ const subject = (form: Form, faults: Faults.Faults): TransportLaws.Subject<Serve
     }),
     form,
     ended: ({ session }) => session.closed,
+    shutDown: ({ session }) => Effect.asVoid(session.close),
     lossy: Faults.isLossy(faults),
     faults: {
       stall: {

@@ -69,6 +69,7 @@ TransportSuite.suite<Served>("stdio, with a child process", {
         if (control.destroyed) return resume(Effect.void)
         control.once("close", () => resume(Effect.void))
       })),
+  shutDown: signal("SIGTERM"),
   faults: {
     stall: { begin: signal("SIGSTOP"), end: signal("SIGCONT") },
     cut: signal("SIGKILL"),

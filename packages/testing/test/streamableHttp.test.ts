@@ -49,6 +49,7 @@ const subject = (
   sessionFirst: true,
   runs: 10,
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
+  shutDown: ({ host }) => host.drain,
   faults: {
     stall: {
       begin: ({ proxy }) => Effect.sync(proxy.stall),

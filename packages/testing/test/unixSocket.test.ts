@@ -54,6 +54,7 @@ TransportSuite.suite<Served>("Unix sockets", {
     }
   }),
   ended: ({ host }) => eventually(Effect.map(host.sessions, (sessions) => sessions.length === 0)),
+  shutDown: ({ host }) => host.drain,
   faults: {
     stall: {
       begin: ({ proxy }) => Effect.sync(proxy.stall),

@@ -1,9 +1,12 @@
 /**
  * The server of the laws: a few tools, each of which shows one aspect of a session.
  */
-import { Content, McpError, type Tool } from "@effect-mcp/protocol"
-import { type Handlers, RequestContext, type ServerSession } from "@effect-mcp/session"
+import { Content, McpError, type MethodTable, type Subscription, type Tool } from "@effect-mcp/protocol"
+import { Listener, RequestContext, type ServerSession } from "@effect-mcp/session"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
 
 /**
  * The name and the capabilities of the server.
@@ -12,6 +15,7 @@ import * as Effect from "effect/Effect"
  */
 export const options: ServerSession.Options = {
   info: { name: "law-server", version: "1.0.0" },
+  capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
   instructions: "Every tool shows one side of a session."
 }
 
@@ -25,9 +29,34 @@ export interface Report {
   readonly waiting: number
   /** The number of them that were interrupted. */
   readonly interrupted: number
+  /** The number of streams of `subscriptions/listen` that are open. */
+  readonly listening: number
 }
 
 type Input = { readonly [name: string]: unknown }
+
+/**
+ * The handlers of the server.
+ *
+ * @category models
+ */
+export interface LawHandlers {
+  readonly "tools/list": () => Effect.Effect<Tool.ListToolsResult>
+  readonly "tools/call": (
+    params: MethodTable.ParamsOf<"tools/call">
+  ) => Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext>
+  readonly "subscriptions/listen": () => Effect.Effect<
+    { readonly notifications: Subscription.SubscriptionFilter },
+    never,
+    Listener.Listener | Scope.Scope
+  >
+}
+
+/** The filter that the server serves: of two lists that a client may ask for it serves one, and every resource. */
+const servedOf = ({ resourceSubscriptions = [] }: Subscription.SubscriptionFilter) => ({
+  toolsListChanged: true,
+  resourceSubscriptions
+})
 
 const toWholeNumber = (value: unknown): number => typeof value === "number" && Number.isInteger(value) ? value : 0
 
@@ -41,7 +70,14 @@ const resultOf = (structuredContent: Input): Tool.CallToolResult => ({
  *
  * - `echo {value}` returns the value; `unit {}` returns an empty result.
  * - `steps {count, gapMillis?}` reports that many steps of progress, then returns.
- * - `wait {}` never returns; `report {}` returns how many calls of it were started and how many were interrupted.
+ * - `wait {}` never returns. `report {}` returns how many calls of it were started and how many were interrupted, and
+ *   how many streams of `subscriptions/listen` are open.
+ * - `gate {value}` returns the value after the next call of `open {}`.
+ * - `ask {message, count?, thenWait?}` asks the client's user, as often as `count` says, and returns the answers. With
+ *   `thenWait` it then waits like `wait`.
+ * - `era {}` returns the revision of its request, the name of its client, and whether it belongs to a session.
+ * - `change {uri?}` notifies the clients that listen, and the client of a session, that the tools have changed, or that
+ *   this resource has.
  * - `fail {code, message}` fails with that error; `die {}` dies with a secret; `throwNull {}` throws `null`.
  * - `pingClient {}` pings the client and returns after the client's response; `log {data}` logs.
  * - `lateProgress {}` returns, and continues to report progress afterwards.
@@ -64,10 +100,12 @@ const resultOf = (structuredContent: Input): Tool.CallToolResult => ({
  *
  * @category constructors
  */
-export const make = (): Handlers.Handlers<"client", RequestContext.RequestContext> => {
+export const make = (): LawHandlers => {
   let waiting = 0
   let interrupted = 0
-  const report = (): Report => ({ waiting, interrupted })
+  let gate = Deferred.makeUnsafe<void>()
+  const listeners = new Set<Listener.ListenerShape>()
+  const report = (): Report => ({ waiting, interrupted, listening: listeners.size })
 
   const steps = Effect.fnUntraced(function*(input: Input) {
     const total = toWholeNumber(input["count"])
@@ -90,6 +128,46 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
     const context = yield* RequestContext.RequestContext
     yield* Effect.mapError(context.request("ping", {}), (error) => McpError.invalidRequest(error.message))
     return resultOf({ answered: true })
+  })
+
+  const open = Effect.sync(() => {
+    Deferred.doneUnsafe(gate, Exit.void)
+    gate = Deferred.makeUnsafe()
+    return resultOf({ opened: true })
+  })
+
+  const ask = Effect.fnUntraced(function*(input: Input) {
+    const answers: Array<unknown> = []
+    for (let number = 1; number <= Math.max(toWholeNumber(input["count"]), 1); number++) {
+      // A handler that dies for a missing capability is answered with the error for it.
+      const { content } = yield* Effect.orDie(RequestContext.elicit({
+        message: `${String(input["message"])} ${number}`,
+        requestedSchema: { type: "object", properties: { value: { type: "string" } } }
+      }))
+      answers.push(content?.["value"])
+    }
+    return input["thenWait"] === true ? yield* wait : resultOf({ answers })
+  })
+
+  const era = Effect.map(
+    RequestContext.RequestContext,
+    ({ profile, session }) =>
+      resultOf({ revision: profile.revision, client: profile.info?.name, inSession: session !== undefined })
+  )
+
+  const change = Effect.fnUntraced(function*({ uri }: Input) {
+    for (const listener of listeners) {
+      yield* typeof uri === "string" ? listener.resourceUpdated(uri) : listener.toolListChanged
+    }
+    const context = yield* RequestContext.RequestContext
+    if (context.session !== undefined) {
+      yield* Effect.orDie(
+        typeof uri === "string"
+          ? context.notify("notifications/resources/updated", { uri })
+          : context.notify("notifications/tools/list_changed", {})
+      )
+    }
+    return resultOf({ changed: true })
   })
 
   const lateProgress = Effect.gen(function*() {
@@ -122,6 +200,16 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
         return Effect.die(new Error("a secret that no peer may see"))
       case "throwNull":
         throw null
+      case "gate":
+        return Effect.as(Effect.suspend(() => Deferred.await(gate)), resultOf({ value: input["value"] }))
+      case "open":
+        return open
+      case "ask":
+        return ask(input)
+      case "era":
+        return era
+      case "change":
+        return change(input)
       case "pingClient":
         return pingClient
       case "log":
@@ -135,6 +223,14 @@ export const make = (): Handlers.Handlers<"client", RequestContext.RequestContex
 
   return {
     "tools/list": () => Effect.succeed({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
-    "tools/call": ({ arguments: input, name }) => call(name, input ?? {})
+    "tools/call": ({ arguments: input, name }) => call(name, input ?? {}),
+    "subscriptions/listen": Effect.fnUntraced(function*() {
+      const listener = yield* Listener.Listener
+      yield* Effect.acquireRelease(
+        Effect.sync(() => listeners.add(listener)),
+        () => Effect.sync(() => listeners.delete(listener))
+      )
+      return { notifications: servedOf(listener.requested) }
+    })
   }
 }

@@ -1,26 +1,32 @@
 /**
- * The laws of every transport. They are the same for all transports; each fault that can be injected adds more of them.
+ * The laws of every transport. They are the same for all transports and in both eras; each fault that can be injected
+ * adds more of them.
  * Each law is an effect, which any test runner can run. `TransportSuite.suite` of the entry `/vitest` makes a Vitest
  * test of each.
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { bothEras } from "../internal/laws/bothEras.ts"
 import { brokenConnections } from "../internal/laws/brokenConnections.ts"
 import { cancellation } from "../internal/laws/cancellation.ts"
 import { clientDisconnects } from "../internal/laws/clientDisconnects.ts"
 import { failedWrites, halfClosedClients } from "../internal/laws/clientWrites.ts"
 import { closing } from "../internal/laws/closing.ts"
+import { discovery } from "../internal/laws/discovery.ts"
 import { errors } from "../internal/laws/errors.ts"
 import { clientFraming, serverFraming } from "../internal/laws/framing.ts"
 import { handshake } from "../internal/laws/handshake.ts"
+import { inEra, type Timeless } from "../internal/laws/Law.ts"
 import * as LawContext from "../internal/laws/LawContext.ts"
+import { listening } from "../internal/laws/listening.ts"
 import { lossyConnections } from "../internal/laws/lossyConnections.ts"
 import { matching } from "../internal/laws/matching.ts"
 import { progress } from "../internal/laws/progress.ts"
+import { rounds } from "../internal/laws/rounds.ts"
 import { serverRequests } from "../internal/laws/serverRequests.ts"
 import { stalledServer } from "../internal/laws/stalledServer.ts"
-import type { TransportLaw } from "./TransportLaw.ts"
+import type { Era, TransportLaw } from "./TransportLaw.ts"
 import type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
 
 export type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
@@ -55,7 +61,7 @@ export const defaultTimeout = 15_000
 const underFaults = <Served extends ClientEnd>(
   context: LawContext.LawContext<Served>,
   faults: SubjectFaults<Served>
-): ReadonlyArray<TransportLaw> => [
+): ReadonlyArray<Timeless> => [
   ...faults.stall === undefined ? [] : stalledServer(context, faults.stall),
   ...faults.cut === undefined ? [] : brokenConnections(context, faults.cut),
   ...faults.halfClose === undefined ? [] : halfClosedClients(context, faults.halfClose),
@@ -66,11 +72,20 @@ const underFaults = <Served extends ClientEnd>(
   ...faults.injectToServer === undefined ? [] : serverFraming(context, faults.injectToServer)
 ]
 
-const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArray<TransportLaw> => {
-  const context = LawContext.make(subject)
+/** Returns the laws that exist in one era only. */
+const ofOneEra = <Served extends ClientEnd>(
+  context: LawContext.LawContext<Served>,
+  subject: Subject<Served>
+): ReadonlyArray<Timeless> =>
+  context.era === "legacy"
+    ? handshake(context)
+    : [...discovery(context), ...bothEras(context), ...rounds(context), ...listening(context, subject.shutDown)]
+
+const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>, era: Era): ReadonlyArray<Timeless> => {
+  const context = LawContext.make(subject, era)
   if (subject.lossy === true) return lossyConnections(context)
   return [
-    ...handshake(context),
+    ...ofOneEra(context, subject),
     ...matching(context),
     ...progress(context),
     ...cancellation(context),
@@ -83,7 +98,7 @@ const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>): ReadonlyArr
 }
 
 /**
- * Returns the laws for a transport. They run on the real clock and are independent, so any number of them may run at
+ * Returns the laws for a transport, in both eras unless the subject is `handshakeOnly`. They run on the real clock and are independent, so any number of them may run at
  * once.
  *
  * @example
@@ -115,5 +130,6 @@ export const laws = <Served extends ClientEnd>(subject: Subject<Served>): Readon
       duration: afterMillis,
       orElse: () => Effect.fail(new LawTimeout({ afterMillis }))
     })
-  return lawsOf(subject).map((law) => ({ ...law, run: inTime(law.run) }))
+  const eras: ReadonlyArray<Era> = subject.handshakeOnly === true ? ["legacy"] : ["legacy", "modern"]
+  return eras.flatMap((era) => inEra(era, lawsOf(subject, era))).map((law) => ({ ...law, run: inTime(law.run) }))
 }

@@ -65,14 +65,26 @@ export interface Subject<Served extends ClientEnd = ClientEnd> {
    */
   readonly form?: "OneStream" | "StreamPerRequest"
   /**
+   * Whether the transport exists only in revisions with a handshake (`Connection.handshakeOnly`), or its server serves
+   * no others. Default: no; every law that can hold in revision 2026-07-28 is checked in that revision as well, and a
+   * connection serves both eras at the same time.
+   */
+  readonly handshakeOnly?: boolean
+  /**
    * Whether the session starts with the response to `initialize`, so that any other request before it is rejected,
-   * `ping` included (SHS-25). Default: no; a ping is answered, and requests directly after `initialize` are served.
+   * `ping` included (SHS-25). Then there is no connection either that requests of revision 2026-07-28 have in common.
+   * Default: no; a ping is answered, and requests directly after `initialize` are served.
    */
   readonly sessionFirst?: boolean
   /** The number of runs of a property. Default: 20. A transport that starts a process for each run may use fewer. */
   readonly runs?: number
   /** Waits until the server has observed the end of the connection. */
   readonly ended?: Act<Served>
+  /**
+   * Shuts the server down in good order. Adds the law of the streams of `subscriptions/listen`, which end with a result
+   * (SUB-07).
+   */
+  readonly shutDown?: Act<Served>
   /** The faults that a test can inject. Default: none. */
   readonly faults?: SubjectFaults<Served>
   /**

@@ -1,13 +1,17 @@
 /** Constructors of laws and their topics, and properties of generated values. */
 
+import { Revision } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { Era, TransportLaw } from "../../laws/TransportLaw.ts"
 
 /** A law without its topic. */
-export type Unsorted = Omit<TransportLaw, "topic">
+export type Unsorted = Omit<TransportLaw, "era" | "topic">
+
+/** A law whose era is not part of it yet. */
+export type Timeless = Omit<TransportLaw, "era">
 
 /** Creates a law with the name of its test. It runs in a scope of its own. */
 export const law = (name: string, run: Effect.Effect<void, unknown, Scope.Scope>): Unsorted => ({
@@ -17,8 +21,14 @@ export const law = (name: string, run: Effect.Effect<void, unknown, Scope.Scope>
 })
 
 /** Assigns a topic to laws. */
-export const topic = (name: string, laws: ReadonlyArray<Unsorted>): ReadonlyArray<TransportLaw> =>
+export const topic = (name: string, laws: ReadonlyArray<Unsorted>): ReadonlyArray<Timeless> =>
   laws.map((law) => ({ topic: name, ...law }))
+
+/** Assigns an era to laws, and adds it to the names of those that have no handshake. */
+export const inEra = (era: Era, laws: ReadonlyArray<Timeless>): ReadonlyArray<TransportLaw> => {
+  const named = (text: string) => era === "modern" ? `${text} (${Revision.latest})` : text
+  return laws.map((law) => ({ ...law, era, topic: named(law.topic), name: named(law.name) }))
+}
 
 /** Checks a property for generated values. A failure or an exception is reported with the simplest value. */
 export const holdsFor = <A, E>(

@@ -1,12 +1,13 @@
-/** The context of every law: the transport under test, its clients, and common checks. */
+/** The context of every law: the transport under test, the era of its clients, and common checks. */
 
-import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, RequestMetadata, Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, type HandshakeError, type SessionEvent, Transport } from "@effect-mcp/session"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import type { Era } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, Subject } from "../../laws/TransportSubject.ts"
 import * as RawPeer from "../../RawPeer.ts"
 
@@ -14,9 +15,11 @@ import * as RawPeer from "../../RawPeer.ts"
 export type SessionOptions = Partial<ClientSession.Options<Handlers.Handlers<"server">>>
 
 /**
- * The transport under test, and constructors of its clients.
+ * The transport under test, and constructors of its clients. All clients are of one era, so that each law is written
+ * once and holds in both.
  */
 export interface LawContext<Served extends ClientEnd> {
+  readonly era: Era
   readonly runs: number
   readonly form: NonNullable<Subject<Served>["form"]>
   readonly sessionFirst: boolean
@@ -31,21 +34,59 @@ export interface LawContext<Served extends ClientEnd> {
   /** Connects a client without rules to a served transport. */
   readonly connectRaw: (served: ClientEnd) => Effect.Effect<RawPeer.RawPeer, TransportError, Scope.Scope>
   readonly openRaw: Effect.Effect<RawPeer.RawPeer, unknown, Scope.Scope>
-  readonly openRawAndInitialized: Effect.Effect<RawPeer.RawPeer, unknown, Scope.Scope>
+  /** Connects a client without rules, whose requests are served: after the handshake, if there is one. */
+  readonly connectReady: (served: ClientEnd) => Effect.Effect<RawPeer.RawPeer, TransportError, Scope.Scope>
+  readonly openReady: Effect.Effect<RawPeer.RawPeer, unknown, Scope.Scope>
+  /** Creates a request of a client without rules. */
+  readonly request: (id: number | string, method: string, params?: Params) => JsonRpc.Request
+  /** Creates the call of a tool. */
+  readonly call: (id: number | string, tool: string, input?: JsonRpc.Params, meta?: Params) => JsonRpc.Request
+  /** Whether the end of its stream cancels a request, and not a message. */
+  readonly cancelsByStream: boolean
+  /** Cancels a request of a client without rules. */
+  readonly cancel: (peer: RawPeer.RawPeer, id: number | string) => Effect.Effect<void, TransportError>
 }
+
+type Params = { readonly [name: string]: unknown }
 
 export const info = { name: "law-client", version: "1.0.0" }
 
+/** The capabilities of the client without rules. */
+const capabilities = { elicitation: { form: {} } }
+
 export const initialize = JsonRpc.request(0, "initialize", {
   protocolVersion: Revision.latestLegacy,
-  capabilities: {},
+  capabilities,
   clientInfo: info
 })
 
 export const initialized = JsonRpc.notification("notifications/initialized")
 
+/** Creates a request of the era, with the metadata of the client where there is no handshake. */
+export const requestOf = (
+  era: Era,
+  id: number | string,
+  method: string,
+  params: Params = {},
+  client: Partial<RequestMetadata.RequestMetadata> = {}
+): JsonRpc.Request => {
+  if (era === "legacy") return JsonRpc.request(id, method, params)
+  const { _meta } = params
+  const metadata = {
+    protocolVersion: Revision.latest,
+    clientCapabilities: capabilities,
+    clientInfo: info,
+    logLevel: undefined
+  }
+  return JsonRpc.request(id, method, {
+    ...params,
+    _meta: { ...isRecord(_meta) ? _meta : undefined, ...RequestMetadata.write({ ...metadata, ...client }) }
+  })
+}
+
+/** Creates the call of a tool with a handshake. */
 export const call = (id: number | string, tool: string, input: JsonRpc.Params = {}): JsonRpc.Request =>
-  JsonRpc.request(id, "tools/call", { name: tool, arguments: input })
+  requestOf("legacy", id, "tools/call", { name: tool, arguments: input })
 
 export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === "object" && value !== null
@@ -70,8 +111,21 @@ export const structured = (response: JsonRpc.Response): unknown =>
 export const reported = (session: ClientSession.ClientSessionShape) =>
   Effect.map(session.callTool("report"), (result) => ({
     waiting: result.structuredContent?.["waiting"],
-    interrupted: result.structuredContent?.["interrupted"]
+    interrupted: result.structuredContent?.["interrupted"],
+    listening: result.structuredContent?.["listening"]
   }))
+
+/** The handlers of a client whose user repeats each question as the answer. */
+export const answering: Handlers.Handlers<"server"> = {
+  "elicitation/create": ({ message }) => Effect.succeed({ action: "accept", content: { value: message } })
+}
+
+/** Checks that the session still serves calls. */
+export const stillServed = (session: ClientSession.ClientSessionShape) => Effect.asVoid(session.callTool("unit"))
+
+/** Returns the value of this member in a message. */
+export const memberOf = (message: unknown, ...path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>((value, name) => isRecord(value) ? value[name] : undefined, message)
 
 /** Waits until this number of calls of `wait` has started. */
 export const untilWaiting = (session: ClientSession.ClientSessionShape, count: number) =>
@@ -89,24 +143,39 @@ export const shakeHands = Effect.fnUntraced(function*(peer: RawPeer.RawPeer) {
   return peer
 })
 
-export const make = <Served extends ClientEnd>(subject: Subject<Served>): LawContext<Served> => {
-  const { serve } = subject
+const revisionsOf = { legacy: Revision.legacy, modern: Revision.modern } as const
+
+export const make = <Served extends ClientEnd>(subject: Subject<Served>, era: Era): LawContext<Served> => {
+  const { form = "OneStream", serve } = subject
+  const cancelsByStream = era === "modern" && form === "StreamPerRequest"
   const connect: LawContext<Served>["connect"] = (served, options) =>
-    ClientSession.make({ info, revisions: Revision.legacy, ...options }).pipe(
+    ClientSession.make({ info, revisions: revisionsOf[era], ...options }).pipe(
       Effect.provideService(Transport.Transport, served)
     )
   const connectRaw: LawContext<Served>["connectRaw"] = (served) =>
     RawPeer.make.pipe(Effect.provideService(Transport.Transport, served))
-  const openRaw = Effect.flatMap(serve, connectRaw)
+  const connectReady: LawContext<Served>["connectReady"] = (served) =>
+    era === "legacy" ? Effect.flatMap(connectRaw(served), shakeHands) : connectRaw(served)
+  const request: LawContext<Served>["request"] = (id, method, params) => requestOf(era, id, method, params)
   return {
+    era,
     runs: subject.runs ?? 20,
-    form: subject.form ?? "OneStream",
+    form,
     sessionFirst: subject.sessionFirst ?? false,
     serve,
     connect,
     open: (options) => Effect.flatMap(serve, (served) => connect(served, options)),
     connectRaw,
-    openRaw,
-    openRawAndInitialized: Effect.flatMap(openRaw, shakeHands)
+    openRaw: Effect.flatMap(serve, connectRaw),
+    connectReady,
+    openReady: Effect.flatMap(serve, connectReady),
+    request,
+    call: (id, tool, input = {}, _meta = undefined) =>
+      request(id, "tools/call", { name: tool, arguments: input, ...(_meta === undefined ? undefined : { _meta }) }),
+    cancelsByStream,
+    cancel: (peer, id) =>
+      cancelsByStream
+        ? peer.closeStream(id)
+        : peer.send(JsonRpc.notification("notifications/cancelled", { requestId: id }))
   }
 }

@@ -8,10 +8,13 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as FiberCount from "../../FiberCount.ts"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { Era } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
-import { eventually, type LawContext, untilWaiting } from "./LawContext.ts"
+import { law, type Timeless, topic } from "./Law.ts"
+import { eventually, type LawContext, stillServed, untilWaiting } from "./LawContext.ts"
+
+/** Returns the rule about the failures of the handshake. */
+const openingFails = (era: Era): string => era === "legacy" ? "[INIT-16] " : ""
 
 /** Returns whether this is a close reason of a session whose connection broke. */
 const isBreak = ({ _tag }: CloseReason.CloseReason): boolean => _tag === "PeerEnded" || _tag === "TransportFailed"
@@ -44,16 +47,16 @@ const onFirstMessage = (connection: Transport.Connection, act: Effect.Effect<unk
 
 /** Returns the laws of a connection that breaks at any moment. */
 export const brokenConnections = <Served extends ClientEnd>(
-  { connect, form, open, serve }: LawContext<Served>,
+  { connect, era, form, open, serve }: LawContext<Served>,
   cut: NonNullable<SubjectFaults<Served>["cut"]>
-): ReadonlyArray<TransportLaw> =>
+): ReadonlyArray<Timeless> =>
   topic("a connection that breaks", [
     law(
-      "[INIT-16] law 1: if it breaks before the first message, the handshake fails with a reason",
+      `${openingFails(era)}law 1: if it breaks before the first message, opening the session fails with a reason`,
       Effect.gen(function*() {
         const served = yield* serve
         const end = tampered(served, (connection) => Effect.as(Effect.orDie(cut(served)), connection))
-        const error = yield* Effect.flip(connect(end, { limits: { handshakeTimeout: "1 hour" } }))
+        const error = yield* Effect.flip(connect(end, { limits: { handshakeTimeout: "1 hour", discoverTimeout: "1 hour" } }))
         assert.strictEqual(error.reason._tag, "Closed")
         assert.ok(error.reason._tag === "Closed")
         sayBroken(error.reason.reason)
@@ -61,12 +64,12 @@ export const brokenConnections = <Served extends ClientEnd>(
     ),
 
     law(
-      "[INIT-16] law 1: if it breaks during the handshake, the handshake fails or the session ends",
+      `${openingFails(era)}law 1: if it breaks at the first message, opening the session fails, or the session ends`,
       Effect.gen(function*() {
         const served = yield* serve
         const end = tampered(served, (connection) =>
           Effect.succeed(onFirstMessage(connection, Effect.orDie(cut(served)))))
-        const reason = yield* connect(end, { limits: { handshakeTimeout: "1 hour" } }).pipe(
+        const reason = yield* connect(end, { limits: { handshakeTimeout: "1 hour", discoverTimeout: "1 hour" } }).pipe(
           Effect.matchEffect({
             onSuccess: (session) =>
               session.closed,
@@ -90,7 +93,7 @@ export const brokenConnections = <Served extends ClientEnd>(
         const reason = yield* session.closed
         sayBroken(reason)
         assert.strictEqual((yield* session.state)._tag, "Closed")
-        assert.deepStrictEqual((yield* Effect.flip(session.ping())).reason, { _tag: "Closed", reason })
+        assert.deepStrictEqual((yield* Effect.flip(stillServed(session))).reason, { _tag: "Closed", reason })
       })
     ),
 
@@ -129,6 +132,37 @@ export const brokenConnections = <Served extends ClientEnd>(
           if (!ofStream) assert.deepStrictEqual(end.reason, { _tag: "Closed", reason })
         }
         assert.strictEqual(endings, 3)
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      })
+    ),
+
+    law(
+      "law 1: a call during whose question it breaks ends with the close reason",
+      Effect.gen(function*() {
+        const served = yield* serve
+        let asked = 0
+        const session = yield* connect(served, {
+          handlers: {
+            "elicitation/create": () =>
+              Effect.suspend(() => {
+                asked++
+                return Effect.never
+              })
+          }
+        })
+        const asking = yield* Effect.forkChild(
+          Effect.flip(session.callTool("ask", { message: "Still there?" }, { timeout: "Infinity" }))
+        )
+        yield* eventually(Effect.sync(() => asked === 1))
+        yield* cut(served)
+        const { reason: end } = yield* Fiber.join(asking)
+        const reason = yield* session.closed
+        sayBroken(reason)
+        // In a session the call is in flight meanwhile: its stream may be the first to end, or its handler the first to
+        // fail, because the server has lost the client.
+        const inSession = era === "legacy" &&
+          (end._tag === "SendFailed" || end._tag === "OutcomeUnknown" || end._tag === "ErrorResponse")
+        if (!inSession) assert.deepStrictEqual(end, { _tag: "Closed", reason })
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       })
     ),
@@ -180,7 +214,7 @@ export const brokenConnections = <Served extends ClientEnd>(
         yield* cut(served)
         yield* broken.closed
         assert.strictEqual(waiting.pollUnsafe(), undefined)
-        yield* other.ping()
+        yield* stillServed(other)
       })
     )
   ])

@@ -1,30 +1,25 @@
 /** Laws of clients that cannot send: a half-closed connection, and failing writes. */
 
-import { JsonRpc } from "@effect-mcp/protocol"
+import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
-import { call, type LawContext, shakeHands, structured, untilWaiting } from "./LawContext.ts"
+import { law, type Timeless, topic } from "./Law.ts"
+import { type LawContext, structured, untilWaiting } from "./LawContext.ts"
 
 /** Returns the laws of a client that has ended its direction, and still reads. */
 export const halfClosedClients = <Served extends ClientEnd>(
-  { connectRaw, serve }: LawContext<Served>,
+  { call, connectReady, serve }: LawContext<Served>,
   halfClose: NonNullable<SubjectFaults<Served>["halfClose"]>
-): ReadonlyArray<TransportLaw> =>
+): ReadonlyArray<Timeless> =>
   topic("a client that has stopped sending", [
     law(
       "law 5: its requests are still answered, with their progress",
       Effect.gen(function*() {
         const served = yield* serve
-        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
-        yield* peer.send(JsonRpc.request(1, "tools/call", {
-          name: "steps",
-          arguments: { count: 3, gapMillis: 5 },
-          _meta: { progressToken: "steps" }
-        }))
+        const peer = yield* connectReady(served)
+        yield* peer.send(call(1, "steps", { count: 3, gapMillis: 5 }, { progressToken: "steps" }))
         yield* peer.send(call(2, "echo", { value: 2 }))
         yield* halfClose(served)
         const messages: Array<JsonRpc.Message> = []
@@ -43,7 +38,7 @@ export const halfClosedClients = <Served extends ClientEnd>(
 export const failedWrites = <Served extends ClientEnd>(
   { connect, form, serve }: LawContext<Served>,
   failWrite: NonNullable<SubjectFaults<Served>["failWrite"]>
-): ReadonlyArray<TransportLaw> => {
+): ReadonlyArray<Timeless> => {
   /** Makes a call that waits, and one whose message cannot be written. */
   const calls = Effect.gen(function*() {
     const served = yield* serve

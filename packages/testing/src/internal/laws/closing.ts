@@ -6,13 +6,12 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as FiberCount from "../../FiberCount.ts"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
-import { eventually, type LawContext, reported } from "./LawContext.ts"
+import { law, type Timeless, topic } from "./Law.ts"
+import { eventually, type LawContext, reported, stillServed } from "./LawContext.ts"
 
 /** Returns the laws of sessions that this side closes. */
-export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<TransportLaw> =>
+export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>): ReadonlyArray<Timeless> =>
   topic("the end", [
     law(
       "law 1: requests in flight when the session closes end with the close reason",
@@ -23,23 +22,35 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
         assert.deepStrictEqual(yield* session.close, { _tag: "Requested" })
         const { reason } = yield* Fiber.join(waiting)
         assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "Requested" } })
-        const later = yield* Effect.flip(session.ping())
+        const later = yield* Effect.flip(stillServed(session))
         assert.deepStrictEqual(later.reason, { _tag: "Closed", reason: { _tag: "Requested" } })
       })
     ),
 
     law(
-      "law 2: after the scope has closed no fiber and no exchange is left",
+      "law 2: after the scope has closed, also while the client is asked, no fiber and no exchange is left",
       Effect.gen(function*() {
         const fibers = FiberCount.make()
         yield* fibers.count(Effect.gen(function*() {
           const scope = yield* Scope.make()
-          const session = yield* Scope.provide(open(), scope)
+          let asked = 0
+          const session = yield* Scope.provide(
+            open({
+              handlers: {
+                "elicitation/create": () =>
+                  Effect.suspend(() => {
+                    asked++
+                    return Effect.never
+                  })
+              }
+            }),
+            scope
+          )
           const calls = yield* Effect.forEach(
-            ["wait", "echo", "pingClient"],
+            ["wait", "echo", "pingClient", "ask"],
             (tool) => Effect.forkDetach(Effect.exit(session.callTool(tool)))
           )
-          yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1))
+          yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1 && asked === 1))
           yield* Scope.close(scope, Exit.void)
           yield* Effect.forEach(calls, Fiber.join)
           assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
@@ -55,10 +66,10 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
         const [one, two] = [yield* open(), yield* open()]
         const waiting = yield* Effect.forkChild(one.callTool("wait"))
         yield* eventually(Effect.map(reported(one), (report) => report.waiting === 1))
-        assert.deepStrictEqual(yield* reported(two), { waiting: 0, interrupted: 0 })
+        assert.deepStrictEqual(yield* reported(two), { waiting: 0, interrupted: 0, listening: 0 })
         yield* one.close
         yield* Fiber.await(waiting)
-        yield* two.ping()
+        yield* stillServed(two)
       })
     )
   ])

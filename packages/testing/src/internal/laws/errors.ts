@@ -3,15 +3,14 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
-import { call, errorCode, type LawContext, structured } from "./LawContext.ts"
+import { law, type Timeless, topic } from "./Law.ts"
+import { errorCode, type LawContext, stillServed, structured } from "./LawContext.ts"
 
 /** Returns the laws of errors, and of their consequences. */
 export const errors = <Served extends ClientEnd>(
-  { open, openRawAndInitialized }: LawContext<Served>
-): ReadonlyArray<TransportLaw> =>
+  { call, cancelsByStream, open, openReady, request }: LawContext<Served>
+): ReadonlyArray<Timeless> =>
   topic("errors", [
     law(
       "[MSG-10] an error keeps its code and message",
@@ -36,20 +35,20 @@ export const errors = <Served extends ClientEnd>(
           assert.strictEqual(reason.error.message, "Internal error")
           assert.strictEqual(reason.error.data, undefined)
         }
-        yield* session.ping()
+        yield* stillServed(session)
       })
     ),
 
     law(
       "an unknown method is rejected with −32601, invalid params with −32602",
       Effect.gen(function*() {
-        const peer = yield* openRawAndInitialized
+        const peer = yield* openReady
         for (const method of ["no/such", "__proto__", "constructor", "sampling/createMessage"]) {
-          yield* peer.send(JsonRpc.request(method, method, undefined))
+          yield* peer.send(request(method, method))
           const response = yield* peer.response
           assert.deepStrictEqual([response.id, errorCode(response)], [method, -32601])
         }
-        yield* peer.send(JsonRpc.request(2, "tools/call", { name: 1 }))
+        yield* peer.send(request(2, "tools/call", { name: 1 }))
         assert.strictEqual(errorCode(yield* peer.response), -32602)
       })
     ),
@@ -57,11 +56,14 @@ export const errors = <Served extends ClientEnd>(
     law(
       "[MSG-12] law 7: a frame that is not a message affects only itself",
       Effect.gen(function*() {
-        const peer = yield* openRawAndInitialized
+        const peer = yield* openReady
         yield* peer.send(call(1, "echo", { value: 1 }))
-        yield* peer.send({ jsonrpc: "2.0", id: 1.5, method: "ping" })
-        yield* peer.send(JsonRpc.notification("no/such/notification"))
-        yield* peer.send(JsonRpc.success("never sent", {}))
+        yield* peer.send({ ...request(0, "tools/list"), id: 1.5 })
+        // Where each request has a stream, such a client sends nothing else.
+        if (!cancelsByStream) {
+          yield* peer.send(JsonRpc.notification("no/such/notification"))
+          yield* peer.send(JsonRpc.success("never sent", {}))
+        }
         yield* peer.send(call(2, "echo", { value: 2 }))
         const answers: Array<JsonRpc.Response> = []
         while (answers.length < 3) answers.push(yield* peer.response)

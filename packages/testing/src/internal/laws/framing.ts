@@ -6,10 +6,9 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
-import { call, errorCode, eventually, type LawContext, shakeHands, structured } from "./LawContext.ts"
+import { law, type Timeless, topic } from "./Law.ts"
+import { errorCode, eventually, type LawContext, stillServed, structured } from "./LawContext.ts"
 
 /** Lets the other side read, so that the data before and after arrives in two chunks. */
 const apart = Effect.sleep(1)
@@ -48,7 +47,7 @@ export const clientFraming = <Served extends ClientEnd>(
   { connect, runs, serve }: LawContext<Served>,
   inject: NonNullable<SubjectFaults<Served>["injectToClient"]>,
   maxMessageBytes: number | undefined
-): ReadonlyArray<TransportLaw> => {
+): ReadonlyArray<Timeless> => {
   const listen = Effect.gen(function*() {
     const seen: Array<unknown> = []
     const bad: Array<string> = []
@@ -72,7 +71,7 @@ export const clientFraming = <Served extends ClientEnd>(
         yield* eventually(Effect.sync(() => seen.length === 4))
         assert.deepStrictEqual(seen.map((data) => typeof data === "string" ? "longest" : data), [1, 2, "longest", 3])
         assert.deepStrictEqual(bad, ["TooLarge"])
-        yield* session.ping()
+        yield* stillServed(session)
       })
     )
 
@@ -135,14 +134,14 @@ export const clientFraming = <Served extends ClientEnd>(
 
 /** Returns the laws of possibly invalid bytes for the server. */
 export const serverFraming = <Served extends ClientEnd>(
-  { connectRaw, serve }: LawContext<Served>,
+  { call, connectReady, serve }: LawContext<Served>,
   inject: NonNullable<SubjectFaults<Served>["injectToServer"]>
-): ReadonlyArray<TransportLaw> => {
+): ReadonlyArray<Timeless> => {
   const ready = Effect.gen(function*() {
     const served = yield* serve
-    const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
+    const peer = yield* connectReady(served)
     // Waits until earlier messages were read, so that they are not mixed with injected bytes.
-    yield* peer.send(JsonRpc.request("ready", "ping", undefined))
+    yield* peer.send(call("ready", "unit"))
     yield* peer.response
     return { peer, served }
   })

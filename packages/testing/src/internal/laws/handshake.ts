@@ -3,9 +3,8 @@
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
-import { law, topic, type Unsorted } from "./Law.ts"
+import { law, type Timeless, topic, type Unsorted } from "./Law.ts"
 import { call, errorCode, info, initialize, type LawContext, structured } from "./LawContext.ts"
 
 type OpenRaw = LawContext<ClientEnd>["openRaw"]
@@ -81,10 +80,10 @@ const withoutSession = (openRaw: OpenRaw): ReadonlyArray<Unsorted> => [
   )
 ]
 
-/** Returns the laws of the handshake. */
+/** Returns the laws of the handshake, which only one era has. */
 export const handshake = <Served extends ClientEnd>(
-  { open, openRaw, openRawAndInitialized, sessionFirst }: LawContext<Served>
-): ReadonlyArray<TransportLaw> =>
+  { open, openRaw, openReady, sessionFirst }: LawContext<Served>
+): ReadonlyArray<Timeless> =>
   topic("handshake", [
     ...(sessionFirst ? withoutSession(openRaw) : beforeSession(openRaw)),
 
@@ -137,7 +136,7 @@ export const handshake = <Served extends ClientEnd>(
     law(
       "law 6: a second initialize changes nothing",
       Effect.gen(function*() {
-        const peer = yield* openRawAndInitialized
+        const peer = yield* openReady
         yield* peer.send({ ...initialize, id: 7 })
         assert.strictEqual(errorCode(yield* peer.response), -32600)
         yield* peer.send(call(8, "echo", { value: "still here" }))

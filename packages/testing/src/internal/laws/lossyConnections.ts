@@ -9,10 +9,9 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as FiberCount from "../../FiberCount.ts"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
-import { eventually, type LawContext } from "./LawContext.ts"
+import { law, type Timeless, topic } from "./Law.ts"
+import { answering, eventually, type LawContext } from "./LawContext.ts"
 
 /** A deadline that is long for a response that arrives, and short for one that does not. */
 const deadline = 500
@@ -33,8 +32,8 @@ const outcomeOf = (
 
 /** Returns the laws that hold even if messages get lost, arrive twice, or overtake each other. */
 export const lossyConnections = <Served extends ClientEnd>(
-  { form, open }: LawContext<Served>
-): ReadonlyArray<TransportLaw> => {
+  { era, form, open }: LawContext<Served>
+): ReadonlyArray<Timeless> => {
   // A truncated or repeated request may be rejected, and a stream may end without its response.
   const legal = new Set([
     "Success",
@@ -42,13 +41,14 @@ export const lossyConnections = <Served extends ClientEnd>(
     "ErrorResponse",
     ...form === "OneStream" ? [] : ["SendFailed", "OutcomeUnknown"]
   ])
-  const attempt = open({ limits: { handshakeTimeout: deadline } })
-  // The handshake may get lost as well. Each attempt has a connection of its own.
+  const attempt = open({ handlers: answering, limits: { handshakeTimeout: deadline, discoverTimeout: deadline } })
+  const operating = era === "legacy" ? "Operating" : "Modern"
+  // The messages that open a session may get lost as well. Each attempt has a connection of its own.
   const opened = Effect.retry(attempt, { schedule: Schedule.recurs(100) })
 
   return topic("a lossy connection", [
     law(
-      "[INIT-16] law 1: every handshake ends, with a session or a reason",
+      `${era === "legacy" ? "[INIT-16] " : ""}law 1: every attempt to open a session ends, with the session or a reason`,
       Effect.gen(function*() {
         const results = yield* Effect.forEach(
           Array.from({ length: 20 }),
@@ -82,6 +82,32 @@ export const lossyConnections = <Served extends ClientEnd>(
     ),
 
     law(
+      "laws 1 and 3: every call that asks the client ends, and a result has the answers to its own questions",
+      Effect.gen(function*() {
+        const session = yield* opened
+        const outcomes = yield* Effect.forEach(
+          Array.from({ length: 50 }, (_, index) => `question ${index}`),
+          (message) =>
+            Effect.map(
+              Effect.result(session.callTool("ask", { message }, { timeout: deadline, totalTimeout: 2 * deadline })),
+              (outcome) => ({ message, outcome })
+            ),
+          { concurrency: "unbounded" }
+        )
+        for (const { message, outcome } of outcomes) {
+          if (Result.isSuccess(outcome)) {
+            assert.deepStrictEqual(outcome.success.structuredContent, { answers: [`${message} 1`] })
+          } else {
+            const { _tag } = outcome.failure.reason
+            assert.ok(legal.has(_tag), `${message} ended as ${_tag}`)
+          }
+        }
+        assert.ok(outcomes.some(({ outcome }) => Result.isSuccess(outcome)), "no call succeeded")
+        yield* eventually(Effect.map(session.inFlight, ({ sent, served }) => sent === 0 && served === 0))
+      })
+    ),
+
+    law(
       "law 7: a complete message is processed, whatever arrived before",
       Effect.gen(function*() {
         const session = yield* opened
@@ -91,7 +117,7 @@ export const lossyConnections = <Served extends ClientEnd>(
         yield* eventually(
           Effect.map(outcomeOf(session, "echo", { value: "still here" }), ({ returned }) => returned === "still here")
         )
-        assert.strictEqual((yield* session.state)._tag, "Operating")
+        assert.strictEqual((yield* session.state)._tag, operating)
       })
     ),
 
@@ -103,7 +129,7 @@ export const lossyConnections = <Served extends ClientEnd>(
           const scope = yield* Scope.make()
           const session = yield* Scope.provide(opened, scope)
           const calls = yield* Effect.forEach(
-            ["wait", "echo", "pingClient", "steps", "wait", "echo", "pingClient", "steps"],
+            ["wait", "echo", "pingClient", "steps", "ask", "wait", "echo", "pingClient", "steps", "ask"],
             (tool) => Effect.forkDetach(outcomeOf(session, tool, { count: 3 }))
           )
           yield* Effect.sleep(50)
@@ -133,7 +159,7 @@ export const lossyConnections = <Served extends ClientEnd>(
           assert.ok(outcomes.some(({ ended }) => ended === "Success"), `no call of ${name} succeeded`)
         }
         yield* one.close
-        assert.strictEqual((yield* two.state)._tag, "Operating")
+        assert.strictEqual((yield* two.state)._tag, operating)
       })
     )
   ])

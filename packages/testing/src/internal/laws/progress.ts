@@ -1,17 +1,16 @@
 /** Laws of progress. */
 
-import { JsonRpc, type Progress } from "@effect-mcp/protocol"
+import type { Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
-import { law, topic } from "./Law.ts"
+import { law, type Timeless, topic } from "./Law.ts"
 import type { LawContext } from "./LawContext.ts"
 
 /** Returns the laws of progress: its order, and its end. */
 export const progress = <Served extends ClientEnd>(
-  { open, openRawAndInitialized }: LawContext<Served>
-): ReadonlyArray<TransportLaw> =>
+  { call, open, openReady }: LawContext<Served>
+): ReadonlyArray<Timeless> =>
   topic("progress", [
     law(
       "[PRG-03] [PRG-04] law 4: every step is delivered, in order, before the result",
@@ -45,10 +44,8 @@ export const progress = <Served extends ClientEnd>(
     law(
       "[PRG-05] a request that was answered gets no further progress",
       Effect.gen(function*() {
-        const peer = yield* openRawAndInitialized
-        yield* peer.send(
-          JsonRpc.request(1, "tools/call", { name: "lateProgress", arguments: {}, _meta: { progressToken: 0 } })
-        )
+        const peer = yield* openReady
+        yield* peer.send(call(1, "lateProgress", {}, { progressToken: 0 }))
         yield* peer.response
         yield* Effect.sleep(50)
         assert.deepStrictEqual(yield* peer.pending, [])
@@ -58,14 +55,8 @@ export const progress = <Served extends ClientEnd>(
     law(
       "[PRG-01] a token may be 0",
       Effect.gen(function*() {
-        const peer = yield* openRawAndInitialized
-        yield* peer.send(
-          JsonRpc.request(1, "tools/call", {
-            name: "steps",
-            arguments: { count: 1 },
-            _meta: { progressToken: 0 }
-          })
-        )
+        const peer = yield* openReady
+        yield* peer.send(call(1, "steps", { count: 1 }, { progressToken: 0 }))
         const step = yield* peer.receive
         assert.deepStrictEqual("params" in step ? step.params?.["progressToken"] : undefined, 0)
       })

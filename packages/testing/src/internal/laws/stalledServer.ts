@@ -1,26 +1,28 @@
 /** Laws of a server that stops reading. */
 
-import { JsonRpc } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
-import type { TransportLaw } from "../../laws/TransportLaw.ts"
+import type { Era } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
-import { law, topic, type Unsorted } from "./Law.ts"
-import { call, eventually, isOdd, isRecord, type LawContext, reported, shakeHands, structured } from "./LawContext.ts"
+import { law, type Timeless, topic, type Unsorted } from "./Law.ts"
+import { eventually, isOdd, type LawContext, memberOf, reported, structured } from "./LawContext.ts"
 
 /** More than all buffers on the way hold, in messages of a size that every reader accepts. */
 const padding = "x".repeat(1024 * 1024)
 const paddings = 24
 
+/** Returns the rule that a sender cancels only its own requests in flight. */
+const ownRequests = (era: Era): string => era === "legacy" ? "[CAN-01]" : "[CAN-10]"
+
 /** On a connection with one stream, messages leave in order. */
 const ofOneStream = <Served extends ClientEnd>(
-  { connect, serve }: Pick<LawContext<Served>, "connect" | "serve">,
+  { connect, era, serve }: Pick<LawContext<Served>, "connect" | "era" | "serve">,
   stall: NonNullable<SubjectFaults<Served>["stall"]>
 ): ReadonlyArray<Unsorted> => [
   law(
-    "[CAN-01] laws 8 and 12: a request that waits for the transport is withdrawn without a message",
+    `${ownRequests(era)} laws 8 and 12: a request that waits for the transport is withdrawn without a message`,
     Effect.gen(function*() {
       const told: Array<SessionEvent.SessionEvent> = []
       const served = yield* serve
@@ -36,7 +38,7 @@ const ofOneStream = <Served extends ClientEnd>(
       yield* stall.end(served)
       yield* Effect.forEach(fillers, Fiber.join)
       assert.deepStrictEqual(told, [])
-      assert.deepStrictEqual(yield* reported(session), { waiting: 0, interrupted: 0 })
+      assert.deepStrictEqual(yield* reported(session), { waiting: 0, interrupted: 0, listening: 0 })
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     })
   ),
@@ -61,11 +63,41 @@ const ofOneStream = <Served extends ClientEnd>(
   )
 ]
 
+/** Returns the law of the order of messages that wait. */
+const ofOrder = <Served extends ClientEnd>(
+  { call, cancel, connectReady, serve }: Pick<LawContext<Served>, "call" | "cancel" | "connectReady" | "serve">,
+  stall: NonNullable<SubjectFaults<Served>["stall"]>
+) =>
+  law(
+    "[CAN-07] law 8: waiting messages are sent in their order, so that no cancellation arrives before its request",
+    Effect.gen(function*() {
+      const served = yield* serve
+      const peer = yield* connectReady(served)
+      yield* stall.begin(served)
+      const sending = yield* Effect.forkChild(Effect.gen(function*() {
+        for (let id = 1; id <= 10; id++) {
+          yield* peer.send(call(id, "wait"))
+          yield* cancel(peer, id)
+        }
+      }))
+      yield* Effect.sleep(20)
+      yield* stall.end(served)
+      yield* Fiber.join(sending)
+      let id = 100
+      yield* eventually(Effect.gen(function*() {
+        yield* peer.send(call(id++, "report"))
+        const report = structured(yield* peer.response)
+        return memberOf(report, "waiting") === 10 && memberOf(report, "interrupted") === 10
+      }))
+      assert.deepStrictEqual(yield* peer.pending, [])
+    })
+  )
+
 /** Returns the laws of a server that stops reading for some time. */
 export const stalledServer = <Served extends ClientEnd>(
-  { connect, connectRaw, form, serve }: LawContext<Served>,
+  { call, cancel, cancelsByStream, connect, connectReady, era, form, serve }: LawContext<Served>,
   stall: NonNullable<SubjectFaults<Served>["stall"]>
-): ReadonlyArray<TransportLaw> =>
+): ReadonlyArray<Timeless> =>
   topic("a stalled peer", [
     law(
       "[MSG-07] laws 1 and 3: requests sent meanwhile are answered afterwards, and none is lost",
@@ -85,30 +117,8 @@ export const stalledServer = <Served extends ClientEnd>(
       })
     ),
 
-    law(
-      "[CAN-07] law 8: waiting messages are sent in their order, so that no cancellation arrives before its request",
-      Effect.gen(function*() {
-        const served = yield* serve
-        const peer = yield* Effect.flatMap(connectRaw(served), shakeHands)
-        yield* stall.begin(served)
-        const sending = yield* Effect.forkChild(Effect.gen(function*() {
-          for (let id = 1; id <= 10; id++) {
-            yield* peer.send(call(id, "wait"))
-            yield* peer.send(JsonRpc.notification("notifications/cancelled", { requestId: id }))
-          }
-        }))
-        yield* Effect.sleep(20)
-        yield* stall.end(served)
-        yield* Fiber.join(sending)
-        let id = 100
-        yield* eventually(Effect.gen(function*() {
-          yield* peer.send(call(id++, "report"))
-          const report = structured(yield* peer.response)
-          return isRecord(report) && report["waiting"] === 10 && report["interrupted"] === 10
-        }))
-        assert.deepStrictEqual(yield* peer.pending, [])
-      })
-    ),
+    // A cancellation that closes a stream has no place in an order.
+    ...cancelsByStream ? [] : [ofOrder({ call, cancel, connectReady, serve }, stall)],
 
     law(
       "[TMO-03] law 1: a deadline ends a call meanwhile, and the session continues",
@@ -125,7 +135,7 @@ export const stalledServer = <Served extends ClientEnd>(
     ),
 
     law(
-      "[CAN-04] law 8: a request interrupted meanwhile is not left running",
+      `[${era === "legacy" ? "CAN-04" : "CAN-12"}] law 8: a request interrupted meanwhile is not left running`,
       Effect.gen(function*() {
         const served = yield* serve
         const session = yield* connect(served)
@@ -141,5 +151,5 @@ export const stalledServer = <Served extends ClientEnd>(
       })
     ),
 
-    ...form === "StreamPerRequest" ? [] : ofOneStream({ connect, serve }, stall)
+    ...form === "StreamPerRequest" ? [] : ofOneStream({ connect, era, serve }, stall)
   ])
