@@ -42,7 +42,7 @@ const irrelevantCancellations = <Served extends ClientEnd>(
 /** Returns the law of a question to the client whose call is cancelled. */
 const interruptedAnswer = <Served extends ClientEnd>({ era, open }: Pick<LawContext<Served>, "era" | "open">) =>
   law(
-    `${receiverStops(era)} law 8: interrupting a call while the client is asked interrupts the answer`,
+    `${era === "legacy" ? "[CAN-04] " : ""}law 8: interrupting a call while the client is asked interrupts the answer`,
     Effect.gen(function*() {
       let asked = 0
       let interrupted = 0
