@@ -88,7 +88,7 @@ describe("the eras of a client and a server", () => {
     { client: ["2026-07-28"], server: ["2025-11-25"], agreed: "LegacyServer" },
     { client: revisions, server: ["2026-07-28"], agreed: "2026-07-28" },
     { client: revisions, server: ["2025-06-18"], agreed: "2025-06-18" },
-    { client: ["2025-11-25"], server: ["2026-07-28"], agreed: "Rejected" },
+    { client: ["2025-11-25"], server: ["2026-07-28"], agreed: "NoCommonRevision" },
     { client: ["2025-06-18"], server: revisions, agreed: "2025-06-18" },
     { client: ["2025-06-18"], server: ["2025-11-25"], agreed: "UnsupportedRevision" },
     { client: revisions, server: ["2025-11-25"], agreed: "UnsupportedRevision" },
