@@ -131,6 +131,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "serves requests that carry their client before"
   },
   {
+    id: "VER-21",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "!isModern || !(isIncomplete || ModernExchange.isModern(message))",
+    broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
+    test: "packages/testing/test/memory.test.ts",
+    name: "[VER-12] [VER-21] interleaved requests of both eras"
+  },
+  {
     id: "VER-23",
     file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
     original: "    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",

@@ -44,7 +44,7 @@ const onShutdown = <Served extends ClientEnd>(
   shutDown: NonNullable<Subject<Served>["shutDown"]>
 ): Unsorted =>
   law(
-    "[SUB-07] a server that shuts down ends the stream with a result, after what has changed",
+    "[SUB-07] a server that shuts down ends the stream with a result",
     Effect.gen(function*() {
       const served = yield* serve
       const peer = yield* connectReady(served)
