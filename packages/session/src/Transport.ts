@@ -93,7 +93,8 @@ export type TransportEvent =
 export interface Hooks {
   /**
    * Ends the exchange of an origin whose stream has no reader left. The handlers of its requests are interrupted, as if
-   * the requests were cancelled.
+   * the requests were cancelled. In revision 2026-07-28 a client cancels a request by closing its stream, so the
+   * transport calls this at once.
    */
   readonly abandon: (origin: StreamOrigin) => void
   /** Reports an event of the transport to the observers of the session. */

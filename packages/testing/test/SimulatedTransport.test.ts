@@ -1,4 +1,4 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { type Transport, type TransportError } from "@effect-mcp/session"
 import { Faults, SimulatedTransport, VirtualRuntime } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,6 +12,13 @@ interface Read {
   readonly frames: Array<unknown>
   readonly at: Array<number>
   readonly end: Fiber.Fiber<Transport.End, TransportError.TransportError>
+}
+
+const metadata: RequestMetadata.RequestMetadata = {
+  protocolVersion: "2026-07-28",
+  clientCapabilities: {},
+  clientInfo: undefined,
+  logLevel: undefined
 }
 
 const note = (index: number) => JsonRpc.notification("n", { index })
@@ -34,13 +41,14 @@ const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTra
     client: keep(pair.client, (connection) => (client = connection)),
     server: keep(pair.server, (connection) => (server = connection))
   }
+  const abandoned: Array<Transport.StreamOrigin> = []
   const read = (connection: Transport.Connection): Read => {
     const frames: Array<unknown> = []
     const at: Array<number> = []
     const end = runtime.start(connection.run(({ frame }) => {
       frames.push(Result.isSuccess(frame) ? frame.success : frame.failure._tag)
       at.push(runtime.now())
-    }))
+    }, { abandon: (origin) => abandoned.push(origin), report: () => {} }))
     return { frames, at, end }
   }
   if (client === undefined || server === undefined) throw new Error("a simulated connection opens at once")
@@ -51,6 +59,7 @@ const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTra
     pair,
     client,
     server,
+    abandoned,
     send,
     toServer: read(server),
     toClient: read(client),
@@ -61,6 +70,20 @@ const held = (faults: Partial<Faults.Faults> = {}, options: Partial<SimulatedTra
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe("a simulated connection", () => {
+  it("abandons a request of revision 2026-07-28 whose stream the client closes, and none with a handshake", () => {
+    for (const [meta, count] of [[RequestMetadata.write(metadata), 1], [{}, 0]] as const) {
+      const { abandoned, client, runtime, toServer } = held({ delay: 3 }, { form: "StreamPerRequest" })
+      assert.isDefined(client.request)
+      const request = runtime.start(
+        client.request?.(JsonRpc.request(1, "tools/list", { _meta: meta })) ?? Effect.void
+      )
+      runtime.act(() => request.interruptUnsafe())
+      runtime.advance(1_000)
+      // The request arrives before the end of its stream.
+      assert.deepStrictEqual([toServer.frames.length, abandoned.length], [1, count])
+    }
+  })
+
   it("delivers everything at once without faults", () => {
     const { client, send, toServer } = held()
     for (const index of upTo(5)) send(client, note(index))

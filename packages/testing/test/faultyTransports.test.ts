@@ -11,7 +11,10 @@ type Served = TransportLaws.ClientEnd & { readonly session: ServerSession.Server
 
 type Options = Pick<TransportLaws.Subject<Served>, "form" | "lossy">
 
-const lawsOf = (pair: Effect.Effect<MemoryTransport.Pair>, options: Options): ReadonlyArray<TransportLaw.TransportLaw> =>
+const lawsOf = (
+  pair: Effect.Effect<MemoryTransport.Pair>,
+  options: Options
+): ReadonlyArray<TransportLaw.TransportLaw> =>
   TransportLaws.laws<Served>({
     ...options,
     // Most of these laws hang. A short time limit is enough, because a broken law does not hold later either.
@@ -105,7 +108,7 @@ const faults: { readonly [mistake: string]: Fault } = {
       "a handler's log message reaches the client, before the result"
     ]
   },
-  "leaves a fiber behind for each message": {
+  "starts a fiber that never ends for each message": {
     pair: Faulty.leaking,
     breaks: [
       "after the scope has closed, also while the client is asked, no fiber and no exchange is left",

@@ -52,7 +52,7 @@ export interface LawHandlers {
   >
 }
 
-/** The filter that the server serves: of two lists that a client may ask for it serves one, and every resource. */
+/** Returns the filter that the server serves: changes of its tools, and of every resource. */
 const servedOf = ({ resourceSubscriptions = [] }: Subscription.SubscriptionFilter) => ({
   toolsListChanged: true,
   resourceSubscriptions

@@ -1,8 +1,7 @@
 /**
  * The laws of every transport. They are the same for all transports and in both eras; each fault that can be injected
- * adds more of them.
- * Each law is an effect, which any test runner can run. `TransportSuite.suite` of the entry `/vitest` makes a Vitest
- * test of each.
+ * adds more of them. Each law is an effect, which any test runner can run. `TransportSuite.suite` of the entry `/vitest`
+ * makes a Vitest test of each.
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -98,8 +97,8 @@ const lawsOf = <Served extends ClientEnd>(subject: Subject<Served>, era: Era): R
 }
 
 /**
- * Returns the laws for a transport, in both eras unless the subject is `handshakeOnly`. They run on the real clock and are independent, so any number of them may run at
- * once.
+ * Returns the laws for a transport, in both eras unless the subject is `handshakeOnly`. They run on the real clock and
+ * are independent, so any number of them may run at once.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ import * as TransportLaws from "../laws/TransportLaws.ts"
 const beyondMillis = 15_000
 
 /**
- * Tests a transport, with a test for each law and a `describe` for each topic.
+ * Tests a transport in both eras, with a test for each law and a `describe` for each topic.
  *
  * @example
  * ```ts

@@ -1,12 +1,21 @@
 /** Laws of a connection whose requests have several clients, with a handshake and without one. */
 
-import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, type JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type * as RawPeer from "../../RawPeer.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type * as RawPeer from "../../RawPeer.ts"
 import { law, type Timeless, topic } from "./Law.ts"
-import { errorCode, info, initialize, initialized, type LawContext, memberOf, requestOf, structured } from "./LawContext.ts"
+import {
+  errorCode,
+  info,
+  initialize,
+  initialized,
+  type LawContext,
+  memberOf,
+  requestOf,
+  structured
+} from "./LawContext.ts"
 
 /** Creates the call of a tool by the client with this name, without a handshake. */
 const callOf = (client: string, id: number, tool: string, input: JsonRpc.Params = {}): JsonRpc.Request =>
@@ -74,7 +83,7 @@ export const bothEras = <Served extends ClientEnd>(
     ),
 
     law(
-      "[VER-15] a request waits for no other one, whoever has sent it",
+      "[VER-15] a request waits for no other one, of this client or of another",
       Effect.gen(function*() {
         const peer = yield* openRaw
         yield* peer.send(callOf("slow", 1, "gate", { value: "at last" }))

@@ -56,7 +56,9 @@ export const brokenConnections = <Served extends ClientEnd>(
       Effect.gen(function*() {
         const served = yield* serve
         const end = tampered(served, (connection) => Effect.as(Effect.orDie(cut(served)), connection))
-        const error = yield* Effect.flip(connect(end, { limits: { handshakeTimeout: "1 hour", discoverTimeout: "1 hour" } }))
+        const error = yield* Effect.flip(
+          connect(end, { limits: { handshakeTimeout: "1 hour", discoverTimeout: "1 hour" } })
+        )
         assert.strictEqual(error.reason._tag, "Closed")
         assert.ok(error.reason._tag === "Closed")
         sayBroken(error.reason.reason)

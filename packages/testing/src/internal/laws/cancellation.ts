@@ -117,8 +117,7 @@ export const cancellation = <Served extends ClientEnd>(
           yield* cancel(peer, id)
         }
         yield* eventually(
-          Effect.map(report, (report) =>
-            memberOf(report, "waiting") === 10 && memberOf(report, "interrupted") === 10)
+          Effect.map(report, (report) => memberOf(report, "waiting") === 10 && memberOf(report, "interrupted") === 10)
         )
         assert.deepStrictEqual(yield* peer.pending, [])
       })

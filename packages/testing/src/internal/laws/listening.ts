@@ -1,6 +1,6 @@
 /** Laws of streams of notifications, which a client without a handshake asks for. */
 
-import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"

@@ -48,7 +48,9 @@ export const lossyConnections = <Served extends ClientEnd>(
 
   return topic("a lossy connection", [
     law(
-      `${era === "legacy" ? "[INIT-16] " : ""}law 1: every attempt to open a session ends, with the session or a reason`,
+      `${
+        era === "legacy" ? "[INIT-16] " : ""
+      }law 1: every attempt to open a session ends, with the session or a reason`,
       Effect.gen(function*() {
         const results = yield* Effect.forEach(
           Array.from({ length: 20 }),
