@@ -59,6 +59,7 @@ const laws = TransportLaws.laws<Served>({
     return { ...Context.get(client, Transport.Transport), host }
   }),
   sessionFirst: true,
+  shutDown: ({ host }) => host.drain,
   runs: 3
 })
 

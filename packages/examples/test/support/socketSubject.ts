@@ -4,13 +4,19 @@ import { LawServer, type TransportLaws } from "@effect-mcp/testing/laws"
 import { JsonLines } from "@effect-mcp/transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Net from "node:net"
 import * as SocketTransport from "../../src/socketTransport.ts"
 
-/** The client's end, and the sockets of both ends. */
-type Served = TransportLaws.ClientEnd & { readonly atClient: Net.Socket; readonly atServer: Net.Socket }
+/** The client's end, the sockets of both ends, and the server. */
+type Served = TransportLaws.ClientEnd & {
+  readonly atClient: Net.Socket
+  readonly atServer: Net.Socket
+  /** The fiber that serves the client. */
+  readonly serving: Fiber.Fiber<unknown, unknown>
+}
 
 /** Opens two sockets that are connected with each other. */
 export const sockets = Effect.acquireRelease(
@@ -53,7 +59,7 @@ export const subject = (
   serve: Effect.gen(function*() {
     const { atClient, atServer } = yield* sockets
     // The end of a client is a half-close, so a handler that never returns would keep the server for the default time.
-    yield* ServerSession.serve(LawServer.make(), {
+    const serving = yield* ServerSession.serve(LawServer.make(), {
       ...LawServer.options,
       limits: { gracefulCloseTimeout: "2 seconds" }
     }).pipe(
@@ -62,9 +68,10 @@ export const subject = (
       Effect.forkScoped
     )
     const client = Context.get(yield* Layer.build(over(atClient)), Transport.Transport)
-    return { ...client, atClient, atServer }
+    return { ...client, atClient, atServer, serving }
   }),
   ended: ({ atServer }) => closed(atServer),
+  shutDown: ({ serving }) => Fiber.interrupt(serving),
   faults: {
     stall: {
       begin: ({ atServer }) => Effect.sync(() => atServer.pause()),

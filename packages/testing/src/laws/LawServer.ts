@@ -1,7 +1,7 @@
 /**
  * The server of the laws: a few tools, each of which shows one aspect of a session.
  */
-import { Content, McpError, type MethodTable, type Subscription, type Tool } from "@effect-mcp/protocol"
+import { Content, McpError, type MethodTable, type Resource, type Subscription, type Tool } from "@effect-mcp/protocol"
 import { Listener, RequestContext, type ServerSession } from "@effect-mcp/session"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -45,6 +45,9 @@ export interface LawHandlers {
   readonly "tools/call": (
     params: MethodTable.ParamsOf<"tools/call">
   ) => Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext>
+  readonly "resources/list": () => Effect.Effect<Resource.ListResourcesResult>
+  readonly "resources/subscribe": () => Effect.Effect<object>
+  readonly "resources/unsubscribe": () => Effect.Effect<object>
   readonly "subscriptions/listen": () => Effect.Effect<
     { readonly notifications: Subscription.SubscriptionFilter },
     never,
@@ -224,6 +227,10 @@ export const make = (): LawHandlers => {
   return {
     "tools/list": () => Effect.succeed({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
     "tools/call": ({ arguments: input, name }) => call(name, input ?? {}),
+    // The server has no resources that could be read, but a client may subscribe to any of them.
+    "resources/list": () => Effect.succeed({ resources: [] }),
+    "resources/subscribe": () => Effect.succeed({}),
+    "resources/unsubscribe": () => Effect.succeed({}),
     "subscriptions/listen": Effect.fnUntraced(function*() {
       const listener = yield* Listener.Listener
       yield* Effect.acquireRelease(
