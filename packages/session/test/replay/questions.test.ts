@@ -299,6 +299,51 @@ describe("a handler that asks a client without sessions", () => {
       assert.deepStrictEqual<unknown>(values, [10, "one", 20, "two", 30])
     }))
 
+  it.effect("sends what its finalizers report at its end, and not when it is cut", () =>
+    Effect.gen(function*() {
+      const report = (value: number) =>
+        Effect.andThen(
+          RequestContext.progress({ progress: value }),
+          RequestContext.log({ level: "info", data: `log ${value}` })
+        )
+      const { handle } = yield* serverOf(
+        Effect.ensuring(Effect.andThen(Effect.catchCause(ask("a"), () => report(2)), report(3)), report(9))
+      )
+      const { sent } = yield* converse(handle, undefined, { progressToken: "t" })
+      const values = sent.map(({ params = {} }) => params["progress"] ?? params["data"])
+      assert.deepStrictEqual<unknown>(values, [3, "log 3", 9, "log 9"])
+    }))
+
+  it.effect("sends each log message once, although its branches log in another order than before", () =>
+    Effect.gen(function*() {
+      const log = (data: string) => RequestContext.log({ level: "info", data })
+      const { handle } = yield* serverOf(Effect.all([
+        Effect.andThen(ask("a"), log("after a")),
+        Effect.andThen(Effect.andThen(log("twice"), log("twice")), Effect.andThen(ask("b"), log("after b")))
+      ], together))
+      const { sent } = yield* converse(handle)
+      assert.deepStrictEqual<unknown>(
+        sent.map(({ params = {} }) => params["data"]),
+        ["twice", "twice", "after a", "after b"]
+      )
+    }))
+
+  it.effect("goes on if another branch than before is the first to ask", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const conversation = yield* run(Effect.suspend(() => {
+        runs++
+        const branch = (question: string, first: number) =>
+          Effect.andThen(runs % 3 === first ? Effect.void : Effect.sleep("1 hour"), ask(question))
+        // The last run comes to all questions.
+        return runs > 3
+          ? Effect.all([ask("a"), ask("b"), ask("c")], together)
+          : Effect.all([branch("a", 1), branch("b", 2), branch("c", 0)], together)
+      }))
+      assert.deepStrictEqual(conversation.rounds, [["a"], ["b"], ["c"]])
+      assert.strictEqual(conversation.text, JSON.stringify(["<a>", "<b>", "<c>"]))
+    }))
+
   it.effect("[MRTR-13] may ask the same again after an answer is missing, and ignores answers to no question", () =>
     Effect.gen(function*() {
       const { handle } = yield* serverOf(Effect.all([ask("a"), ask("b")], together))
@@ -420,7 +465,7 @@ describe("a handler that asks a client without sessions", () => {
     Effect.gen(function*() {
       let run_ = 0
       const conversation = yield* run(Effect.suspend(() => ask(`at ${run_++}?`)))
-      assert.deepStrictEqual(conversation.rounds, [["at 0?"]])
+      assert.deepStrictEqual(conversation.rounds, Array.from({ length: 6 }, (_, run) => [`at ${run}?`]))
       assert.include(conversation.error?.message, "none of those that were answered")
     }))
 

@@ -294,7 +294,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
   /** Returns whether the client wants messages of this level. Without a level in its request it wants none (LOG-07). */
   #isLogged(level: Logging.Level): boolean {
     const threshold = this.#logLevel
-    return threshold !== undefined && Logging.isAtLeast(level, threshold) && (this.#run?.admitsLog() ?? true)
+    return threshold !== undefined && Logging.isAtLeast(level, threshold)
   }
 
   /** Asks the client. The reply to some methods can be a question. */
@@ -317,9 +317,8 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       if (this.#isListening) return Effect.void
       const { capabilities, projection } = this.#server.description
       const message = Outgoing.notification(row, params, this.#profile, { declared: capabilities, projection })
-      return Result.isFailure(message)
-        ? Effect.fail(RequestError.make(row.name, message.failure))
-        : this.#carrier.send(message.success)
+      if (Result.isFailure(message)) return Effect.fail(RequestError.make(row.name, message.failure))
+      return this.#run?.admits(message.success) === false ? Effect.void : this.#carrier.send(message.success)
     })
   }
 }

@@ -5,6 +5,7 @@ import {
   Elicitation,
   ErrorCode,
   type InputRequired,
+  type JsonRpc,
   McpError,
   type MethodDefinition,
   MethodTable,
@@ -29,6 +30,7 @@ import { canonicalText } from "../../schema/CanonicalJson.ts"
 import { trust } from "../../trust.ts"
 import * as RequestState from "./RequestState.ts"
 import { RunScheduler } from "./RunScheduler.ts"
+import { SentLogs } from "./SentLogs.ts"
 
 /** The request of a run, and the server that serves it. */
 export interface RunDependencies {
@@ -47,6 +49,9 @@ interface Asked {
 
 /** The time that the finalizers of a run that is cut have, in milliseconds. Then the questions are sent anyway. */
 const finalizersMillis = 1_000
+
+/** The most runs in a row that may take none of the answers to the questions before. */
+const maxUntaken = 5
 
 /** Begins the keys of pages that a handler has failed for. Its next run takes no answer to them. */
 const visitPrefix = "visit."
@@ -89,7 +94,11 @@ export class ReplayedRun {
   readonly #taken = new Map<string, unknown>()
   /** The number of digests that are being made. The run is not cut meanwhile. */
   #digesting = 0
-  #logs = 0
+  /** The number of runs in a row, this one included, that took none of the answers to the questions before. */
+  #untaken = 0
+  #logs = new SentLogs({})
+  /** The highest progress when the run ended. Its finalizers may report more, which is not sent. */
+  #progress = Number.NEGATIVE_INFINITY
   #isClosed = false
   #isChecking = false
   #isSuspended = false
@@ -114,6 +123,7 @@ export class ReplayedRun {
       ({ responses, state }) => {
         this.#state = state
         this.#responses = responses
+        this.#logs = new SentLogs(state.logs)
         // Progress that the client has received is not sent again.
         if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress
         return this.#run(handling)
@@ -127,10 +137,13 @@ export class ReplayedRun {
     else this.#root.addObserver(() => then())
   }
 
-  /** Returns whether a log message is sent. Those that earlier runs have sent are not sent again. */
-  admitsLog(): boolean {
-    this.#logs++
-    return !this.#isClosed && this.#logs > this.#state.logs
+  /**
+   * Returns whether a notification of the handler is sent. After the cut none is, because the next run sends it in its
+   * place. Log messages that earlier runs have sent are not sent again.
+   */
+  admits(message: JsonRpc.Notification): boolean {
+    if (this.#isClosed) return false
+    return message.method !== "notifications/message" || this.#logs.admits(message)
   }
 
   /** Runs a step that must not run again. */
@@ -290,6 +303,7 @@ export class ReplayedRun {
   /** Ends the questions of the run. Detached fibers may wait for answers that no client will give. */
   #close(): void {
     this.#isClosed = true
+    this.#progress = this.incoming?.highest ?? Number.NEGATIVE_INFINITY
     for (const fiber of this.#waiting) fiber.interruptUnsafe()
   }
 
@@ -311,9 +325,11 @@ export class ReplayedRun {
   #suspend(): void {
     const { maxRounds } = this.#dependencies
     const answered = Object.keys(this.#answered).filter((key) => !key.startsWith(visitPrefix))
-    if (answered.length > 0 && !answered.some((key) => this.#taken.has(key))) {
+    // A branch that waited for a timer before may be the first one to ask now. Its question is new, too.
+    this.#untaken = answered.length > 0 && !answered.some((key) => this.#taken.has(key)) ? this.#state.untaken + 1 : 0
+    if (this.#untaken > maxUntaken) {
       return this.#cut(failure(
-        "it asks other questions than before, and none of those that were answered: its questions depend on " +
+        "it asks other questions in each run, and none of those that were answered: its questions depend on " +
           "something that changes between runs, such as the time; seal that thing with once"
       ))
     }
@@ -350,15 +366,15 @@ export class ReplayedRun {
   #inputRequired(questions: InputRequired.InputRequests): Effect.Effect<unknown, McpError.McpError> {
     return Effect.suspend(() => {
       const { settings } = this.#dependencies
-      const highest = this.incoming?.highest ?? Number.NEGATIVE_INFINITY
       const state: RequestState.RequestState = {
         round: this.#state.round + 1,
         // An answer that no question took is kept: a race leaves one, and the next run may take it.
         answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },
         questions: { ...this.#state.questions, ...Object.fromEntries(this.#questions) },
+        untaken: this.#untaken,
         steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),
-        ...(Number.isFinite(highest) ? { progress: highest } : undefined),
-        logs: Math.max(this.#logs, this.#state.logs)
+        ...(Number.isFinite(this.#progress) ? { progress: this.#progress } : undefined),
+        logs: this.#logs.counts
       }
       const sealed = RequestState.seal(settings, this.#owner, state, SessionId.make())
       return Effect.catch(sealed, () => failure("its state could not be sealed")).pipe(

@@ -35,15 +35,17 @@ export interface RequestState {
   readonly answers: { readonly [key: string]: unknown }
   /** The digests of all questions by their keys. */
   readonly questions: { readonly [key: string]: string }
+  /** The number of runs in a row that took none of the answers to the questions before. */
+  readonly untaken: number
   readonly steps: { readonly [key: string]: StepResult }
   /** The highest progress that was sent; absent if none was. */
   readonly progress?: number
-  /** The number of log messages that were sent. */
-  readonly logs: number
+  /** The number of times that each log message was sent, by its digest. */
+  readonly logs: { readonly [digest: string]: number }
 }
 
 /** The state of a call that has asked nothing yet. */
-export const initial: RequestState = { round: 0, answers: {}, questions: {}, steps: {}, logs: 0 }
+export const initial: RequestState = { round: 0, answers: {}, questions: {}, untaken: 0, steps: {}, logs: {} }
 
 const Sealed = Schema.Struct({
   id: Schema.String,
@@ -51,12 +53,13 @@ const Sealed = Schema.Struct({
   round: Schema.Number,
   answers: Schema.Record(Schema.String, Schema.Unknown),
   questions: Schema.Record(Schema.String, Schema.String),
+  untaken: Schema.Number,
   steps: Schema.Record(
     Schema.String,
     Schema.Union([Schema.Struct({ success: Schema.Unknown }), Schema.Struct({ failure: Schema.Unknown })])
   ),
   progress: Schema.optionalKey(Schema.Number),
-  logs: Schema.Number
+  logs: Schema.Record(Schema.String, Schema.Number)
 })
 
 const decodeSealed = Schema.decodeUnknownResult(Schema.fromJsonString(Sealed))
