@@ -34,6 +34,12 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "answers: this.#answered,"
   },
   {
+    name: "forgets the answers that no question has taken",
+    file: replayedRun,
+    original: "answers: { ...this.#answered, ...",
+    broken: "answers: { ..."
+  },
+  {
     name: "seals no step of once",
     file: replayedRun,
     original: "steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),",

@@ -19,7 +19,7 @@ const trial = (script: Script.Script, options: Partial<Trial> = {}): Trial => ({
   script
 })
 
-const asking = (topic: "A" | "B" | "C"): Script.Step => ({
+const asking = (topic: "A" | "B" | "C"): Extract<Script.Step, { readonly _tag: "Ask" }> => ({
   _tag: "Ask",
   method: "elicitation/create",
   topic,
@@ -27,7 +27,7 @@ const asking = (topic: "A" | "B" | "C"): Script.Step => ({
   hasKey: false
 })
 
-const log: Script.Step = { _tag: "Log", topic: "a", level: "warning" }
+const log: Extract<Script.Step, { readonly _tag: "Log" }> = { _tag: "Log", topic: "a", level: "warning" }
 
 describe("a handler", () => {
   for (let portion = 0; portion < 5; portion++) {
@@ -78,6 +78,18 @@ describe("a script in which a law was broken", () => {
           [log, asking("B")]
         ]
       }])
+    ],
+    [
+      "a call failed because another branch than before was the first to ask",
+      trial([{
+        _tag: "All",
+        concurrency: "unbounded",
+        branches: (["elicitation/create", "sampling/createMessage"] as const).map((method) => [
+          { _tag: "Microtask", times: 30 },
+          { _tag: "Sleep", millis: 1, varies: false },
+          { ...asking("A"), method }
+        ])
+      }], { interleaving: "Random", seed: 268_314, calls: 2 })
     ],
     [
       "progress of a finalizer was sent when the run was cut, and hid that of the next run",

@@ -9,10 +9,10 @@ import {
   ServerSession,
   Transport
 } from "@effect-mcp/session"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Cause from "effect/Cause"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
@@ -52,7 +52,9 @@ const limits = { maxRounds: 1_000, maxIncomingRequests: 1_000 }
 
 const seal = RequestStateSeal.make({ secrets: [Redacted.make("the secret of the servers of all trials")] })
 
-const endOf = (exit: Exit.Exit<{ readonly content: ReadonlyArray<Content.ContentBlock> }, { readonly message: string }>) => {
+const endOf = (
+  exit: Exit.Exit<{ readonly content: ReadonlyArray<Content.ContentBlock> }, { readonly message: string }>
+) => {
   if (Exit.isSuccess(exit)) return exit.value.content.map((block) => block.type === "text" ? block.text : "").join()
   const error = Cause.squash(exit.cause)
   return `failed: ${error instanceof Error ? error.message : String(error)}`

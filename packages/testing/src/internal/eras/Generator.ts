@@ -143,6 +143,8 @@ const simpler = (step: Step): ReadonlyArray<Step> => {
       return step.topic === "a" ? [] : [{ ...step, topic: "a" }]
     case "Progress":
       return step.value === 1 ? [] : [{ ...step, value: step.value - 1 }]
+    case "Sleep":
+      return step.varies ? [{ ...step, varies: false }] : step.millis === 1 ? [] : [{ ...step, millis: 1 }]
     case "Yield":
       return step.varies ? [{ ...step, varies: false }] : step.times === 1 ? [] : [{ ...step, times: 1 }]
     case "Recover":
@@ -187,7 +189,9 @@ export const simplerTrials = (trial: Trial): ReadonlyArray<Trial> => [
   ...(trial.form === "OneStream" ? [] : [{ ...trial, form: "OneStream" as const }]),
   ...(trial.interleaving === "Fair" ? [] : [{ ...trial, interleaving: "Fair" as const }]),
   ...Object.entries(Faults.none).flatMap(([name, none]) => {
-    const faults = Object.fromEntries(Object.entries(trial.faults).map(([key, value]) => [key, key === name ? none : value]))
+    const faults = Object.fromEntries(
+      Object.entries(trial.faults).map(([key, value]) => [key, key === name ? none : value])
+    )
     return JSON.stringify(faults) === JSON.stringify(trial.faults) ? [] : [{ ...trial, faults: decodeFaults(faults) }]
   })
 ]

@@ -17,8 +17,8 @@ export const QuestionMethod = Schema.Literals(["elicitation/create", "sampling/c
  *   has the result of the step before in its text. A question with a given key has the path of its step as key.
  * - `Once` runs a step that must not run again. Only `FailSealed` has a schema for its error.
  * - `Progress` and `Log` send messages, `Compute` only returns something.
- * - `Yield` lets other fibers run; a varying one does so another number of times in each run. `Microtask` waits for
- *   resolved promises, and `Sleep` for the clock.
+ * - `Yield` lets other fibers run, `Microtask` waits for resolved promises, and `Sleep` for the clock. Varying ones
+ *   take another time in each run, as I/O does.
  */
 export const leaves = [
   Schema.TaggedStruct("Ask", {
@@ -36,7 +36,7 @@ export const leaves = [
   Schema.TaggedStruct("Compute", {}),
   Schema.TaggedStruct("Yield", { times: Schema.Literals([1, 9]), varies: Schema.Boolean }),
   Schema.TaggedStruct("Microtask", { times: Schema.Literals([1, 30]) }),
-  Schema.TaggedStruct("Sleep", { millis: Schema.Literals([1, 30]) }),
+  Schema.TaggedStruct("Sleep", { millis: Schema.Literals([1, 30]), varies: Schema.Boolean }),
   Schema.TaggedStruct("Fail", {}),
   Schema.TaggedStruct("Die", {})
 ] as const

@@ -62,6 +62,10 @@ const increment = (counts: Map<string, number>, key: string): number => {
 const yields = (times: number): Effect.Effect<void> =>
   Effect.forEach(Array.from({ length: times }), () => Effect.yieldNow, { discard: true })
 
+/** Returns a number from 0 to a limit, which differs from run to run. */
+const varied = ({ number }: Run, path: string, most: number): number =>
+  Math.abs(Hash.string(`${path} ${number}`)) % (most + 1)
+
 const reasonOf = ({ reason }: RequestError.RequestError): string => reason._tag
 
 /** The longest text of a result that a question quotes. */
@@ -150,8 +154,7 @@ const perform = (run: Run, step: Step, path: string, last: unknown): Performing<
     case "Compute":
       return Effect.sync(() => `${call} computes ${path}`)
     case "Yield": {
-      const times = step.varies ? Math.abs(Hash.string(`${path} ${run.number}`)) % step.times : step.times
-      return Effect.as(yields(times), "yielded")
+      return Effect.as(yields(step.varies ? varied(run, path, step.times) : step.times), "yielded")
     }
     case "Microtask": {
       const turns = Effect.promise(async () => {
@@ -160,7 +163,7 @@ const perform = (run: Run, step: Step, path: string, last: unknown): Performing<
       return Effect.as(run.microtasks === "Promises" ? turns : yields(step.times), "waited")
     }
     case "Sleep":
-      return Effect.as(Effect.sleep(step.millis), "slept")
+      return Effect.as(Effect.sleep(step.varies ? varied(run, path, step.millis) : step.millis), "slept")
     case "Fail":
       return Effect.fail(`step ${path}`)
     case "Die":
