@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -96,23 +97,24 @@ export const make = ({ secrets }: Options): RequestStateSeal => {
   }
   const [first = "", ...others] = secrets.map((secret) => Redacted.value(secret))
   const cipher = NodeCipher.make(first, others) ?? WebCipher.make(first, others)
+  // The operations of `node:crypto` have ended when they return. Such a result stays an `Exit`, which needs no fiber.
   return {
     seal: (text, context) =>
-      Effect.mapBoth(Effect.suspend(() => cipher.encrypt(webCrypto.bytesOf(text), webCrypto.bytesOf(context))), {
+      Effect.mapBothEager(cipher.encrypt(webCrypto.bytesOf(text), webCrypto.bytesOf(context)), {
         onSuccess: Base64Url.encode,
         onFailure: sealError
       }),
     open: (sealed, context) => {
       const bytes = Base64Url.decode(sealed)
       return Result.isFailure(bytes)
-        ? Effect.succeed(undefined)
-        : Effect.mapBoth(cipher.decrypt(bytes.success, webCrypto.bytesOf(context)), {
+        ? Exit.succeed(undefined)
+        : Effect.mapBothEager(cipher.decrypt(bytes.success, webCrypto.bytesOf(context)), {
           onSuccess: (opened) => opened === undefined ? undefined : webCrypto.textOf(opened),
           onFailure: sealError
         })
     },
     digest: (text) =>
-      Effect.mapBoth(cipher.digest(webCrypto.bytesOf(text)), {
+      Effect.mapBothEager(cipher.digest(webCrypto.bytesOf(text)), {
         onSuccess: (digest) => Base64Url.encode(digest.subarray(0, digestBytes)),
         onFailure: sealError
       })
@@ -130,18 +132,19 @@ const ephemeral = (): RequestStateSeal => {
   let isReported = false
   return {
     ...seal,
-    seal: (text, context) =>
-      Effect.suspend(() => {
-        if (isReported) return seal.seal(text, context)
-        isReported = true
-        return Effect.andThen(
-          Effect.logWarning(
+    seal: (text, context) => {
+      if (isReported) return seal.seal(text, context)
+      return Effect.andThen(
+        Effect.suspend(() => {
+          isReported = true
+          return Effect.logWarning(
             "a question to a client is sealed with a secret that was generated for this process: its answer is " +
               "accepted by no other process, and not after a restart; provide RequestStateSeal.layer({ secrets })"
-          ),
-          seal.seal(text, context)
-        )
-      })
+          )
+        }),
+        seal.seal(text, context)
+      )
+    }
   }
 }
 
@@ -172,7 +175,8 @@ export const RequestStateSeal: Context.Reference<RequestStateSeal> = Context.Ref
  * import { RequestStateSeal } from "@effect-mcp/session"
  * import * as Config from "effect/Config"
  * import * as Effect from "effect/Effect"
- * import * as Layer from "effect/Layer"
+ * import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
  *
  * // Several replicas with the same variable answer each other's clients.
  * export const shared = Layer.unwrap(

@@ -1,6 +1,6 @@
 /** The cipher of `node:crypto`, on platforms that have it. It encrypts a state sooner than Web Crypto starts to. */
 
-import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { trust } from "../trust.ts"
 import * as webCrypto from "../webCrypto.ts"
 import { type Cipher, keyMaterial, nonceBytes, tagBytes } from "./Cipher.ts"
@@ -80,7 +80,14 @@ const decrypt = (
   return undefined
 }
 
-const attempt = <A>(run: () => A): Effect.Effect<A, unknown> => Effect.try({ try: run, catch: (cause) => cause })
+/** Runs an operation at once. Its caller then needs no fiber, and no timer for a deadline. */
+const attempt = <A>(run: () => A): Exit.Exit<A, unknown> => {
+  try {
+    return Exit.succeed(run())
+  } catch (cause) {
+    return Exit.fail(cause)
+  }
+}
 
 /** Makes the cipher of these secrets. Throws if the platform has an incomplete `node:crypto`. */
 const makeWith = (crypto: NodeCrypto, first: string, others: ReadonlyArray<string>): Cipher => {

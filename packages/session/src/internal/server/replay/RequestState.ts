@@ -62,7 +62,14 @@ const Sealed = Schema.Struct({
   logs: Schema.Record(Schema.String, Schema.Number)
 })
 
-const decodeSealed = Schema.decodeUnknownResult(Schema.fromJsonString(Sealed))
+const validateSealed = validate(Sealed)
+
+/** Reads the text of a state. Another version of this library may have sealed it. */
+const parse = (text: string): Result.Result<typeof Sealed.Type, string> =>
+  Result.flatMap(
+    Result.try({ try: (): unknown => JSON.parse(text), catch: () => "it is not JSON" }),
+    validateSealed
+  )
 
 /** The one error for a state that is not accepted. It is the same for every cause, so that a client learns none. */
 export const rejected: JsonRpc.ErrorObject = {
@@ -131,7 +138,7 @@ const open = Effect.fnUntraced(function*(
   if (sealed.length > maxCharacters) return yield* Effect.fail(rejected)
   const text = yield* call("RequestStateSeal.open", () => settings.seal.open(sealed, contextOf(settings, owner)))
   if (text === undefined) return yield* Effect.fail(rejected)
-  const state = decodeSealed(text)
+  const state = parse(text)
   if (Result.isFailure(state)) return yield* Effect.fail(rejected)
   const { expiresAt, id, ...rest } = state.success
   if (expiresAt <= now()) return yield* Effect.fail(rejected)
