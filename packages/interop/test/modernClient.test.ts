@@ -3,45 +3,17 @@ import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type SessionEvent } from "@effect-mcp/session"
 import { HttpFallbackClient, StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
-import { toNodeHandler } from "@modelcontextprotocol/node"
-import { createMcpHandler } from "@modelcontextprotocol/server"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { createServer } from "node:http"
 import * as Child from "./fixtures/child.ts"
-import { factory } from "./fixtures/dualServerV2.ts"
+import { serve } from "./fixtures/dualHttpServerV2.ts"
 
 const info = { name: "effect-mcp", version: "0.1.0" }
 
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()
-
-/** Serves the official handler, and returns its URL. */
-const serve = Effect.fnUntraced(function*(legacy: "reject" | "stateless") {
-  const methods: Array<string> = []
-  const handler = toNodeHandler(createMcpHandler(factory, { legacy }))
-  const server = createServer((request, response) => {
-    methods.push(String(request.headers["mcp-method"] ?? request.method))
-    // A request that a server receives has a method and a URL.
-    void handler(request as Parameters<typeof handler>[0], response)
-  })
-  const port = yield* Effect.acquireRelease(
-    Effect.callback<number>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
-      })
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  )
-  return { url: `http://127.0.0.1:${port}/mcp`, methods }
-})
 
 const handlers = ClientSession.handlers({
   "elicitation/create": () => Effect.succeed({ action: "accept", content: { name: "Ada" } }),

@@ -89,6 +89,21 @@ describe.concurrent("a client of every revision over stdio", () => {
       yield* close
     }))
 
+  for (const mode of ["exit late", "error and exit"]) {
+    it.live(`starts a server again that ends only at initialize (${mode})`, () =>
+      Effect.gen(function*() {
+        const { events, methods, session } = yield* connect(mode, { limits: { discoverTimeout: "300 millis" } })
+        const { callTool, profile } = yield* session
+        yield* callTool("x")
+        assert.strictEqual(profile.revision, "2025-11-25")
+        assert.deepStrictEqual(
+          methods(),
+          ["server/discover", "initialize", "initialize", "notifications/initialized", "tools/call"]
+        )
+        assert.notInclude(events.map(({ _tag }) => _tag), "Closed")
+      }))
+  }
+
   for (const mode of ["silent", "late"]) {
     it.live(`initializes in the same process if the server stays ${mode}`, () =>
       Effect.gen(function*() {
