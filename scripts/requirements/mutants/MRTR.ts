@@ -98,6 +98,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "is accepted once where the server says so"
   },
   {
+    id: "MRTR-10",
+    file: "packages/session/src/internal/server/ServerDefinition.ts",
+    original: "isSingleUse ? Context.get(context, UsedStates)",
+    broken: "isSingleUse ? Context.get(Context.empty(), UsedStates)",
+    test: "packages/transport/test/replicas.test.ts",
+    name: "with a common store, reject a state that"
+  },
+  {
     id: "MRTR-11",
     file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
     original:
