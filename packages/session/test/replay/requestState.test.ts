@@ -3,11 +3,12 @@ import type { JsonRpc } from "@effect-mcp/protocol"
 import { type Principal, RequestStateSeal, type SessionlessServer, UsedStates } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
 import { accept, ask, type Options, read, request, revision, secret, serverOf } from "../support/rounds.ts"
-import { info } from "../support/sessions.ts"
+import { info, settled } from "../support/sessions.ts"
 
 type Handle = SessionlessServer.SessionlessServer["handle"]
 
@@ -208,6 +209,66 @@ describe("a requestState", () => {
       const mute = yield* withSeal({ digest: () => Effect.fail(new RequestStateSeal.SealError({ cause: "no key" })) })
       assert.include((yield* call(mute, {})).error?.message, "the seal of the server failed")
     }))
+
+  const hangs: Effect.Effect<never> = Effect.uninterruptible(Effect.never)
+  const good = RequestStateSeal.make({ secrets: [secret] })
+  const unreliable: ReadonlyArray<readonly [name: string, services: Layer.Layer<never>, problem: string]> = [
+    [
+      "a seal that does not open",
+      Layer.succeed(RequestStateSeal.RequestStateSeal, { ...good, open: () => hangs }),
+      rejection.message
+    ],
+    [
+      "a seal that does not seal",
+      Layer.succeed(RequestStateSeal.RequestStateSeal, { ...good, seal: () => hangs }),
+      "its state could not be sealed"
+    ],
+    [
+      "a seal that makes no digest",
+      Layer.succeed(RequestStateSeal.RequestStateSeal, { ...good, digest: () => hangs }),
+      "the seal of the server failed"
+    ],
+    [
+      "a store of used states that does not answer",
+      Layer.merge(
+        Layer.succeed(RequestStateSeal.RequestStateSeal, good),
+        Layer.succeed(UsedStates.UsedStates, { use: () => hangs })
+      ),
+      rejection.message
+    ],
+    [
+      "a store of used states that throws",
+      Layer.merge(
+        Layer.succeed(RequestStateSeal.RequestStateSeal, good),
+        Layer.succeed(UsedStates.UsedStates, {
+          use: () => {
+            throw new Error("no store")
+          }
+        })
+      ),
+      rejection.message
+    ]
+  ]
+  for (const [name, services, problem] of unreliable) {
+    it.effect(`is not waited for longer than 5 seconds, with ${name}`, () =>
+      Effect.gen(function*() {
+        const asking = yield* serving()
+        const { questions, state: requestState } = yield* call(asking, {})
+        const inputResponses = Object.fromEntries(Object.keys(questions).map((key) => [key, accept("yes")]))
+        const handle = yield* serving({ requestState: { singleUse: true } }, services)
+        const isOpening = problem === rejection.message
+        const reply = yield* Effect.forkChild(
+          call(handle, isOpening ? { params: { name: "x", inputResponses, requestState } } : {}),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust("5 seconds")
+        yield* settled
+        assert.include(
+          (reply.pollUnsafe() === undefined ? undefined : yield* Fiber.join(reply))?.error?.message,
+          problem
+        )
+      }))
+  }
 
   it.effect("[MRTR-12] and answers of a wrong form are invalid params", () =>
     Effect.gen(function*() {
