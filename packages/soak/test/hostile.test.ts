@@ -26,6 +26,25 @@ describe("a hostile peer", () => {
     Effect.gen(function*() {
       assertUnharmed(yield* ClientTrials.run("http", "loses its sessions", options))
     }))
+
+  it.live("that opens streams of changing resources, unread: the server keeps running and serves other clients", () =>
+    Effect.gen(function*() {
+      const trial = yield* ServerTrials.run("http", "streams of 2,000 changing resources, unread", options)
+      assertUnharmed(trial)
+      assert.isAbove(trial.newClients?.served ?? 0, 0)
+    }))
+
+  it.live("that never answers questions: the server keeps running and serves other clients", () =>
+    Effect.gen(function*() {
+      const trial = yield* ServerTrials.run("http-sessionless", "calls that ask, and are never repeated", options)
+      assertUnharmed(trial)
+      assert.isAbove(trial.newClients?.served ?? 0, 0)
+    }))
+
+  it.live("that asks in each round, with a long state: the client keeps running and its other sessions work", () =>
+    Effect.gen(function*() {
+      assertUnharmed(yield* ClientTrials.run("unix", "rounds of 200 questions with states of 1 MB", options))
+    }))
 })
 
 describe("a trial reports", () => {

@@ -109,8 +109,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "MRTR-11",
     file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
     original:
-      "    for (const fiber of this.#waiting) fiber.interruptUnsafe()\n    const root = this.#root\n    root?.interruptUnsafe()\n    const isEnded = root === undefined || root.pollUnsafe() !== undefined\n",
-    broken: "    const root = this.#root\n    const isEnded = true\n",
+      "    this.#close()\n    const root = this.#root\n    root?.interruptUnsafe()\n    const isEnded = root === undefined || root.pollUnsafe() !== undefined\n",
+    broken: "    this.#isClosed = true\n    const root = this.#root\n    const isEnded = true\n",
     test: "packages/session/test/replay/questions.test.ts",
     name: "keeps nothing for a client that does not come back"
   },
@@ -126,9 +126,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MRTR-13",
     file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "    for (const [key, { question }] of this.#open) questions[key] = question\n",
+    original: "    const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)\n",
     broken:
-      "    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))\n    for (const [key, { question }] of this.#open) questions[key] = question\n",
+      "    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))\n    const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)\n",
     test: "packages/session/test/replay/questions.test.ts",
     name: "may ask the same again after an answer is missing"
   },

@@ -9,6 +9,8 @@ import * as Connection from "./Connection.ts"
 import { connectionAttacks, multiConnectionAttacks, type Open } from "./connectionAttacks.ts"
 import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
 import * as SseConnection from "./sseConnection.ts"
+import { statelessAttacks } from "./statelessAttacks.ts"
+import { statelessHttpAttacks } from "./statelessHttpAttacks.ts"
 import { webSocketAttacks } from "./webSocketAttacks.ts"
 
 const [transport = "", address = "", name = ""] = process.argv.slice(2)
@@ -44,17 +46,20 @@ const startVictim = (): Open => {
 switch (transport) {
   case "stdio":
     await Promise.race([
-      findAttack(connectionAttacks)(startVictim(), stop.signal),
+      findAttack({ ...connectionAttacks, ...statelessAttacks })(startVictim(), stop.signal),
       new Promise((resolve) => stop.signal.addEventListener("abort", resolve))
     ])
     break
   case "unix":
-    await findAttack({ ...connectionAttacks, ...multiConnectionAttacks })(() => Connection.unix(address), stop.signal)
+    await findAttack({ ...connectionAttacks, ...multiConnectionAttacks, ...statelessAttacks })(
+      () => Connection.unix(address),
+      stop.signal
+    )
     break
   case "websocket":
     if (name in webSocketAttacks) await findAttack(webSocketAttacks)(new URL(address), stop.signal)
     else {
-      await findAttack({ ...connectionAttacks, ...multiConnectionAttacks })(
+      await findAttack({ ...connectionAttacks, ...multiConnectionAttacks, ...statelessAttacks })(
         () => Connection.webSocket(address),
         stop.signal
       )
@@ -67,7 +72,7 @@ switch (transport) {
     )
     break
   default:
-    await findAttack({ ...httpAttacks, ...httpSessionAttacks })({
+    await findAttack({ ...httpAttacks, ...httpSessionAttacks, ...statelessHttpAttacks })({
       url: new URL(address),
       sessions: transport !== "http-sessionless"
     }, stop.signal)

@@ -59,7 +59,14 @@ const sessions = Effect.forever(Effect.andThen(
       use,
       Layer.provide(
         Layer.fresh(
-          ClientSession.layer({ info: { name: "victim", version: "1.0.0" }, validator: AjvValidator.make() })
+          ClientSession.layer({
+            info: { name: "victim", version: "1.0.0" },
+            validator: AjvValidator.make(),
+            handlers: {
+              "roots/list": () => Effect.succeed({ roots: [] }),
+              "notifications/tools/list_changed": () => Effect.void
+            }
+          })
         ),
         Layer.fresh(transportLayer())
       )

@@ -10,9 +10,10 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { Readable, Writable } from "node:stream"
 import * as zlib from "node:zlib"
+import type { Behaviour } from "./Behaviour.ts"
 import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
-import { type Behaviour, behaviours, usualResult } from "./serverBehaviours.ts"
+import { behaviours, usualResult } from "./serverBehaviours.ts"
 
 const [transport = "", name = ""] = process.argv.slice(2)
 const found = behaviours(transport)[name]
@@ -61,7 +62,10 @@ const receiver = (write: (text: string) => Promise<boolean>, stopReading: () => 
   if (message.method === "notifications/initialized") {
     if (behaviour.unread === true) stopReading()
     void sendForever(write)
-  } else if (message.method !== undefined && message.id !== undefined) void write(responseTo(message))
+  } else if (message.method !== undefined && message.id !== undefined) {
+    void write(responseTo(message))
+    if (behaviour.isStateless === true && message.method === "server/discover") void sendForever(write)
+  }
 }
 
 const serveLines = (input: Readable, output: Writable): void => {

@@ -1,70 +1,8 @@
-/** The attacks of a hostile client on a server over HTTP, on sockets that it may leave unread. */
-import * as http from "node:http"
-import * as net from "node:net"
-import { fromAttacker } from "./attackerAddress.ts"
+/** The attacks of a hostile client on a server over HTTP. */
+import type * as net from "node:net"
 import type { Attack } from "./connectionAttacks.ts"
-import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
-
-/** The address of the victim. */
-export interface Target {
-  readonly url: URL
-  /** Whether a client has a session. */
-  readonly sessions: boolean
-}
-
-const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
-
-const post = ({ url }: Target, body: string, session?: string, extraHeaders = ""): string =>
-  `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
-  `Accept: application/json, text/event-stream\r\n${session === undefined ? "" : `Mcp-Session-Id: ${session}\r\n`}` +
-  `${extraHeaders}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-
-const get = ({ url }: Target, session: string): string =>
-  `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`
-
-/** Opens a socket. Later errors close the socket and are ignored. */
-const connect = ({ url }: Target): Promise<net.Socket | undefined> =>
-  new Promise((resolve) => {
-    const socket = net.connect({ port: Number(url.port), host: url.hostname, ...fromAttacker })
-    socket.on("error", () => {
-      socket.destroy()
-      resolve(undefined)
-    })
-    socket.once("connect", () => resolve(socket))
-  })
-
-const write = async (socket: net.Socket, text: string): Promise<boolean> => {
-  if (socket.destroyed) return false
-  if (!socket.write(text)) await drained(socket)
-  return !socket.destroyed
-}
-
-const agent = new http.Agent({ keepAlive: true, ...fromAttacker })
-
-/** Posts a text and reads the whole response. Returns the session id of the response, if it has one. */
-const postAndRead = (
-  { url }: Target,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-  signal?: AbortSignal
-): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const all = { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers }
-    const options = { method: "POST", headers: all, agent, ...(signal === undefined ? {} : { signal }) }
-    http.request(url, options, (response) => {
-      const session = response.headers["mcp-session-id"]
-      response.on("close", () => resolve(typeof session === "string" ? session : undefined)).resume()
-    }).on("error", () => resolve(undefined)).end(body)
-  })
-
-/** Opens a session, and returns its id; `undefined` if the server has no sessions or rejects this one. */
-const handshake = async (target: Target, revision?: string, capabilities?: string): Promise<string | undefined> => {
-  if (!target.sessions) return undefined
-  const id = await postAndRead(target, Frames.initialize(revision, capabilities))
-  if (id !== undefined) await postAndRead(target, Frames.initialized, { "mcp-session-id": id })
-  return id
-}
+import { connect, get, handshake, pause, post, postAndRead, type Target, write } from "./httpRequests.ts"
 
 /** Pipelines requests on unread sockets. A new socket replaces one that the victim closes. */
 const unread = (sockets: number, body: (index: number) => string): Attack<Target> => async (target, signal) => {

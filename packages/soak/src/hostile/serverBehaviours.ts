@@ -1,20 +1,7 @@
 /** The attacks of hostile servers on their clients. */
+import type { Behaviour } from "./Behaviour.ts"
 import * as Frames from "./frames.ts"
-
-export interface Behaviour {
-  /** The revision that the server negotiates. Default: 2025-11-25. */
-  readonly revision?: string
-  /** Returns the result of a request as text; `undefined` for the usual one. */
-  readonly result?: (method: string, index: number) => string | undefined
-  /** Returns messages to send without end after initialization, as fast as back-pressure allows. */
-  readonly endless?: (index: number) => string
-  /** The shortest interval between two messages, in milliseconds. */
-  readonly everyMillis?: number
-  /** Stops reading after initialization, so that replies of the client are never received. */
-  readonly unread?: boolean
-  /** The behaviour over HTTP, instead of a response to any request but `initialize`. */
-  readonly http?: "lose sessions" | "retry" | "bomb" | "endless response" | "empty lines" | "bytewise"
-}
+import { connectionBehaviours, statelessBehaviours } from "./statelessBehaviours.ts"
 
 const tool = (name: string, outputSchema: string): string =>
   `{"name":"${name}","inputSchema":{"type":"object"},"outputSchema":${outputSchema}}`
@@ -82,7 +69,9 @@ const overHttp: Readonly<Record<string, Behaviour>> = {
 }
 
 export const behaviours = (transport: string): Readonly<Record<string, Behaviour>> =>
-  transport === "http" ? { ...overAnyTransport, ...overHttp } : overAnyTransport
+  transport === "http"
+    ? { ...overAnyTransport, ...statelessBehaviours, ...overHttp }
+    : { ...overAnyTransport, ...statelessBehaviours, ...connectionBehaviours }
 
 /** Returns the usual result of a request. */
 export const usualResult = (method: string, revision: string): string => {

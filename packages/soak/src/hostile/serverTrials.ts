@@ -7,6 +7,8 @@ import * as Bystanders from "./bystander.ts"
 import { connectionAttacks, multiConnectionAttacks } from "./connectionAttacks.ts"
 import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
 import type { ServerTransport } from "./ServerTransport.ts"
+import { statelessAttacks } from "./statelessAttacks.ts"
+import { statelessHttpAttacks } from "./statelessHttpAttacks.ts"
 import type { Trial } from "./Trial.ts"
 import * as Victim from "./Victim.ts"
 import { Bystander, none } from "./Vitals.ts"
@@ -16,17 +18,23 @@ import { webSocketAttacks } from "./webSocketAttacks.ts"
 export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> => {
   switch (transport) {
     case "stdio":
-      return Object.keys(connectionAttacks)
+      return Object.keys({ ...connectionAttacks, ...statelessAttacks })
     case "websocket":
-      return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks, ...webSocketAttacks })
+      return Object.keys({
+        ...connectionAttacks,
+        ...multiConnectionAttacks,
+        ...webSocketAttacks,
+        ...statelessAttacks
+      })
     case "unix":
+      return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks, ...statelessAttacks })
     case "http-sse":
       return Object.keys({ ...connectionAttacks, ...multiConnectionAttacks })
     case "http-sessionless":
-      return Object.keys(httpAttacks)
+      return Object.keys({ ...httpAttacks, ...statelessHttpAttacks })
     case "http":
     case "http-stored":
-      return Object.keys({ ...httpAttacks, ...httpSessionAttacks })
+      return Object.keys({ ...httpAttacks, ...httpSessionAttacks, ...statelessHttpAttacks })
   }
 }
 

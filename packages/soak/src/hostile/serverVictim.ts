@@ -1,10 +1,11 @@
 /**
  * The server under attack: `node serverVictim.ts websocket`. It sends its address to its parent, and then its vitals.
- * Its tools are `echo`, which returns a given number of bytes, `wait`, which never returns, and `flood`, which sends
- * log messages of 64 KiB.
+ * Its tools are `echo`, which returns a given number of bytes, `wait`, which never returns, `flood`, which sends
+ * log messages of 64 KiB, and `ask`, which asks its client. The first 2,000 resources of each stream of
+ * notifications change ten times a second.
  */
 import { Content } from "@effect-mcp/protocol"
-import { EventStore, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
+import { EventStore, Listener, RequestContext, ServerSession, SessionHost } from "@effect-mcp/session"
 import {
   Authentication,
   HttpSseServer,
@@ -29,14 +30,42 @@ const flood = Effect.repeat(
   { times: 319 }
 ).pipe(Effect.ignore, Effect.as({ content: [Content.text("flooded")] }))
 
+const ask = RequestContext.elicit({ message: "Continue?", requestedSchema: { type: "object", properties: {} } }).pipe(
+  Effect.orDie,
+  Effect.map(({ action }) => ({ content: [Content.text(action)] }))
+)
+
+/** The open streams of notifications. */
+const listeners = new Set<Listener.ListenerShape>()
+
+const changes = Effect.forever(Effect.andThen(
+  Effect.suspend(() =>
+    Effect.forEach(listeners, ({ requested, resourceUpdated, toolListChanged }) =>
+      Effect.andThen(
+        toolListChanged,
+        Effect.forEach(requested.resourceSubscriptions?.slice(0, 2000) ?? [], resourceUpdated, { discard: true })
+      ), { discard: true })
+  ),
+  Effect.sleep(100)
+))
+
 const handlers = {
   "tools/list": () => Effect.succeed({ tools: [{ name: "echo", inputSchema: { type: "object" as const } }] }),
   "tools/call": ({ arguments: input, name }: { readonly name: string; readonly arguments?: object }) => {
     if (name === "wait") return Effect.never
     if (name === "flood") return flood
+    if (name === "ask") return ask
     const bytes = input !== undefined && "bytes" in input ? Number(input.bytes) : 1
     return Effect.succeed({ content: [Content.text("x".repeat(bytes))] })
-  }
+  },
+  "subscriptions/listen": Effect.fnUntraced(function*() {
+    const listener = yield* Listener.Listener
+    yield* Effect.acquireRelease(
+      Effect.sync(() => listeners.add(listener)),
+      () => Effect.sync(() => listeners.delete(listener))
+    )
+    return { notifications: listener.requested }
+  })
 }
 
 const options = { info: { name: "victim", version: "1.0.0" } }
@@ -83,6 +112,7 @@ const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.La
 }
 
 const [name = ""] = process.argv.slice(2)
+Effect.runFork(changes)
 report(new Bystander())
 // No other process stops this one after its parent has exited.
 process.on("disconnect", () => process.exit(0))
