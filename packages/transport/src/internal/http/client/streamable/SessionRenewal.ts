@@ -69,8 +69,9 @@ export class RenewalBackOff {
 }
 
 /** Returns the revision in the result of an `initialize` response, if there is one. */
-const revisionIn = (response: object | undefined): unknown =>
-  Predicate.hasProperty(response, "result") && Predicate.hasProperty(response.result, "protocolVersion")
+const revisionIn = (response: object | undefined): string | undefined =>
+  Predicate.hasProperty(response, "result") && Predicate.hasProperty(response.result, "protocolVersion") &&
+    typeof response.result.protocolVersion === "string"
     ? response.result.protocolVersion
     : undefined
 
@@ -171,7 +172,7 @@ export class SessionRenewal {
         return yield* sessionLost(
           negotiated === undefined
             ? "a new one was rejected"
-            : `a new one would be of revision ${String(negotiated)}, not ${revision}`
+            : `a new one would be of revision ${negotiated}, not ${revision}`
         )
       }
       const initialized = yield* encoded(JsonRpc.notification("notifications/initialized"))

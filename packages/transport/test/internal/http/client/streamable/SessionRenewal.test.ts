@@ -11,11 +11,11 @@ import {
 } from "../../../../../src/internal/http/client/streamable/SessionRenewal.ts"
 import { connectFailed, json, response, type Script, stateOver } from "../../../../support/scriptedEndpoint.ts"
 
-const initialized = (id: unknown, protocolVersion: string, session: string) =>
+const initialized = (id: unknown, protocolVersion: unknown, session: string) =>
   json({ jsonrpc: "2.0", id, result: { protocolVersion } }, { "mcp-session-id": session })
 
 /** A server that accepts each handshake, with sessions "two", "three" and so on. */
-const accepting = (protocolVersion = "2025-11-25"): Script => {
+const accepting = (protocolVersion: unknown = "2025-11-25"): Script => {
   const names = ["two", "three", "four", "five"]
   return ({ message, method }) =>
     method === "POST" && message?.method === "initialize"
@@ -82,6 +82,12 @@ describe("a renewal", () => {
       assert.include(error.message, "a new one would be of revision 2025-06-18, not 2025-11-25")
       assert.strictEqual(yield* Effect.flip(state.failed), error)
       assert.strictEqual(yield* Effect.flip(state.ready), error)
+    }))
+
+  it.effect("ends the connection if the server answers with a revision that is no text", () =>
+    Effect.gen(function*() {
+      const { renew, state } = yield* renewal(accepting({ toString: 1 }))
+      assert.include((yield* Effect.flip(renew(state.session))).message, "a new one was rejected")
     }))
 
   it.effect("ends the connection if the server cannot be reached", () =>
