@@ -271,7 +271,7 @@ describe("a session without a handshake", () => {
 
   it.effect("[MSG-19] [MSG-20] a result without resultType is complete, and one of another type is invalid", () =>
     Effect.gen(function*() {
-      const types = [undefined, "complete", "task", 7, "input_required"]
+      const types = [undefined, "complete", "task", 7, { toString: 1 }, "input_required"]
       const { session } = yield* withModernServer({
         script: (message) =>
           JsonRpc.isRequest(message)
@@ -290,7 +290,8 @@ describe("a session without a handshake", () => {
         "complete",
         "complete",
         "tools/list: the result is invalid: resultType \"task\" is not known",
-        "tools/list: the result is invalid: resultType \"7\" is not known",
+        "tools/list: the result is invalid: resultType is not a text",
+        "tools/list: the result is invalid: resultType is not a text",
         "tools/list: the result is invalid: the server asks questions in answer to tools/list, which must have a result"
       ])
     }))

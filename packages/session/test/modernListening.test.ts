@@ -171,6 +171,23 @@ describe("the filter of the stream", () => {
     }))
 })
 
+describe("an update of a resource whose URI is no text", () => {
+  it.effect("is ignored, and the session continues", () =>
+    Effect.gen(function*() {
+      const { idOf, raw, record, session } = yield* connected()
+      const { seen } = yield* collect(session, "notifications/resources/updated")
+      yield* session.subscribeResource("x://1")
+      yield* raw.send(JsonRpc.notification("notifications/resources/updated", {
+        uri: { toString: 1 },
+        _meta: Subscription.meta(idOf(0))
+      }))
+      yield* raw.send(updated(idOf(0), "x://1"))
+      yield* settled
+      assert.lengthOf(seen, 1)
+      assert.lengthOf(record.of("NotificationIgnored"), 1)
+    }))
+})
+
 describe("a resource that the server does not serve", () => {
   /** Serves one resource only. */
   const servingOne: RawServer.Script = (message) =>

@@ -142,7 +142,12 @@ export class InputRounds {
     result: { readonly resultType?: unknown },
     type: string | undefined
   ): Result.Result<InputRequired.InputRequiredResult, string> {
-    if (type === undefined) return Result.fail(`resultType ${shown(String(result.resultType))} is not known`)
+    if (type === undefined) {
+      const { resultType } = result
+      return Result.fail(
+        typeof resultType === "string" ? `resultType ${shown(resultType)} is not known` : "resultType is not a text"
+      )
+    }
     if (!InputRequired.methods.has(call.method)) {
       return Result.fail(`the server asks questions in answer to ${call.method}, which must have a result`)
     }

@@ -124,9 +124,11 @@ export class KeptResults {
   /** Observes a notification of the server: what it makes stale is dropped (CCH-11). */
   observe({ method, params }: JsonRpc.Notification): void {
     for (const [list, change] of ListenFilter.changeOf) if (change === method) this.drop(list)
-    if (method !== "notifications/resources/updated") return
+    const uri = params?.["uri"]
+    // The params are not checked yet.
+    if (method !== "notifications/resources/updated" || typeof uri !== "string") return
     this.#changes++
-    const key = keyOf("resources/read", { uri: params?.["uri"] }, undefined)
+    const key = keyOf("resources/read", { uri }, undefined)
     if (key !== undefined) this.#delete(key)
   }
 

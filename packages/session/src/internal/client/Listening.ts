@@ -252,9 +252,11 @@ export class Listening {
     if (method !== updated.name && !ListenFilter.isListChange(method)) return false
     const id = Subscription.idIn(metaOf(message))
     if (id === undefined) return false
+    const uri = message.params?.["uri"]
     const problem = this.#runtime.exchanges.find(id) === undefined
       ? "no stream of subscriptions/listen with its id is open"
-      : id === this.#current?.id && method === updated.name && !this.#uris.has(String(message.params?.["uri"]))
+      // A URI that is no text is found by the check of the params.
+      : id === this.#current?.id && method === updated.name && typeof uri === "string" && !this.#uris.has(uri)
       ? "the client has not subscribed to this resource"
       : undefined
     if (problem === undefined) return false

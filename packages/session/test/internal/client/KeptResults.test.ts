@@ -45,3 +45,14 @@ describe("the memory of kept results", () => {
       assert.strictEqual(budget.usedBytes(), 0)
     }))
 })
+
+describe("an update whose URI is no text", () => {
+  it.effect("makes nothing stale, however deeply it is nested", () =>
+    Effect.gen(function*() {
+      const { arrive, budget, kept } = yield* requesting()
+      const uri: unknown = JSON.parse("[".repeat(90_000) + "]".repeat(90_000))
+      kept.observe(JsonRpc.notification("notifications/resources/updated", { uri }))
+      yield* arrive
+      assert.isAbove(budget.usedBytes(), 0)
+    }))
+})
