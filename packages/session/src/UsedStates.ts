@@ -35,9 +35,14 @@ export class UsedStatesError extends Data.TaggedError("UsedStatesError")<{
 export interface UsedStates {
   /**
    * Stores the id of a state, and returns whether it was not stored before. The id can be forgotten after `expiresAt`,
-   * in milliseconds since the epoch. Of two calls at the same time, one returns `true`.
+   * in milliseconds since the epoch. Of two calls at the same time, one returns `true`. `principal` is the id of the
+   * client's principal, or `undefined` for anonymous clients. A store with limits needs it to share them fairly.
    */
-  readonly use: (id: string, expiresAt: number) => Effect.Effect<boolean, UsedStatesError>
+  readonly use: (
+    id: string,
+    expiresAt: number,
+    principal: string | undefined
+  ) => Effect.Effect<boolean, UsedStatesError>
 }
 
 /**
@@ -48,7 +53,8 @@ export interface UsedStates {
 export interface Options {
   /**
    * The number of states that are remembered, about 150 bytes each. Further states are rejected until others expire.
-   * Default 100,000.
+   * No principal may have more states than there is still room for, so that one client cannot take the room of all.
+   * Anonymous clients count as one principal. Default 100,000.
    */
   readonly capacity?: number
 }
@@ -63,7 +69,9 @@ export interface Options {
  *
  * const { use } = UsedStates.makeMemory()
  *
- * export const uses = Effect.all([use("a", Number.MAX_VALUE), use("a", Number.MAX_VALUE)]) // => [true, false]
+ * const useOnce = use("a", Number.MAX_VALUE, "ada")
+ *
+ * export const uses = Effect.all([useOnce, useOnce]) // => [true, false]
  * ```
  *
  * @category constructors
@@ -71,28 +79,39 @@ export interface Options {
 export const makeMemory = (options: Options = {}): UsedStates => {
   NumericOption.check(options, { capacity: NumericOption.count })
   const { capacity = 100_000 } = options
-  const used = new Map<string, number>()
+  const used = new Map<string, { readonly expiresAt: number; readonly principal: string | undefined }>()
+  const counts = new Map<string | undefined, number>()
   /** The time before which no id of the table expires. */
   let nextExpiry = Number.POSITIVE_INFINITY
 
   const forget = (now: number): void => {
     nextExpiry = Number.POSITIVE_INFINITY
-    for (const [id, expiresAt] of used) {
-      if (expiresAt <= now) used.delete(id)
-      else nextExpiry = Math.min(nextExpiry, expiresAt)
+    for (const [id, { expiresAt, principal }] of used) {
+      if (expiresAt > now) {
+        nextExpiry = Math.min(nextExpiry, expiresAt)
+        continue
+      }
+      used.delete(id)
+      const left = (counts.get(principal) ?? 0) - 1
+      if (left > 0) counts.set(principal, left)
+      else counts.delete(principal)
     }
   }
 
   return {
-    use: (id, expiresAt) =>
+    use: (id, expiresAt, principal) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (used.has(id)) return Effect.succeed(false)
+        const isFull = () => (counts.get(principal) ?? 0) >= capacity - used.size
         // Without the check of the time, a full table would be searched for each state.
-        if (used.size >= capacity && nextExpiry <= now) forget(now)
-        if (used.size >= capacity) {
-          return Effect.fail(new UsedStatesError({ cause: new Error(`${capacity} states are remembered already`) }))
+        if (nextExpiry <= now && isFull()) forget(now)
+        if (isFull()) {
+          const problem = `${used.size} of ${capacity} states are remembered already, ` +
+            `${counts.get(principal) ?? 0} of them of this principal; set capacity to allow more`
+          return Effect.fail(new UsedStatesError({ cause: new Error(problem) }))
         }
-        used.set(id, expiresAt)
+        used.set(id, { expiresAt, principal })
+        counts.set(principal, (counts.get(principal) ?? 0) + 1)
         nextExpiry = Math.min(nextExpiry, expiresAt)
         return Effect.succeed(true)
       })
@@ -108,7 +127,8 @@ export const makeMemory = (options: Options = {}): UsedStates => {
  * import { UsedStates } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  *
- * export const isNew = (id: string) => Effect.flatMap(UsedStates.UsedStates, ({ use }) => use(id, Date.now() + 60_000))
+ * export const isNew = (id: string, principal: string) =>
+ *   Effect.flatMap(UsedStates.UsedStates, ({ use }) => use(id, Date.now() + 60_000, principal))
  * ```
  *
  * @category services

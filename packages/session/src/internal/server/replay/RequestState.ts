@@ -142,7 +142,7 @@ const open = Effect.fnUntraced(function*(
   if (Result.isFailure(state)) return yield* Effect.fail(rejected)
   const { expiresAt, id, ...rest } = state.success
   if (expiresAt <= now()) return yield* Effect.fail(rejected)
-  if (used !== undefined && !(yield* call("UsedStates.use", () => used.use(id, expiresAt)))) {
+  if (used !== undefined && !(yield* call("UsedStates.use", () => used.use(id, expiresAt, owner.principal?.id)))) {
     return yield* Effect.fail(rejected)
   }
   return rest
