@@ -63,6 +63,21 @@ for (const { form, pair } of forms) {
         assert.deepStrictEqual(first.seen, ["started", "interrupted"])
       }))
 
+    it.effect("sends no requests of the server, which the client would ignore", () =>
+      Effect.gen(function*() {
+        const { client, links, server } = yield* connected({
+          pair,
+          handlers: tools({ greet: Effect.succeed(text("Hello")) }),
+          client: { revisions, handlers: answers }
+        })
+        yield* client.callTool("greet")
+        for (const request of [server.ping(), server.elicit("Name?", form)]) {
+          const error = yield* Effect.flip(request)
+          assert.strictEqual(error.reason._tag, "NotInRevision")
+        }
+        assert.deepStrictEqual(links.client.received.filter((message) => "method" in message), [])
+      }))
+
     it.effect("closes with its calls", () =>
       Effect.gen(function*() {
         const waiting = traced(Effect.never)

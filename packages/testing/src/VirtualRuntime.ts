@@ -5,7 +5,11 @@
  * Its clock is a `TestClock` for these programs. In contrast to `TestClock.layer`, no fiber moves the clock: the caller
  * of {@link VirtualRuntime} does, outside of the runtime, and a virtual hour is one function call. Programs in it must
  * not wait for real I/O: no promise, no file, no socket.
+ *
+ * The servers in it seal the states of their questions with a `RequestStateSeal` that writes the same texts in each run,
+ * and that no other runtime can open.
  */
+import { RequestStateSeal, UsedStates } from "@effect-mcp/session"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -19,6 +23,7 @@ import * as Scheduler from "effect/Scheduler"
 import type * as TestClock from "effect/testing/TestClock"
 import * as FiberCount from "./FiberCount.ts"
 import * as Choices from "./internal/runtime/Choices.ts"
+import * as ReproducibleSeal from "./internal/runtime/ReproducibleSeal.ts"
 
 /**
  * Options of a runtime.
@@ -220,7 +225,9 @@ export const make = (options: Options): VirtualRuntime => {
     Context.add(Scheduler.Scheduler, scheduler),
     Context.add(Metric.FiberRuntimeMetrics, fibers.metrics),
     Context.add(Random.Random, Choices.random(options.seed, "random")),
-    Context.add(Logger.CurrentLoggers, new Set())
+    Context.add(Logger.CurrentLoggers, new Set()),
+    Context.add(RequestStateSeal.RequestStateSeal, ReproducibleSeal.make()),
+    Context.add(UsedStates.UsedStates, UsedStates.makeMemory())
   )
   return {
     clock,

@@ -15,6 +15,7 @@ const conversation = (
   commands: ReadonlyArray<Command.Command>,
   options: Partial<Conversation.Conversation> = {}
 ): Conversation.Conversation => ({
+  era: "Handshake",
   form: "OneStream",
   interleaving: "Fair",
   faults: Faults.none,
@@ -173,7 +174,7 @@ describe("the report of a failure", () => {
 
   it("contains the violation, the faults and the commands", () => {
     assert.include(report, "law 1: every request ends exactly once: client 0: request 0 never ended")
-    assert.include(report, "OneStream, Fair, delay 3 ms, split, seed 1, 3 commands:")
+    assert.include(report, "Handshake, OneStream, Fair, delay 3 ms, split, seed 1, 3 commands:")
     assert.include(report, "  Call {\"session\":0,\"tool\":\"steps\",\"deadline\":60000,\"extension\":\"None\"}")
   })
 

@@ -29,12 +29,18 @@ export const sendPing: Handshake.EventOf<"SendPing"> = { _tag: "SendPing" }
 export const sendRequest: Handshake.EventOf<"SendRequest"> = { _tag: "SendRequest" }
 const sendNotification: Handshake.EventOf<"SendNotification"> = { _tag: "SendNotification" }
 
+/** The reason why a message of a session cannot be sent to a peer without a handshake. */
+export const notInModernRevision: RequestErrorReason = {
+  _tag: "NotInRevision",
+  revision: Revision.latest,
+  since: Revision.legacy[0],
+  until: Revision.latestLegacy
+}
+
 /** Returns the reason why a message cannot be sent in this state. */
 export const notAllowed = (state: ReturnType<Handshaking["state"]>): RequestErrorReason => {
   if ("reason" in state) return { _tag: "Closed", reason: state.reason }
-  if (state._tag === "Modern") {
-    return { _tag: "NotInRevision", revision: Revision.latest, since: Revision.legacy[0], until: Revision.latestLegacy }
-  }
+  if (state._tag === "Modern") return notInModernRevision
   return state._tag === "Sessionless"
     ? { _tag: "StatelessModeNotSupported" }
     : { _tag: "NotAllowed", state: state._tag }

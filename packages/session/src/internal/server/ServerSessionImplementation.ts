@@ -33,6 +33,7 @@ import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
+import * as Outgoing from "../engine/Outgoing.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
@@ -361,11 +362,12 @@ export class ServerSessionImplementation
     params: MethodTable.ParamsOf<Name>,
     options: ServerRequestOptions<R> | undefined
   ): Effect.Effect<MethodTable.ResultOf<Name>, RequestError.RequestError, R> {
-    return this.#related(
-      name,
-      options,
-      (replyTo) => this.sender.request(requests[name], params, { ...options, replyTo })
-    )
+    return this.extension(requests[name], params, options)
+  }
+
+  /** Whether the requests of the client have no handshake. It ignores requests of the server, pings included. */
+  get #hasModernClient(): boolean {
+    return this.client === undefined && (this.modern !== undefined || this.description.revisions.length === 0)
   }
 
   #notify<Name extends MethodTable.NotificationName<"server">>(
@@ -449,7 +451,10 @@ export class ServerSessionImplementation
 
   get extension(): ServerSessionShape["extension"] {
     return (row, params, options) =>
-      this.#related(row.name, options, (replyTo) => this.sender.request(row, params, { ...options, replyTo }))
+      this.#related(row.name, options, (replyTo) =>
+        this.#hasModernClient && !("reason" in this.runtime.state())
+          ? Effect.fail(RequestError.make(row.name, Outgoing.notInModernRevision))
+          : this.sender.request(row, params, { ...options, replyTo }))
   }
 
   get ping(): ServerSessionShape["ping"] {

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 
 const session = Schema.Literals([0, 1])
 const side = Schema.Literals(["client", "server"])
+const resource = Schema.Literals(["a", "b"])
 
 /**
  * The tools of the simulated server. Each shows one aspect of serving.
@@ -30,6 +31,10 @@ export const Tool = Schema.Literals([
   "elicitDie",
   "elicitNever",
   "elicitClose",
+  "elicitTwice",
+  "elicitBoth",
+  "elicitOnce",
+  "elicitSteps",
   "close"
 ])
 
@@ -57,7 +62,9 @@ export const Injection = Schema.Literals([
   "Initialize",
   "Initialized",
   "Request",
-  "DuplicateRequest"
+  "DuplicateRequest",
+  "RequestOfOtherEra",
+  "ForgedState"
 ])
 
 /**
@@ -72,6 +79,8 @@ export type Injection = typeof Injection.Type
  *   interrupts its call at once. Progress may extend the deadline, up to a limit or freely.
  * - `Interrupt` interrupts a call; calls are counted from 0.
  * - `ServerRequest` makes the server send a request on its own initiative; `Notify` makes a side send a notification.
+ * - `Subscribe` and `Unsubscribe` make the client subscribe to a resource, in a fiber of its own, or end that. `Change`
+ *   makes the server notify of a change of a resource.
  * - `Inject` puts bytes on the wire towards a side.
  * - `Advance` advances the clock by this number of milliseconds.
  * - `Stall` holds all messages towards a side until `Recover`. `FailWrite`, `HalfClose` and `Cut` affect the
@@ -96,6 +105,9 @@ export const Command = Schema.Union([
   Schema.TaggedStruct("Inject", { session, at: side, what: Injection }),
   Schema.TaggedStruct("ServerRequest", { session, what: Schema.Literals(["ping", "elicit", "roots"]) }),
   Schema.TaggedStruct("Notify", { session, by: side }),
+  Schema.TaggedStruct("Subscribe", { session, resource }),
+  Schema.TaggedStruct("Unsubscribe", { session, resource }),
+  Schema.TaggedStruct("Change", { session, resource }),
   Schema.TaggedStruct("Stall", { session, towards: side }),
   Schema.TaggedStruct("Recover", { session, towards: side }),
   Schema.TaggedStruct("Close", { session, by: side }),

@@ -2,14 +2,27 @@
  * A conversation to simulate: its commands, its connection, and the seed of all random decisions.
  */
 import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Faults, OrderKeeping } from "../../Faults.ts"
 import { Command } from "./Command.ts"
 
 /**
+ * The revisions that the client supports: those with a handshake, or 2026-07-28, which has none. The server serves all.
+ */
+export const Era = Schema.Literals(["Handshake", "Modern"])
+
+/**
+ * An era.
+ */
+export type Era = typeof Era.Type
+
+/**
  * A conversation of up to two sessions in one program.
  */
 export const Conversation = Schema.Struct({
+  /** A conversation that was stored without an era has a handshake. */
+  era: Era.pipe(Schema.withDecodingDefaultKey(Effect.succeed<Era>("Handshake"))),
   /** One stream for all messages, or one for each request of the client. */
   form: Schema.Literals(["OneStream", "StreamPerRequest"]),
   /** The order in which ready fibers continue. */
@@ -31,9 +44,10 @@ export const length = 24
 
 /**
  * Generates conversations of up to 24 commands for a property. A failing one shrinks to few commands and, if possible,
- * no faults.
+ * a handshake and no faults.
  */
 export const arbitrary: Arbitrary.Arbitrary<Conversation> = Arbitrary.all({
+  era: Arbitrary.schema(Era),
   form: Arbitrary.schema(Conversation.fields.form),
   interleaving: Arbitrary.schema(Conversation.fields.interleaving),
   // More laws hold on connections that lose nothing, so they are drawn more often.

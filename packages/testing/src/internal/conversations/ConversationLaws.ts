@@ -4,9 +4,13 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
 import type { Command } from "./Command.ts"
+import type { ConversationLaw } from "./ConversationLaw.ts"
+import type { Conversation } from "./Conversation.ts"
 import type { History } from "./History.ts"
 import { lastId } from "./injections.ts"
 import * as Model from "./Model.ts"
+import * as ModernLaws from "./ModernLaws.ts"
+import { uriOf } from "./SimulatedSession.ts"
 
 /**
  * A law that did not hold: its name, the place in the history, and the reason.
@@ -18,20 +22,6 @@ export interface Violation {
   /** The index in the entries of the history. */
   readonly place: number
   readonly problem: string
-}
-
-/** A place, and the reason. */
-interface Finding {
-  readonly place: number
-  readonly problem: string
-}
-
-/** A law of one side of one session. */
-interface Law {
-  readonly name: string
-  /** Whether the law also holds if messages get lost, arrive twice, or overtake each other. */
-  readonly lossy: boolean
-  readonly findings: (side: Model.Side, history: History) => Iterable<Finding>
 }
 
 /** The end of a call of each tool on an undisturbed connection. */
@@ -53,8 +43,45 @@ const undisturbed: { readonly [tool: string]: ReadonlyArray<string> } = {
   elicitNested: ["Success"],
   elicitDie: ["-32600"],
   elicitNever: ["-32600"],
-  roots: ["Success"]
+  elicitTwice: ["Success"],
+  elicitBoth: ["Success"],
+  elicitOnce: ["Success"],
+  elicitSteps: ["Success"],
+  roots: ["Success"],
+  [`subscribe ${uriOf("a")}`]: ["Success"],
+  [`subscribe ${uriOf("b")}`]: ["Success"],
+  [`unsubscribe ${uriOf("a")}`]: ["Success"],
+  [`unsubscribe ${uriOf("b")}`]: ["Success"]
 }
+
+/** The calls that end otherwise without a handshake, where a server sends no requests. */
+const undisturbedModern: typeof undisturbed = {
+  ...undisturbed,
+  ping: ["-32600"],
+  elicitDie: ["QuestionFailed"],
+  elicitNever: ["Timeout"]
+}
+
+/** Returns the legal ends of a request of a program on an undisturbed connection. */
+const undisturbedEnds = (
+  { era }: Conversation,
+  side: Model.Side["side"],
+  { probe, what }: Model.ProgramRequest
+): ReadonlyArray<string> => {
+  if (era === "Handshake") return undisturbed[what] ?? []
+  if (side === "client") return probe && what === "ping" ? ["NotInRevision"] : undisturbedModern[what] ?? []
+  // Before the first message of the client, the server does not know that it has no handshake.
+  return ["NotInRevision", "SendFailed", "Success", "Timeout"]
+}
+
+/** The tools that report four steps of progress. */
+const reporting: ReadonlySet<string> = new Set(["steps", "report", "elicitSteps"])
+
+/** The states in which a session serves. */
+const serving: ReadonlySet<string> = new Set(["Operating", "Modern"])
+
+/** The requests that are never cancelled. */
+const uncancelled: ReadonlySet<string> = new Set(["initialize", "server/discover"])
 
 /** Returns the time that a request may take, with the extensions of its deadline by progress. */
 const allowed = ({ at, deadline, steps, total }: Model.ProgramRequest): number => {
@@ -69,13 +96,26 @@ const mayTimeOut = ({ deadline, total }: Model.ProgramRequest): boolean =>
 
 const overloaded = -31010
 
+/** Returns the greatest number of handlers that ran at the same time up to a place. */
+const mostRunning = (entries: ReadonlyArray<Model.Placed>, until: number): number => {
+  let running = 0
+  let most = 0
+  for (const { event, place } of entries) {
+    if (place > until) break
+    if (event._tag === "HandlerStarted") most = Math.max(most, ++running)
+    if (event._tag === "HandlerEnded") running--
+  }
+  return most
+}
+
 /** The commands by which the program itself interrupts calls. */
 const isInterruption = (command: Command) => command._tag === "Interrupt" || command._tag === "CallAndInterrupt"
 
 /** Returns whether the program of this side interrupts a call. */
 const interrupts = ({ conversation }: History): boolean => conversation.commands.some(isInterruption)
 
-const laws: ReadonlyArray<Law> = [
+const laws: ReadonlyArray<ConversationLaw> = [
+  ...ModernLaws.laws,
   {
     name: "law 1: every request ends exactly once, and in time",
     lossy: true,
@@ -97,11 +137,12 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "laws 1 and 9: the requests of an undisturbed session end as expected",
     lossy: false,
-    *findings({ requests, intact, opened, session, side }, history) {
+    *findings({ entries, requests, intact, opened, session, side }, history) {
       if (!intact || opened === undefined) return
+      const { era, form } = history.conversation
       const ready = history.entries.findIndex((entry) =>
         entry.session === session && entry.side === "client" && entry.event._tag === "SessionEvent" &&
-        entry.event.detail._tag === "StateChanged" && entry.event.detail.to === "Operating"
+        entry.event.detail._tag === "StateChanged" && serving.has(entry.event.detail.to)
       )
       const crowded = history.entries.some(({ event, session: of }) =>
         of === session && event._tag === "SessionEvent" && event.detail._tag === "Rejected" &&
@@ -111,7 +152,7 @@ const laws: ReadonlyArray<Law> = [
         const { ended, nonce, place, probe, steps, what } = request
         if (ended === undefined) continue
         const { code, kind } = ended.end
-        if ((what === "steps" || what === "report") && kind === "Success" && steps.length !== 4) {
+        if (reporting.has(what) && kind === "Success" && steps.length !== 4) {
           yield {
             place: ended.place,
             problem: `request ${nonce} (${what}) delivered ${steps.length} of 4 progress notifications`
@@ -122,12 +163,18 @@ const laws: ReadonlyArray<Law> = [
         const full = [`${overloaded}`]
         // A request on the server's own initiative needs a stream that the client may not have opened yet.
         const early = ready === -1 || place <= ready
-        const noRoute = side === "server" && history.conversation.form === "StreamPerRequest" && early
+        const noRoute = side === "server" && form === "StreamPerRequest" && early
           ? ["SendFailed"]
           : []
         // A request of a handler may exceed the limit of the other side.
-        const rejected = what.startsWith("elicit") && crowded ? ["-32600"] : []
-        const expected = [...(undisturbed[what] ?? []), ...slow, ...given, ...full, ...noRoute, ...rejected]
+        const rejected = !what.startsWith("elicit")
+          ? []
+          : era === "Modern"
+          ? mostRunning(entries, ended.place) >= history.incoming ? ["QuestionFailed"] : []
+          : crowded
+          ? ["-32600"]
+          : []
+        const expected = [...undisturbedEnds(history.conversation, side, request), ...slow, ...given, ...full, ...noRoute, ...rejected]
         const how = kind === "ErrorResponse" ? `${code}` : kind
         if (!expected.includes(how)) {
           yield {
@@ -190,29 +237,43 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 2: in a quiet moment, every request in flight has a waiting caller or handler",
     lossy: true,
-    *findings({ entries, handlers, quiet }) {
+    *findings({ entries, handlers, listens, outbound, quiet }) {
       if (quiet === undefined) return
       const place = entries.find(({ event }) => event === quiet)?.place ?? 0
-      if (quiet.sent > 0) yield { place, problem: `${quiet.sent} requests are pending without a waiting caller` }
+      const listening = outbound.filter(({ cancelled, method, place: sentAt, responses }) =>
+        quiet.state === "Modern" && method === Model.listen && (cancelled ?? place) >= place && sentAt < place &&
+        !responses.some((response) => response.place < place)
+      )
+      // The stream of a request may have failed, so that fewer are pending.
+      if (quiet.sent > listening.length) {
+        yield { place, problem: `${quiet.sent - listening.length} requests are pending without a waiting caller` }
+      }
       const running = handlers.filter((handler) =>
         handler.place < place && (handler.ended === undefined || handler.ended.place > place)
       )
-      if (quiet.served !== running.length) {
-        yield { place, problem: `${quiet.served} requests are served, by ${running.length} handlers` }
+      const streams = listens.filter(({ request: { cancelled, replied }, sent }) =>
+        quiet.state !== "Closed" && sent.length > 0 && (cancelled ?? place) >= place && (replied ?? place) >= place
+      )
+      if (quiet.served !== running.length + streams.length) {
+        yield {
+          place,
+          problem: `${quiet.served} requests are served, by ${running.length} handlers and ${streams.length} streams`
+        }
       }
     }
   },
   {
     name: "law 3: a request ends with the first response to its id, and with no other message",
     lossy: true,
-    *findings({ requests, closing, outbound, session }, { conversation }) {
+    *findings(side, { conversation }) {
+      const { closing, requests, session } = side
       // A request that is repeated with its id and other params is answered again if the first reply got lost.
       const repeated = Faults.isLossy(conversation.faults) &&
         conversation.commands.some((command) =>
           command._tag === "Inject" && command.session === session && command.what === "DuplicateRequest"
         )
       for (const { ended, nonce, what } of requests) {
-        const request = outbound.find((one) => one.nonce === nonce)
+        const request = Model.roundsOf(side, nonce).at(-1)
         if (ended === undefined || request === undefined) continue
         const { at, end, place } = ended
         const named = `request ${nonce} (${what}, id ${JSON.stringify(request.id)})`
@@ -222,10 +283,15 @@ const laws: ReadonlyArray<Law> = [
           else if (first.at !== at) yield { place, problem: `${named} ended ${at - first.at} ms after its response` }
           else if (JsonRpc.isFailure(first.response) !== (end.kind === "ErrorResponse")) {
             yield { place, problem: `${named} did not end with its first response` }
+          } else if (ModernLaws.questionsIn(first.response) !== undefined) {
+            yield { place, problem: `${named} ended with questions` }
           } else if (end.kind === "Success" && end.nonce !== nonce && !(repeated && end.nonce === "intruder")) {
             yield { place, problem: `${named} got the result for ${JSON.stringify(end.nonce)}` }
           }
-        } else if (first !== undefined && first.at < at && (closing === undefined || closing > first.place)) {
+        } else if (
+          first !== undefined && first.at < at && (closing === undefined || closing > first.place) &&
+          ModernLaws.questionsIn(first.response) === undefined
+        ) {
           yield { place: first.place, problem: `${named} has a response, and ended as ${end.kind} later` }
         }
       }
@@ -234,12 +300,16 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 4: progress is delivered completely, in order, and before the response",
     lossy: false,
-    *findings({ requests, inbound, entries, outbound, session }, { conversation }) {
+    *findings(side, { conversation }) {
+      const { entries, inbound, requests, session } = side
       for (const { ended, nonce, steps, what } of requests) {
-        const request = outbound.find((one) => one.nonce === nonce)
-        if (request === undefined || ended === undefined) continue
+        const rounds = Model.roundsOf(side, nonce)
+        if (rounds.length === 0 || ended === undefined) continue
         const answered = ended.end.kind === "Success" || ended.end.kind === "ErrorResponse"
-        const due = request.steps
+        const all = rounds.flatMap((round) => round.steps)
+        const due = all.filter(({ progress }, index) =>
+          all.slice(0, index).every((step) => step.progress < progress)
+        )
         const seen = answered ? due : due.slice(0, steps.length)
         if (JSON.stringify(steps) !== JSON.stringify(seen)) {
           const listOf = (steps: ReadonlyArray<Model.Step>) =>
@@ -269,7 +339,7 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 5: every inbound request gets exactly one reply, and none after its cancellation",
     lossy: true,
-    *findings({ closing, entries, handlers, inbound, quiet, strayReplies }, { conversation }) {
+    *findings({ closing, entries, handlers, inbound, listens, opened, quiet, side, strayReplies }, { conversation }) {
       for (const { event, place } of strayReplies) {
         yield { place, problem: `a reply without an unanswered request: ${JSON.stringify(event)}` }
       }
@@ -278,7 +348,11 @@ const laws: ReadonlyArray<Law> = [
       const unwritable = new Set(
         entries.flatMap(({ event }) => event._tag === "Unwritable" ? [event.id] : [])
       )
-      for (const { cancelled, duplicate, id, method, place: receivedAt, replied } of inbound) {
+      for (const request of inbound) {
+        const { cancelled, duplicate, id, method, place: receivedAt, replied } = request
+        // A client without a handshake replies to no request, and an open stream has no reply yet.
+        if (conversation.era === "Modern" && side === "client" && receivedAt > (opened ?? receivedAt)) continue
+        if (!duplicate && listens.some((listen) => listen.request === request && listen.sent.length > 0)) continue
         // After the end of its stream, a reply that could not be written cannot be replaced.
         if (conversation.form === "StreamPerRequest" && unwritable.has(id)) continue
         if (receivedAt > place || replied !== undefined || cancelled !== undefined) continue
@@ -394,9 +468,15 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 6: before the handshake only it has an effect, and a second one has none",
     lossy: false,
-    *findings({ entries, handlers, opened, side }) {
-      for (const { place } of handlers) {
-        if (opened === undefined || place < opened) yield { place, problem: "a handler runs before the handshake" }
+    *findings({ entries, handlers, inbound, opened, side }) {
+      for (const { id, place } of handlers) {
+        const request = inbound.findLast((one) => one.id === id && one.place < place && !one.duplicate)
+        const ready = request === undefined || opened !== -1
+          ? opened
+          : inbound.find(({ method }) => method === "initialize")?.place
+        if (request?.isModern !== true && (ready === undefined || place < ready)) {
+          yield { place, problem: "a handler runs before the handshake" }
+        }
       }
       const notifications = entries.filter(({ event }) =>
         event._tag === "Sent" && "method" in event.message &&
@@ -442,7 +522,7 @@ const laws: ReadonlyArray<Law> = [
       }
       const inspectedPlace = entries.find(({ event }) => event === quiet)?.place
       if (
-        inspectedPlace === undefined || quiet?.state !== "Operating" || (closing ?? inspectedPlace) < inspectedPlace
+        inspectedPlace === undefined || !serving.has(quiet?.state ?? "") || (closing ?? inspectedPlace) < inspectedPlace
       ) return
       const due = logs.received.filter(({ place }) => place < inspectedPlace).length
       const handled = logs.handled.filter(({ place }) => place < inspectedPlace).length
@@ -465,7 +545,7 @@ const laws: ReadonlyArray<Law> = [
       const closed = all.findIndex((entry) =>
         entry.session === session && entry.event._tag === "SessionEvent" &&
         entry.event.detail._tag === "StateChanged" &&
-        entry.event.detail.to === "Closing"
+        (entry.event.detail.to === "Closing" || entry.event.detail.to === "Closed")
       )
       if (broken || (closed !== -1 && closed < end)) return
       const messages = (of: "client" | "server", tag: "Sent" | "Received") =>
@@ -490,17 +570,18 @@ const laws: ReadonlyArray<Law> = [
   {
     name: "law 8: an interrupted request is cancelled at the peer, once; no other is, and never the handshake",
     lossy: false,
-    *findings({ requests, closing, entries, outbound, quiet, strayCancels }, { conversation }) {
+    *findings(side, { conversation: { era, form } }) {
+      const { closing, entries, outbound, quiet, requests, strayCancels } = side
       for (const { place } of strayCancels) yield { place, problem: "a cancellation of a request that was never sent" }
       const inspectedPlace = entries.find(({ event }) => event === quiet)?.place ?? 0
       for (const { cancels, id, method, place, responses } of outbound) {
         // With a stream for each request, a request may have had no stream.
         if (
-          conversation.form !== "OneStream" || quiet?.state !== "Operating" ||
+          form !== "OneStream" || !serving.has(quiet?.state ?? "") ||
           closing !== undefined && closing < inspectedPlace
         ) break
         if (
-          place > inspectedPlace || method === "initialize" ||
+          place > inspectedPlace || uncancelled.has(method) || method === Model.listen ||
           responses.some((response) => response.place < inspectedPlace)
         ) continue
         if (cancels !== 1) {
@@ -512,10 +593,13 @@ const laws: ReadonlyArray<Law> = [
       }
       for (const { cancels, method, place } of outbound) {
         if (cancels > 1) yield { place, problem: `${method} was cancelled ${cancels} times` }
-        if (cancels > 0 && method === "initialize") yield { place, problem: "the handshake was cancelled" }
+        if (cancels > 0 && era === "Modern" && form === "StreamPerRequest" && side.side === "client") {
+          yield { place, problem: `${method} was cancelled by a message, and not by the end of its stream` }
+        }
+        if (cancels > 0 && uncancelled.has(method)) yield { place, problem: "the handshake was cancelled" }
       }
       for (const { ended, nonce, what } of requests) {
-        const request = outbound.find((one) => one.nonce === nonce)
+        const request = Model.roundsOf(side, nonce).at(-1)
         if (ended === undefined || request === undefined) continue
         const { end: { kind }, place } = ended
         const answered = request.responses.some((response) => response.place < place)
@@ -523,8 +607,8 @@ const laws: ReadonlyArray<Law> = [
         if ((kind === "Success" || kind === "ErrorResponse") && request.cancels > 0) {
           yield { place, problem: `${named} was cancelled after its response` }
         }
-        const alive = quiet !== undefined && (closing === undefined || quiet.state === "Operating")
-        if ((kind === "Interrupted" || kind === "Timeout") && !answered && alive && request.cancels === 0) {
+        const alive = quiet !== undefined && (closing === undefined || serving.has(quiet.state))
+        if ((kind === "Interrupted" || kind === "Timeout") && !answered && alive && request.cancelled === undefined) {
           yield { place, problem: `${named} ended as ${kind} and was not cancelled at the peer` }
         }
       }
@@ -568,7 +652,7 @@ const laws: ReadonlyArray<Law> = [
           ? params?.["progressToken"]
           : typeof data === "object" && data !== null && "of" in data
           ? data.of
-          : undefined
+          : Model.subscriptionIn(event.message)
         if (of !== undefined && of !== stream) {
           yield { place, problem: `${method} of ${JSON.stringify(of)} on the stream of ${JSON.stringify(stream)}` }
         }

@@ -77,6 +77,14 @@ const wordsOf = (event: Event): string | undefined => {
       return `handler ${event.run} starts: ${event.method} (${JSON.stringify(event.id)})`
     case "HandlerEnded":
       return `handler ${event.run} ends: ${event.how}`
+    case "StreamLeft":
+      return `the stream of ${JSON.stringify(event.id)} is left`
+    case "Stepped":
+      return `a step runs (${JSON.stringify(event.id)})`
+    case "Changed":
+      return `notifies of a change of ${event.uri}`
+    case "Updated":
+      return `receives a change of ${event.uri}`
     case "Logged":
       return `logs ${JSON.stringify(event.data)}`
     case "ReplyHandedOver":
@@ -144,12 +152,12 @@ export const replay = (conversation: Conversation): string => JSON.stringify(con
  * Returns the whole report.
  */
 export const describe = (history: History, violations: ReadonlyArray<Violation>): string => {
-  const { commands, faults, form, interleaving, seed } = history.conversation
+  const { commands, era, faults, form, interleaving, seed } = history.conversation
   const sessions = [...new Set(violations.map(({ session }) => session))]
   return [
     ...violations.map(({ law, problem, session, side }) => `${law}: ${side} ${session}: ${problem}`),
     "",
-    `${form}, ${interleaving}, ${faultsOf(faults)}, seed ${seed}, ${commands.length} commands:`,
+    `${era}, ${form}, ${interleaving}, ${faultsOf(faults)}, seed ${seed}, ${commands.length} commands:`,
     ...commands.map((command) => `  ${withoutTag(command)}`),
     "",
     transcript(history),

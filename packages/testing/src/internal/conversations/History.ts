@@ -32,12 +32,15 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  * - `Sent` and `Received`: a message between a session and its transport. A message that was sent on the stream of a
  *   request has the id of that request as its `stream`. `Unreadable`: bytes that were not a message. `Unwritable`: a
  *   message that no bytes can represent. `ReplyHandedOver`: the transport has finished with the reply to this id.
- * - `Event`: an event of the session.
+ * - `StreamLeft`: the client has closed the stream of its request with this id, or the server has learned that.
+ * - `SessionEvent`: an event of the session.
  * - `Opened`: the handshake of the client succeeded or failed.
  * - `Started`, `Progressed`, `Ended`: a request of the program: a call of the client, with its number, or a request of
  *   the server.
  * - `HandlerStarted`, `HandlerEnded`: a handler ran, for the request with this id.
- * - `Logged`: the client's handler received a log message.
+ * - `Stepped`: a step that must not run again has run, for the request with this id.
+ * - `Logged`, `Updated`: the client's handler received a log message, or a change of a resource. `Changed`: the server
+ *   notified of a change.
  * - `Inspected`: the state of a session in a quiet moment.
  */
 export type Event =
@@ -51,6 +54,7 @@ export type Event =
   | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
   | { readonly _tag: "Unwritable"; readonly id: JsonRpc.Response["id"] }
   | { readonly _tag: "ReplyHandedOver"; readonly id: JsonRpc.Response["id"] }
+  | { readonly _tag: "StreamLeft"; readonly id: JsonRpc.Request["id"] }
   | { readonly _tag: "SessionEvent"; readonly detail: SessionEvent.SessionEvent }
   | { readonly _tag: "Opened"; readonly revision: string | undefined }
   | {
@@ -70,7 +74,9 @@ export type Event =
     readonly id: JsonRpc.Request["id"]
     readonly nonce: unknown
   }
+  | { readonly _tag: "Stepped"; readonly id: JsonRpc.Request["id"]; readonly nonce: unknown }
   | { readonly _tag: "Logged"; readonly data: unknown }
+  | { readonly _tag: "Changed" | "Updated"; readonly uri: string }
   | { readonly _tag: "HandlerEnded"; readonly run: number; readonly how: HandlerEnd }
   | {
     readonly _tag: "Inspected"

@@ -2,6 +2,7 @@
 
 import { JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
+import type { Era } from "./Conversation.ts"
 import type { End, Entry, HandlerEnd, History } from "./History.ts"
 
 /**
@@ -23,10 +24,14 @@ export interface Side {
   /** The replies of this side to no request, or to a request that was answered or cancelled. */
   readonly strayReplies: ReadonlyArray<Placed>
   readonly handlers: ReadonlyArray<Handler>
+  /** The streams of notifications that the client has opened at this side. */
+  readonly listens: ReadonlyArray<Listen>
   /** The log messages that this side received, and those that its program received. */
   readonly logs: { readonly received: ReadonlyArray<Log>; readonly handled: ReadonlyArray<Log> }
   /**
-   * The place at which this side's handshake was complete. Before it only the handshake and pings may have an effect.
+   * The place at which this side's handshake was complete. Before it only the handshake, pings and requests that carry
+   * their client may have an effect. Without a handshake, a client is open after the answer to `server/discover`, and a
+   * server from the beginning.
    */
   readonly opened: number | undefined
   /** The place at which this side began to close, and the place at which its connection was lost. */
@@ -73,13 +78,17 @@ export interface Step {
 export interface Outbound {
   readonly id: JsonRpc.Request["id"]
   readonly method: string
+  readonly params: JsonRpc.Params
   /** The number of the call, for a call of a tool. */
   readonly nonce: unknown
   readonly place: number
   readonly responses: ReadonlyArray<
     { readonly place: number; readonly at: number; readonly response: JsonRpc.Response }
   >
+  /** The number of cancellations. */
   readonly cancels: number
+  /** The place of the first, or of the end of its stream before its response, which cancels it without a handshake. */
+  readonly cancelled: number | undefined
   /** The steps of progress that increase, and arrived before the first response. */
   readonly steps: ReadonlyArray<Step>
 }
@@ -88,12 +97,16 @@ export interface Outbound {
 export interface Inbound {
   readonly id: JsonRpc.Request["id"]
   readonly method: string
+  readonly params: JsonRpc.Params
   readonly nonce: unknown
+  /** Whether it carries its client, and needs no handshake. */
+  readonly isModern: boolean
   readonly place: number
   /** Another request with the same id was in flight. */
   readonly duplicate: boolean
   readonly cancelled: number | undefined
   readonly replied: number | undefined
+  readonly reply: JsonRpc.Response | undefined
   /** The place at which the transport had finished with the reply. */
   readonly taken: number | undefined
 }
@@ -106,6 +119,13 @@ export interface Handler {
   readonly ended: { readonly place: number; readonly how: HandlerEnd } | undefined
 }
 
+/** A stream of notifications, as its server sent it. */
+export interface Listen {
+  readonly request: Inbound
+  /** The notifications with its id, in order. */
+  readonly sent: ReadonlyArray<{ readonly place: number; readonly message: JsonRpc.Notification }>
+}
+
 /** A log message. */
 export interface Log {
   readonly place: number
@@ -115,10 +135,29 @@ export interface Log {
 type Writable<A> = { -readonly [Name in keyof A]: A[Name] }
 const isResponse = (message: JsonRpc.Message): message is JsonRpc.Response => !("method" in message)
 
-const member = (value: unknown, name: string): unknown =>
+/** Returns a member of a value; `undefined` if the value has none. */
+export const member = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? new Map<string, unknown>(Object.entries(value)).get(name)
     : undefined
+
+/** The members of the metadata of revision 2026-07-28. */
+export const metadata = {
+  protocolVersion: "io.modelcontextprotocol/protocolVersion",
+  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
+  subscriptionId: "io.modelcontextprotocol/subscriptionId"
+}
+
+/** The request that opens a stream of notifications. */
+export const listen = "subscriptions/listen"
+
+/** Returns whether a request carries its client. */
+const carriesClient = ({ params }: JsonRpc.Request): boolean =>
+  member(member(params, "_meta"), metadata.protocolVersion) !== undefined
+
+/** Returns the id of the stream that a notification belongs to. */
+export const subscriptionIn = ({ params }: JsonRpc.Notification): unknown =>
+  member(member(params, "_meta"), metadata.subscriptionId)
 
 const nonceIn = (request: JsonRpc.Request): unknown => member(member(request.params, "arguments"), "nonce")
 
@@ -161,9 +200,16 @@ const disturbs = (entry: Entry): boolean => {
       return true
     case "Inject":
       // The peer has not sent the injected message, and does not expect its reply.
-      return ["Cancel", "DuplicateRequest", "Initialize", "Request", "RepeatedResponse", "Initialized"].includes(
-        command.what
-      )
+      return [
+        "Cancel",
+        "DuplicateRequest",
+        "ForgedState",
+        "Initialize",
+        "Request",
+        "RequestOfOtherEra",
+        "RepeatedResponse",
+        "Initialized"
+      ].includes(command.what)
     default:
       return false
   }
@@ -187,7 +233,7 @@ const requestsOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<ProgramReques
 }
 
 /** Returns the requests that were sent, and the cancellations of requests that were not. */
-const outboundOf = (entries: ReadonlyArray<Placed>) => {
+const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
   const strayCancels: Array<Placed> = []
   type Open = Writable<Outbound> & {
     responses: Array<Outbound["responses"][number]>
@@ -199,12 +245,19 @@ const outboundOf = (entries: ReadonlyArray<Placed>) => {
     const outgoing = sent(entry)
     const incoming = received(entry)
     if (outgoing !== undefined && JsonRpc.isRequest(outgoing)) {
-      const { id, method } = outgoing
-      byId.set(id, { id, method, nonce: nonceIn(outgoing), place, responses: [], cancels: 0, steps: [] })
+      const { id, method, params = {} } = outgoing
+      byId.set(id, { id, method, params, nonce: nonceIn(outgoing), place, responses: [], cancels: 0, cancelled: undefined, steps: [] })
+    } else if (entry.event._tag === "StreamLeft") {
+      // In a session, only a message cancels a request.
+      const open = byId.get(entry.event.id)
+      if (isModern && open?.responses.length === 0) open.cancelled ??= place
     } else if (isNamed(outgoing, "notifications/cancelled")) {
       const open = byId.get(outgoing.params?.["requestId"])
       if (open === undefined) strayCancels.push(entry)
-      else open.cancels++
+      else {
+        open.cancels++
+        open.cancelled ??= place
+      }
     } else if (isNamed(incoming, "notifications/progress")) {
       const open = byId.get(incoming.params?.["progressToken"])
       const progress = incoming.params?.["progress"]
@@ -223,25 +276,39 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
   const strayReplies: Array<Placed> = []
   const runs = new Map<number, Writable<Inbound>>()
   const running = new Set<Inbound>()
+  /** The requests whose handler has asked a question, or has opened a stream. Their outcome is not decided. */
+  const undecided = new Set<Inbound>()
+  /** The places of cancellations of requests whose outcome may have been decided. */
+  const doubtful = new Map<Writable<Inbound>, number>()
   const waiting = (id: unknown) =>
     all.filter((inbound) => inbound.id === id && inbound.replied === undefined && inbound.cancelled === undefined)
   const first = (id: unknown) => waiting(id).find(({ duplicate }) => !duplicate)
+  const cancel = (id: unknown, place: number) => {
+    const served = first(id)
+    if (served === undefined) return
+    // After its handler has ended, the outcome of a request is decided, sent or not.
+    if (running.has(served)) served.cancelled = place
+    else if (undecided.has(served)) doubtful.set(served, place)
+  }
 
   for (const entry of entries) {
     const { event, place } = entry
     const outgoing = sent(entry)
     const incoming = received(entry)
     if (incoming !== undefined && JsonRpc.isRequest(incoming)) {
-      const { id, method } = incoming
+      const { id, method, params = {} } = incoming
       const duplicate = first(id) !== undefined
       all.push({
         id,
         method,
+        params,
         nonce: nonceIn(incoming),
+        isModern: carriesClient(incoming),
         place,
         duplicate,
         cancelled: undefined,
         replied: undefined,
+        reply: undefined,
         taken: undefined
       })
     } else if (event._tag === "HandlerStarted") {
@@ -256,20 +323,41 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
       if (served !== undefined) served.taken = place
     } else if (event._tag === "HandlerEnded") {
       const served = runs.get(event.run)
-      if (served !== undefined) running.delete(served)
+      if (served === undefined) continue
+      running.delete(served)
+      if (served.isModern && (event.how === "Interrupted" || served.method === listen)) undecided.add(served)
     } else if (isNamed(incoming, "notifications/cancelled")) {
-      const served = first(incoming.params?.["requestId"])
-      // After its handler has ended, the outcome of a request is decided, sent or not.
-      if (served !== undefined && running.has(served)) served.cancelled = place
+      cancel(incoming.params?.["requestId"], place)
+    } else if (event._tag === "StreamLeft") {
+      cancel(event.id, place)
     } else if (outgoing !== undefined && isResponse(outgoing) && outgoing.id !== undefined && outgoing.id !== null) {
       const rejected = JsonRpc.isFailure(outgoing) ? waiting(outgoing.id).find(({ duplicate }) => duplicate) : undefined
       // Each ping is answered at once, whatever is in flight.
       const answered = rejected ?? first(outgoing.id) ?? waiting(outgoing.id).find(({ method }) => method === "ping")
       if (answered === undefined) strayReplies.push(entry)
-      else answered.replied = place
+      else {
+        answered.replied = place
+        answered.reply = outgoing
+      }
     }
   }
+  for (const [served, place] of doubtful) if (served.replied === undefined) served.cancelled ??= place
   return { inbound: all, strayReplies }
+}
+
+/** Returns the streams of notifications that were requested, with what was sent on each. */
+const listensOf = (inbound: ReadonlyArray<Inbound>, entries: ReadonlyArray<Placed>): ReadonlyArray<Listen> => {
+  const requests = inbound.filter(({ isModern, method }) => isModern && method === listen)
+  return requests.map((request) => ({
+    request,
+    sent: entries.flatMap((entry) => {
+      const message = sent(entry)
+      if (message === undefined || !JsonRpc.isNotification(message)) return []
+      if (subscriptionIn(message) !== request.id) return []
+      const owner = requests.findLast(({ id, place }) => id === request.id && place < entry.place)
+      return owner === request ? [{ place: entry.place, message }] : []
+    })
+  }))
 }
 
 const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
@@ -297,19 +385,25 @@ const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
 
 /**
  * Returns the place at which the handshake is complete: for a client at an acceptable response, for a server at its own
- * response.
+ * response. A server without a handshake is open from the beginning.
  */
-const openedOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>): number | undefined => {
-  const initializeIds = new Set<unknown>()
+const openedOf = (side: MethodDefinition.Role, era: Era, entries: ReadonlyArray<Placed>): number | undefined => {
+  if (era === "Modern" && side === "server") return -1
+  const ids = new Set<unknown>()
+  const first = era === "Modern" ? "server/discover" : "initialize"
   return entries.find((entry) => {
     const message = side === "client" ? sent(entry) : received(entry)
-    const isFirst = message !== undefined && JsonRpc.isRequest(message) && message.method === "initialize"
-    if (isFirst) initializeIds.add(message.id)
+    const isFirst = message !== undefined && JsonRpc.isRequest(message) && message.method === first
+    if (isFirst) ids.add(message.id)
     if (side === "server") return isFirst
     const response = received(entry)
-    if (
-      response === undefined || !isResponse(response) || JsonRpc.isFailure(response) || !initializeIds.has(response.id)
-    ) return false
+    if (response === undefined || !isResponse(response) || JsonRpc.isFailure(response) || !ids.has(response.id)) {
+      return false
+    }
+    if (era === "Modern") {
+      const versions = member(response.result, "supportedVersions")
+      return Array.isArray(versions) && versions.includes("2026-07-28")
+    }
     const revision = member(response.result, "protocolVersion")
     return Revision.legacy.some((supported) => supported === revision)
   })?.place
@@ -323,26 +417,38 @@ const inspectedAt = (entries: ReadonlyArray<Placed>, when: Inspected["when"]): I
 const sideOf = (
   session: number,
   side: MethodDefinition.Role,
+  era: Era,
   entries: ReadonlyArray<Placed>,
   how: Pick<Side, "intact" | "orderly" | "graceful">
-): Side => ({
-  session,
-  side,
-  entries,
-  requests: requestsOf(entries),
-  ...outboundOf(entries),
-  ...inboundOf(entries),
-  handlers: handlersOf(entries),
-  logs: logsOf(entries),
-  opened: openedOf(side, entries),
-  closing: entries.find(({ event }) =>
-    event._tag === "SessionEvent" && event.detail._tag === "StateChanged" &&
-    (event.detail.to === "Closing" || event.detail.to === "Closed")
-  )?.place,
-  quiet: inspectedAt(entries, "Quiet"),
-  end: inspectedAt(entries, "End"),
-  ...how
-})
+): Side => {
+  const received = inboundOf(entries)
+  return {
+    session,
+    side,
+    entries,
+    requests: requestsOf(entries),
+    ...outboundOf(entries, era === "Modern"),
+    ...received,
+    handlers: handlersOf(entries),
+    listens: listensOf(received.inbound, entries),
+    logs: logsOf(entries),
+    opened: openedOf(side, era, entries),
+    closing: entries.find(({ event }) =>
+      event._tag === "SessionEvent" && event.detail._tag === "StateChanged" &&
+      (event.detail.to === "Closing" || event.detail.to === "Closed")
+    )?.place,
+    quiet: inspectedAt(entries, "Quiet"),
+    end: inspectedAt(entries, "End"),
+    ...how
+  }
+}
+
+/**
+ * Returns the requests that a call was sent as: one in a session, and otherwise one for each round. Their numbers are
+ * those of the call.
+ */
+export const roundsOf = ({ outbound }: Side, nonce: number): ReadonlyArray<Outbound> =>
+  outbound.filter((one) => one.nonce === nonce)
 
 /** Returns both sides of every session of a history. */
 export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> => {
@@ -358,7 +464,7 @@ export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> =
       graceful: !lossy && disturbances.length === 1 && disturbances.every(isGraceful)
     }
     return (["client", "server"] as const).map((side) =>
-      sideOf(session, side, ours.filter((entry) => entry.side === side), how)
+      sideOf(session, side, conversation.era, ours.filter((entry) => entry.side === side), how)
     )
   })
 }

@@ -57,6 +57,8 @@ export interface Journal {
   readonly now: () => number
   nonces: number
   runs: number
+  /** The number of steps that must not run again, and have run. */
+  steps: number
 }
 
 const endOf = (exit: Exit.Exit<unknown, RequestError.RequestError>, nonce: unknown): End => {
@@ -92,6 +94,8 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
     journal.entries.push({ at: journal.now(), session, side, event })
   }
   const streams = new Map<Transport.StreamOrigin, JsonRpc.Request["id"]>()
+  /** The stream of the latest request with an id. */
+  const latest = new Map<JsonRpc.Request["id"], Transport.StreamOrigin>()
   const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
     const stream = replyTo === undefined ? undefined : streams.get(replyTo)
     const writable = isWritable(frame)
@@ -120,7 +124,9 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
       if (!("method" in message)) last.response = message
       else if ("id" in message) {
         last.request = message
-        if (origin !== undefined) streams.set(origin, message.id)
+        if (origin === undefined) continue
+        streams.set(origin, message.id)
+        latest.set(message.id, origin)
       }
     }
   }
@@ -136,10 +142,20 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
         return {
           ...connection,
           run: (deliver, hooks) =>
-            connection.run((inbound) => {
-              received(inbound)
-              deliver(inbound)
-            }, hooks),
+            connection.run(
+              (inbound) => {
+                received(inbound)
+                deliver(inbound)
+              },
+              hooks === undefined ? undefined : {
+                ...hooks,
+                abandon: (origin) => {
+                  const id = streams.get(origin)
+                  if (id !== undefined && latest.get(id) === origin) note({ _tag: "StreamLeft", id })
+                  hooks.abandon(origin)
+                }
+              }
+            ),
           send: (outbound) =>
             Effect.suspend(() => {
               sent(outbound.message, outbound.replyTo)
@@ -149,7 +165,8 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
             request: (message: JsonRpc.Request) =>
               Effect.suspend(() => {
                 sent(message)
-                return request(message)
+                return Effect.onInterrupt(request(message), () =>
+                  Effect.sync(() => note({ _tag: "StreamLeft", id: message.id })))
               })
           })
         }

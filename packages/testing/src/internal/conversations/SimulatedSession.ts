@@ -4,6 +4,7 @@ import { type Elicitation, type MethodDefinition, Revision } from "@effect-mcp/p
 import {
   CallbackContext,
   ClientSession,
+  Listener,
   RequestContext,
   ServerSession,
   type Session,
@@ -34,6 +35,8 @@ export interface SimulatedSession {
   /** The sessions that exist now. */
   readonly made: { [Side in MethodDefinition.Role]?: Session.Session<{ readonly _tag: string }> }
   readonly close: (side: MethodDefinition.Role) => Effect.Effect<void>
+  /** Makes the server notify of a change of a resource. */
+  readonly change: (uri: string) => Effect.Effect<void>
 }
 
 const info = { name: "simulated", version: "1.0.0" }
@@ -43,13 +46,16 @@ export const incoming = 6
 
 const isTool = Schema.is(Tool)
 
-const accepted: Elicitation.ElicitResult = { action: "accept", content: { answer: "yes" } }
+/** Returns the URI of a resource of the server. */
+export const uriOf = (resource: "a" | "b"): string => `simulated://${resource}`
+
+const uris: ReadonlyArray<string> = [uriOf("a"), uriOf("b")]
 
 export const open = (
   runtime: VirtualRuntime,
   journal: Recorder.Journal,
   session: number,
-  { faults, form, seed }: Conversation
+  { era, faults, form, seed }: Conversation
 ): SimulatedSession => {
   const client = Deferred.makeUnsafe<ClientSession.ClientSessionShape, unknown>()
   const server = Deferred.makeUnsafe<ServerSession.ServerSessionShape, unknown>()
@@ -70,7 +76,47 @@ export const open = (
 
   const close = (side: MethodDefinition.Role): Effect.Effect<void> => Scope.close(scopes[side], Exit.void)
 
+  const subscribed = new Set<string>()
+  const listeners = new Set<Listener.ListenerShape>()
+
+  /** Records the run of a handler of the server. */
+  const serve = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | RequestContext.RequestContext> =>
+    Effect.flatMap(
+      RequestContext.RequestContext,
+      ({ id, method }) => recorders.server.serving({ method, id, nonce: undefined }, () => work)
+    )
+
+  const change = (uri: string): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      recorders.server.note({ _tag: "Changed", uri })
+      for (const listener of listeners) yield* listener.resourceUpdated(uri)
+      if (subscribed.has(uri)) {
+        yield* Effect.exit(Effect.flatMap(Deferred.await(server), (session) => session.resourceUpdated(uri)))
+      }
+    })
+
+  const program: simulatedTools.Program = {
+    era,
+    session: Deferred.await(server),
+    step: (id, nonce) =>
+      Effect.sync(() => {
+        recorders.server.note({ _tag: "Stepped", id, nonce })
+        return ++journal.steps
+      })
+  }
+
   const serving = ServerSession.make({
+    "resources/subscribe": ({ uri }) => serve(Effect.as(Effect.sync(() => subscribed.add(uri)), {})),
+    "resources/unsubscribe": ({ uri }) => serve(Effect.as(Effect.sync(() => subscribed.delete(uri)), {})),
+    "subscriptions/listen": () =>
+      serve(Effect.gen(function*() {
+        const listener = yield* Listener.Listener
+        yield* Effect.acquireRelease(
+          Effect.sync(() => listeners.add(listener)),
+          () => Effect.sync(() => listeners.delete(listener))
+        )
+        return { notifications: { resourceSubscriptions: uris } }
+      })),
     "tools/call": ({ arguments: input, name }) => {
       const tool = isTool(name) ? name : "refuse"
       // Before there is an effect.
@@ -81,7 +127,7 @@ export const open = (
           // A handler that waits for the end of its session waits for itself.
           tool === "close"
             ? Effect.as(Effect.forkDetach(close("server")), simulatedTools.resultFor(nonce))
-            : simulatedTools.call(tool, nonce, Deferred.await(server)))
+            : simulatedTools.call(tool, nonce, program))
       })
     }
   }, {
@@ -91,7 +137,8 @@ export const open = (
   })
 
   /** The user of the client, who behaves as the message demands. */
-  const user = (behaviour: string): Effect.Effect<Elicitation.ElicitResult> => {
+  const user = ({ answer, behaviour }: simulatedTools.Question): Effect.Effect<Elicitation.ElicitResult> => {
+    const accepted: Elicitation.ElicitResult = { action: "accept", content: { answer } }
     switch (behaviour) {
       case "elicitNested":
         return Deferred.await(client).pipe(
@@ -111,23 +158,27 @@ export const open = (
   }
 
   const handlers = ClientSession.handlers({
-    "elicitation/create": ({ message }) =>
-      Effect.flatMap(
+    "elicitation/create": ({ message }) => {
+      const question = simulatedTools.questionIn(message)
+      return Effect.flatMap(
         CallbackContext.CallbackContext,
-        ({ id, method }) => recorders.client.serving({ method, id, nonce: undefined }, () => user(message))
-      ),
+        ({ id, method }) => recorders.client.serving({ method, id, nonce: question.nonce }, () => user(question))
+      )
+    },
     "roots/list": () =>
       Effect.flatMap(
         CallbackContext.CallbackContext,
         ({ id, method }) =>
           recorders.client.serving({ method, id, nonce: undefined }, () => Effect.succeed({ roots: [] }))
       ),
-    "notifications/message": ({ data }) => Effect.sync(() => recorders.client.note({ _tag: "Logged", data }))
+    "notifications/message": ({ data }) => Effect.sync(() => recorders.client.note({ _tag: "Logged", data })),
+    "notifications/resources/updated": ({ uri }) =>
+      Effect.sync(() => recorders.client.note({ _tag: "Updated", uri }))
   })
 
   const calling = ClientSession.make({
     info,
-    revisions: Revision.legacy,
+    revisions: era === "Modern" ? Revision.modern : Revision.legacy,
     limits,
     handlers,
     capabilities: { roots: { listChanged: true } },
@@ -161,6 +212,7 @@ export const open = (
     client: Deferred.await(client),
     server: Deferred.await(server),
     made,
-    close
+    close,
+    change
   }
 }

@@ -40,7 +40,7 @@ const noNonce = () => undefined
  */
 export const run = (conversation: Conversation): History => {
   const runtime = VirtualRuntime.make(conversation)
-  const journal: Journal = { entries: [], now: runtime.now, nonces: 0, runs: 0 }
+  const journal: Journal = { entries: [], now: runtime.now, nonces: 0, runs: 0, steps: 0 }
   const sessions = new Map<number, SimulatedSession.SimulatedSession>()
   const calls: Array<Fiber.Fiber<unknown, unknown>> = []
 
@@ -90,6 +90,36 @@ export const run = (conversation: Conversation): History => {
     )
   }
 
+  const subscribe = (session: number, uri: string) => {
+    const { client, recorders } = open(session)
+    return runtime.start(
+      Effect.flatMap(
+        client,
+        (session) =>
+          recorders.client.requesting(
+            { what: `subscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+            () => session.subscribeResource(uri, { timeout: requestTimeout }),
+            noNonce
+          )
+      )
+    )
+  }
+
+  const unsubscribe = (session: number, uri: string) => {
+    const { client, recorders } = open(session)
+    runtime.start(
+      Effect.flatMap(
+        client,
+        (session) =>
+          recorders.client.requesting(
+            { what: `unsubscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+            () => session.unsubscribeResource(uri, { timeout: requestTimeout }),
+            noNonce
+          )
+      )
+    )
+  }
+
   const ping = (session: number) => {
     const { client, recorders } = open(session)
     runtime.start(
@@ -135,7 +165,7 @@ export const run = (conversation: Conversation): History => {
         const { at, what } = command
         const towards = at === "client" ? pair.toClient : pair.toServer
         if (what !== "LateProgress") {
-          return runtime.act(() => towards.inject(lineOf(what, recorders[at].last, journal.entries.length)))
+          return runtime.act(() => towards.inject(lineOf(what, recorders[at].last, journal.entries.length, conversation.era)))
         }
         const other = at === "client" ? recorders.server : recorders.client
         return other.afterReply((id) => towards.inject(lateProgress(id)))
@@ -156,6 +186,14 @@ export const run = (conversation: Conversation): History => {
         runtime.start(Effect.exit(notifying))
         return
       }
+      case "Subscribe":
+        calls.push(subscribe(command.session, SimulatedSession.uriOf(command.resource)))
+        return
+      case "Unsubscribe":
+        return unsubscribe(command.session, SimulatedSession.uriOf(command.resource))
+      case "Change":
+        runtime.start(open(command.session).change(SimulatedSession.uriOf(command.resource)))
+        return
       case "Stall":
       case "Recover": {
         const { pair } = open(command.session)
@@ -167,7 +205,7 @@ export const run = (conversation: Conversation): History => {
         const { pair } = open(command.session)
         const from = command.by === "client" ? pair.toServer : pair.toClient
         if (command._tag === "HalfClose" && command.unterminated && command.by === "client") {
-          runtime.act(() => from.inject(unterminated))
+          runtime.act(() => from.inject(unterminated(conversation.era)))
         }
         return runtime.act(command._tag === "FailWrite" ? from.failNext : from.end)
       }

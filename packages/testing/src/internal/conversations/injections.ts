@@ -2,16 +2,46 @@
 
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import type * as Command from "./Command.ts"
+import type { Era } from "./Conversation.ts"
 import type { Last } from "./Recorder.ts"
 import { resultFor } from "./simulatedTools.ts"
 
 /** An id that no session assigns. */
 const unassignedId = 4711
 
+/** The metadata of a request of revision 2026-07-28. */
+const metadata = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "intruder", version: "1.0.0" },
+  "io.modelcontextprotocol/clientCapabilities": { elicitation: {} }
+}
+
+/** Returns a call of a tool, in the form of an era. */
+const call = (
+  era: Era,
+  id: JsonRpc.Request["id"],
+  name: Command.Tool,
+  nonce: string,
+  others: JsonRpc.Params = {}
+): JsonRpc.Request =>
+  JsonRpc.request(id, "tools/call", {
+    name,
+    arguments: { nonce },
+    ...others,
+    ...(era === "Modern" ? { _meta: metadata } : undefined)
+  })
+
+/** The id of a request of the other era. */
+export const otherEraId = "other"
+
+/** The id of a request with a state that no server has sealed. */
+export const forgedId = "forged"
+
 const frameOf = (
   what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "LateProgress">,
   last: Last,
-  number: number
+  number: number,
+  era: Era
 ): unknown => {
   switch (what) {
     case "Malformed":
@@ -41,10 +71,13 @@ const frameOf = (
     case "Initialized":
       return JsonRpc.notification("notifications/initialized")
     case "Request":
-    case "DuplicateRequest": {
-      const id = what === "Request" ? "injected" : last.request?.id ?? "injected"
-      return JsonRpc.request(id, "tools/call", { name: "echo", arguments: { nonce: "intruder" } })
-    }
+      return call(era, "injected", "echo", "intruder")
+    case "DuplicateRequest":
+      return call(era, last.request?.id ?? "injected", "echo", "intruder")
+    case "RequestOfOtherEra":
+      return call(era === "Modern" ? "Handshake" : "Modern", otherEraId, "echo", "intruder")
+    case "ForgedState":
+      return call("Modern", forgedId, "elicit", "intruder", { requestState: "forged", inputResponses: {} })
   }
 }
 
@@ -55,10 +88,8 @@ export const lateProgress = (progressToken: JsonRpc.Response["id"]): string =>
 /** The id of the last request of a client. */
 export const lastId = "last"
 
-/** A request without the line feed that ends it. */
-export const unterminated = JSON.stringify(
-  JsonRpc.request(lastId, "tools/call", { name: "echo", arguments: { nonce: "unterminated" } })
-)
+/** Returns a request without the line feed that ends it. */
+export const unterminated = (era: Era): string => JSON.stringify(call(era, lastId, "echo", "unterminated"))
 
 const notJson = "npm warn {\n"
 
@@ -66,7 +97,12 @@ const notJson = "npm warn {\n"
  * Returns the line of an injected message. Some refer to the last message of the peer, others are distinguished by a
  * number.
  */
-export const lineOf = (what: Exclude<Command.Injection, "LateProgress">, last: Last, number: number): string => {
+export const lineOf = (
+  what: Exclude<Command.Injection, "LateProgress">,
+  last: Last,
+  number: number,
+  era: Era
+): string => {
   if (what === "NotJson") return notJson
-  return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last, number))}\n`
+  return what === "MuchNotJson" ? notJson.repeat(25) : `${JSON.stringify(frameOf(what, last, number, era))}\n`
 }

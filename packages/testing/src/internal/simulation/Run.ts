@@ -150,7 +150,7 @@ class Run<Model, R> {
     this.#conversation = conversation
     this.#suspected = suspected
     this.#runtime = VirtualRuntime.make(conversation)
-    this.#journal = { entries: [], now: this.#runtime.now, nonces: 0, runs: 0 }
+    this.#journal = { entries: [], now: this.#runtime.now, nonces: 0, runs: 0, steps: 0 }
     this.#isLossy = Faults.isLossy(conversation.faults)
   }
 
