@@ -114,6 +114,14 @@ describe("a conversation in which a law was broken", () => {
         { _tag: "Stall", session: 1, towards: "client" },
         { _tag: "Burst", session: 1, tool: "echo", count: 10 }
       ], { seed: 89_805, faults: { ...Faults.none, split: true, merge: true, duplicate: true } })
+    ],
+    [
+      "a client tried for ever to open a stream of notifications after its session had ended",
+      conversation([
+        { _tag: "Subscribe", session: 0, resource: "a" },
+        { _tag: "FailWrite", session: 0, by: "server" },
+        { _tag: "Subscribe", session: 0, resource: "b" }
+      ], { era: "Modern" })
     ]
   ]
   for (const [what, one] of found) {

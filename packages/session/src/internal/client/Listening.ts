@@ -315,7 +315,8 @@ export class Listening {
   /** Opens and closes streams until the open one fits what is wanted. */
   #adjust(): Effect.Effect<void> {
     const wanted = this.#wanted()
-    if (!this.#needsStream(wanted)) {
+    // A fiber that runs when the session ends is interrupted only when it waits, and it may never wait again.
+    if (this.#isEnded || !this.#needsStream(wanted)) {
       // In this step, so that a change of what is wanted finds either this fiber or none.
       this.#isAdjusting = false
       return Effect.void

@@ -252,7 +252,7 @@ const laws: ReadonlyArray<ConversationLaw> = [
         handler.place < place && (handler.ended === undefined || handler.ended.place > place)
       )
       const streams = listens.filter(({ request: { cancelled, replied }, sent }) =>
-        quiet.state !== "Closed" && sent.length > 0 && (cancelled ?? place) >= place && (replied ?? place) >= place
+        quiet.state !== "Closed" && (sent[0]?.place ?? place) < place && (cancelled ?? place) >= place && (replied ?? place) >= place
       )
       if (quiet.served !== running.length + streams.length) {
         yield {
@@ -370,7 +370,7 @@ const laws: ReadonlyArray<ConversationLaw> = [
       const place = entries.find(({ event }) => event === quiet)?.place
       if (place === undefined) return
       for (const { cancelled, id, method } of inbound) {
-        if (cancelled === undefined) continue
+        if (cancelled === undefined || cancelled > place) continue
         const running = handlers.find((handler) =>
           handler.id === id && handler.place < cancelled && (handler.ended === undefined || handler.ended.place > place)
         )

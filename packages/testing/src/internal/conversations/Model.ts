@@ -271,7 +271,7 @@ const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
 }
 
 /** Returns the requests that were received, and the replies to other requests. */
-const inboundOf = (entries: ReadonlyArray<Placed>) => {
+const inboundOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>) => {
   const all: Array<Writable<Inbound>> = []
   const strayReplies: Array<Placed> = []
   const runs = new Map<number, Writable<Inbound>>()
@@ -280,6 +280,8 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
   const undecided = new Set<Inbound>()
   /** The places of cancellations of requests whose outcome may have been decided. */
   const doubtful = new Map<Writable<Inbound>, number>()
+  /** Whether the session ends, which decides the outcome of its streams. */
+  let isClosing = false
   const waiting = (id: unknown) =>
     all.filter((inbound) => inbound.id === id && inbound.replied === undefined && inbound.cancelled === undefined)
   const first = (id: unknown) => waiting(id).find(({ duplicate }) => !duplicate)
@@ -287,8 +289,9 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
     const served = first(id)
     if (served === undefined) return
     // After its handler has ended, the outcome of a request is decided, sent or not.
-    if (running.has(served)) served.cancelled = place
-    else if (undecided.has(served)) doubtful.set(served, place)
+    if (running.has(served) || (served.method === listen && undecided.has(served) && !isClosing)) {
+      served.cancelled = place
+    } else if (undecided.has(served) && !doubtful.has(served)) doubtful.set(served, place)
   }
 
   for (const entry of entries) {
@@ -329,7 +332,10 @@ const inboundOf = (entries: ReadonlyArray<Placed>) => {
     } else if (isNamed(incoming, "notifications/cancelled")) {
       cancel(incoming.params?.["requestId"], place)
     } else if (event._tag === "StreamLeft") {
-      cancel(event.id, place)
+      // The client leaves streams of its own requests.
+      if (side === "server") cancel(event.id, place)
+    } else if (event._tag === "SessionEvent") {
+      isClosing ||= event.detail._tag === "StateChanged" && ["Closing", "Closed"].includes(event.detail.to)
     } else if (outgoing !== undefined && isResponse(outgoing) && outgoing.id !== undefined && outgoing.id !== null) {
       const rejected = JsonRpc.isFailure(outgoing) ? waiting(outgoing.id).find(({ duplicate }) => duplicate) : undefined
       // Each ping is answered at once, whatever is in flight.
@@ -421,7 +427,7 @@ const sideOf = (
   entries: ReadonlyArray<Placed>,
   how: Pick<Side, "intact" | "orderly" | "graceful">
 ): Side => {
-  const received = inboundOf(entries)
+  const received = inboundOf(side, entries)
   return {
     session,
     side,

@@ -121,7 +121,8 @@ export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Cloc
           return Latch.await(arrived)
         }
         const wait = first.due - clock.currentTimeMillisUnsafe()
-        return wait > 0 ? Effect.sleep(wait) : Effect.sync(take)
+        // A wait of less than the precision of the clock would never end.
+        return wait > 0 ? Effect.sleep(Math.ceil(wait)) : Effect.sync(take)
       }),
       { disableYield: true }
     )
