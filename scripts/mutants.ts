@@ -19,7 +19,7 @@ import { type Mutant, mutants } from "./mutants/table.ts"
 import { read, root } from "./workspace.ts"
 
 /** The time limit of the search for one mutant, in milliseconds. */
-const searchTimeout = 60_000
+const searchTimeout = 240_000
 
 /** The greatest number of commands in the conversation of a mutant. */
 const maxCommands = 10

@@ -30,6 +30,12 @@ const jsonLines = "packages/transport/src/JsonLines.ts"
 const clientHandshake = `${session}/client/ClientHandshake.ts`
 const serverHandshake = `${session}/server/ServerHandshake.ts`
 const serverSession = `${session}/server/ServerSessionImplementation.ts`
+const inputRounds = `${session}/client/InputRounds.ts`
+const listening = `${session}/client/Listening.ts`
+const listenStream = `${session}/server/ListenStream.ts`
+const modernReplies = `${session}/server/ModernReplies.ts`
+const replayedRun = `${session}/server/replay/ReplayedRun.ts`
+const requestState = `${session}/server/replay/RequestState.ts`
 const handshakeRows = "packages/protocol/src/internal/handshake/rows.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
@@ -351,5 +357,134 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: jsonLines,
     original: "let start = 0",
     broken: "if (chunk.at(-1) !== newline) return; let start = 0"
+  },
+  {
+    name: "uses the id of the last round for the next one",
+    file: sender,
+    original: "const message = JsonRpc.request(\n            exchange.id,",
+    broken: "const message = JsonRpc.request(\n            exchange.id - Math.sign(call.rounds),"
+  },
+  {
+    name: "leaves out the metadata when it answers questions",
+    file: sender,
+    original: "options?.metadata ?? this.#dependencies.metadata?.()",
+    broken: "options?.metadata ?? (call.rounds > 0 ? undefined : this.#dependencies.metadata?.())"
+  },
+  {
+    name: "does not return the state",
+    file: inputRounds,
+    original: "const state = requestState === undefined ? {} : { requestState }",
+    broken: "const state = {}"
+  },
+  {
+    name: "changes the state that it returns",
+    file: inputRounds,
+    original: "const state = requestState === undefined ? {} : { requestState }",
+    broken: "const state = requestState === undefined ? {} : { requestState: ` ${requestState}` }"
+  },
+  {
+    name: "answers only the first question of a round",
+    file: inputRounds,
+    original: "const questions = Object.entries(inputRequests)",
+    broken: "const questions = Object.entries(inputRequests).slice(0, 1)"
+  },
+  {
+    name: "answers questions whose call has ended",
+    file: inputRounds,
+    original: "if (inflight.claim(request)) IncomingRequests.interrupt(request)",
+    broken: ""
+  },
+  {
+    name: "gives each round of a call the whole timeout",
+    file: sender,
+    original: "      call.deadline = opened.deadline\n",
+    broken: "      call.deadline = this.#runtime.timer.now() + call.allowedMillis\n"
+  },
+  {
+    name: "delivers the progress of earlier rounds again",
+    file: replayedRun,
+    original: "if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress",
+    broken: ""
+  },
+  {
+    name: "asks only one of the questions of a run",
+    file: replayedRun,
+    original: "for (const [key, { question }] of this.#open) questions[key] = question",
+    broken: "for (const [key, { question }] of [...this.#open].slice(0, 1)) questions[key] = question"
+  },
+  {
+    name: "loses the answers of earlier rounds",
+    file: replayedRun,
+    original: "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },",
+    broken: "answers: {},"
+  },
+  {
+    name: "does not interrupt a run that waits for an answer",
+    file: replayedRun,
+    original:
+      "for (const fiber of this.#waiting) fiber.interruptUnsafe()\n    const root = this.#root\n    root?.interruptUnsafe()",
+    broken: "const root = this.#root"
+  },
+  {
+    name: "runs a step again although its result is sealed",
+    file: replayedRun,
+    original: "steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),",
+    broken: "steps: {},"
+  },
+  {
+    name: "accepts a state that it has not sealed",
+    file: requestState,
+    original: "if (text === undefined) return yield* Effect.fail(rejected)",
+    broken: "if (text === undefined) return initial"
+  },
+  {
+    name: "sends results without their type",
+    file: modernReplies,
+    original: "resultType: isSuspended ? \"input_required\" : \"complete\",",
+    broken: ""
+  },
+  {
+    name: "serves a request after its client has left the stream",
+    file: cancellation,
+    original: "Batch.unwrap(request.origin) !== origin || !inflight.claim(request)",
+    broken: "true"
+  },
+  {
+    name: "as a server, sends requests to a client without a handshake",
+    file: serverSession,
+    original: "this.#hasModernClient && !(\"reason\" in this.runtime.state())",
+    broken: "false"
+  },
+  {
+    name: "acknowledges a stream of notifications after the first change",
+    file: listenStream,
+    original: "Effect.andThen(\n        this.#send(acknowledged),\n        Effect.as(",
+    broken:
+      "Effect.andThen(\n        Effect.andThen(Latch.await(this.#arrived), this.#send(acknowledged)),\n        Effect.as("
+  },
+  {
+    name: "sends notifications without the id of their stream",
+    file: listenStream,
+    original: "{ ...params, _meta: Subscription.meta(this.#id) }",
+    broken: "method.length > 0 && name.endsWith(\"updated\") ? params : { ...params, _meta: Subscription.meta(this.#id) }"
+  },
+  {
+    name: "serves more than its acknowledgement says",
+    file: listenStream,
+    original: "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)].filter((uri) => uris.has(uri))",
+    broken: "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)]"
+  },
+  {
+    name: "does not end its streams of notifications when it closes",
+    file: serverSession,
+    original: "if (session?.modern !== undefined) ListenStream.endAll(session.modern)",
+    broken: ""
+  },
+  {
+    name: "closes a stream of notifications before it opens the next one",
+    file: listening,
+    original: "    const requested = this.#wanted()\n    if (ListenFilter.isEmpty(requested)) return Effect.void\n",
+    broken:
+      "    const requested = this.#wanted()\n    if (ListenFilter.isEmpty(requested)) return Effect.void\n    this.#replace(undefined)\n"
   }
 ]

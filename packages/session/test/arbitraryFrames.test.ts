@@ -8,6 +8,18 @@ import { connected, settled, start, text, tools } from "./support/sessions.ts"
 describe("an arbitrary frame", () => {
   const orNull = <const Values extends ReadonlyArray<string | number | boolean>>(values: Values) =>
     Schema.Union([Schema.Literals(values), Schema.Null])
+  /** The metadata of a request without a handshake, nearly. */
+  const metadata = Schema.Struct({
+    "io.modelcontextprotocol/protocolVersion": Schema.optionalKey(orNull(["2026-07-28", "2026-07-28", "2099-01-01", 1])),
+    "io.modelcontextprotocol/clientCapabilities": Schema.optionalKey(
+      Schema.Union([Schema.Struct({}), Schema.Struct({ elicitation: orNull([1, true]) }), orNull([1])])
+    ),
+    "io.modelcontextprotocol/clientInfo": Schema.optionalKey(
+      Schema.Union([Schema.Struct({ name: orNull(["x", 1]), version: orNull(["1", 1]) }), orNull([1])])
+    ),
+    "io.modelcontextprotocol/logLevel": Schema.optionalKey(orNull(["info", "loud", 1])),
+    "io.modelcontextprotocol/subscriptionId": Schema.optionalKey(orNull([0, 1, 2, "1"]))
+  })
   const anyValue = Schema.Union([
     orNull([true, 0, 1, 2, -1, 1.5, 1e300, "", "1", "2.0", "ping", "x"]),
     Schema.Struct({}),
@@ -18,8 +30,32 @@ describe("an arbitrary frame", () => {
       arguments: Schema.optionalKey(orNull([1])),
       _meta: Schema.optionalKey(Schema.Union([
         orNull([1, "x"]),
-        Schema.Struct({ progressToken: orNull([1, "1", 1.5]) })
-      ]))
+        Schema.Struct({ progressToken: orNull([1, "1", 1.5]) }),
+        metadata
+      ])),
+      inputResponses: Schema.optionalKey(Schema.Union([
+        orNull([1, "x"]),
+        Schema.Struct({ question: Schema.Union([orNull([1]), Schema.Struct({ action: orNull(["accept", 1]) })]) })
+      ])),
+      requestState: Schema.optionalKey(orNull(["", "x", 1]))
+    }),
+    Schema.Struct({
+      notifications: Schema.Union([
+        orNull([1, "x"]),
+        Schema.Struct({
+          toolsListChanged: Schema.optionalKey(orNull([true, "x"])),
+          resourceSubscriptions: Schema.optionalKey(Schema.Union([orNull([1]), Schema.Array(orNull(["test://a", 1]))]))
+        })
+      ]),
+      _meta: Schema.optionalKey(metadata)
+    }),
+    Schema.Struct({
+      resultType: orNull(["complete", "input_required", "task", 1]),
+      inputRequests: Schema.optionalKey(Schema.Union([
+        orNull([1, "x"]),
+        Schema.Struct({ question: Schema.Union([orNull([1]), Schema.Struct({ method: orNull(["roots/list", 1]) })]) })
+      ])),
+      requestState: Schema.optionalKey(orNull(["", "x", 1]))
     }),
     Schema.Struct({
       requestId: Schema.optionalKey(orNull([0, 1, "1"])),
@@ -34,10 +70,14 @@ describe("an arbitrary frame", () => {
     "initialize",
     "tools/list",
     "tools/call",
+    "server/discover",
+    "subscriptions/listen",
     "notifications/initialized",
     "notifications/cancelled",
     "notifications/progress",
     "notifications/message",
+    "notifications/subscriptions/acknowledged",
+    "notifications/resources/updated",
     "__proto__",
     "no/such",
     1
@@ -54,16 +94,28 @@ describe("an arbitrary frame", () => {
     })
   ])
 
-  const deliverToBoth = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
-    const { client, links, server } = yield* connected({
-      handlers: tools({ x: Effect.succeed(text("x")), wait: Effect.never, die: Effect.die("x") }),
-      client: { handlers: { "notifications/message": () => Effect.void } }
+  /** A server of both eras. */
+  const handlers = {
+    ...tools({ x: Effect.succeed(text("x")), wait: Effect.never, die: Effect.die("x") }),
+    "subscriptions/listen": () => Effect.succeed({ notifications: { resourceSubscriptions: ["test://a"] } })
+  }
+
+  const deliver = (
+    { links }: Pick<Effect.Success<ReturnType<typeof connected>>, "links">,
+    frames: ReadonlyArray<unknown>
+  ) =>
+    Effect.sync(() => {
+      for (const frame of frames) {
+        for (const link of [links.client, links.server]) link.deliver(JSON.parse(JSON.stringify(frame)))
+      }
     })
+
+  const withHandshake = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
+    const session = yield* connected({ handlers, client: { handlers: { "notifications/message": () => Effect.void } } })
+    const { client, server } = session
     const waiting = yield* start(Effect.exit(client.callTool("wait", {}, { onProgress: () => Effect.void })))
     yield* settled
-    for (const frame of frames) {
-      for (const link of [links.client, links.server]) link.deliver(JSON.parse(JSON.stringify(frame)))
-    }
+    yield* deliver(session, frames)
     yield* settled
     yield* client.ping()
     yield* server.ping()
@@ -74,13 +126,36 @@ describe("an arbitrary frame", () => {
     assert.strictEqual((yield* client.inFlight).sent, 0)
   })
 
-  it.effect("[MSG-01] [MSG-11] law 7: affects only itself, at a client and at a server", () =>
-    Effect.gen(function*() {
-      const outcome = yield* Arbitrary.checkEffect(
-        Arbitrary.array(Arbitrary.schema(Frame), { maxLength: 12 }),
-        (frames) => Effect.as(Effect.scoped(deliverToBoth(frames)), true),
-        { runs: 300 }
-      )
-      assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
-    }))
+  const withoutHandshake = Effect.fnUntraced(function*(frames: ReadonlyArray<unknown>) {
+    const session = yield* connected({
+      handlers,
+      client: {
+        revisions: ["2026-07-28"],
+        handlers: { "notifications/message": () => Effect.void, "roots/list": () => Effect.succeed({ roots: [] }) }
+      }
+    })
+    const { client, server } = session
+    const waiting = yield* start(Effect.exit(client.callTool("wait", {}, { onProgress: () => Effect.void })))
+    yield* settled
+    yield* deliver(session, frames)
+    yield* settled
+    assert.deepStrictEqual((yield* client.callTool("x")).content, text("x").content)
+    // No frame has ended a session. One of them may have been the handshake of another client.
+    assert.strictEqual((yield* client.state)._tag, "Modern")
+    assert.include(["AwaitingInitialize", "Negotiated", "Operating"], (yield* server.state)._tag)
+    yield* Fiber.interrupt(waiting)
+    assert.strictEqual((yield* client.inFlight).sent, 0)
+  })
+
+  for (const [era, hold] of [["a handshake", withHandshake], ["revision 2026-07-28", withoutHandshake]] as const) {
+    it.effect(`[MSG-01] [MSG-11] law 7: affects only itself, at a client and at a server of both eras (${era})`, () =>
+      Effect.gen(function*() {
+        const outcome = yield* Arbitrary.checkEffect(
+          Arbitrary.array(Arbitrary.schema(Frame), { maxLength: 12 }),
+          (frames) => Effect.as(Effect.scoped(hold(frames)), true),
+          { runs: 300 }
+        )
+        assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+      }))
+  }
 })

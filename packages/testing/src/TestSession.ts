@@ -29,7 +29,7 @@ import * as Transcript from "./Transcript.ts"
 export interface Options<H = Handlers.Handlers<"server">, RClient = never, RServer = never> {
   /**
    * Options of the client. Its handlers answer the requests of the server. Its default `revisions` are those with a
-   * handshake, because without one the server has no session.
+   * handshake. With `revisions: Revision.modern` the client speaks 2026-07-28, and `server` sends it no requests.
    */
   readonly client?: Partial<ClientSession.Options<H, RClient>>
   /** Options of the server. */

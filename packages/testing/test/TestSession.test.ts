@@ -240,6 +240,39 @@ describe("TestSession", () => {
       assert.deepStrictEqual(yield* client.callTool("Ada"), { content: [Content.text("hello Ada")] })
     }).pipe(Effect.provideService(Greeting, "hello")))
 
+  for (const form of ["OneStream", "StreamPerRequest"] as const) {
+    it.effect(`a client of revision 2026-07-28 answers questions, and a transcript of it can be played (${form})`, () =>
+      Effect.gen(function*() {
+        const { client, sent, server, transcript } = yield* TestSession.make(asker, {
+          form,
+          client: {
+            revisions: Revision.modern,
+            handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) }
+          }
+        })
+        assert.strictEqual(client.profile.revision, "2026-07-28")
+        assert.strictEqual((yield* server.state)._tag, "AwaitingInitialize")
+        const { content } = yield* client.callTool("delete")
+        assert.deepStrictEqual(content, [Content.text("decline")])
+        assert.deepStrictEqual(methods(yield* sent("client")), ["server/discover", "tools/call", "tools/call"])
+        assert.deepStrictEqual(methods(yield* sent("server")), ["response", "response", "response"])
+
+        // The server is played: its state is opaque to the client, and the text of the recording does.
+        const pair = yield* form === "OneStream" ? MemoryTransport.make() : MemoryTransport.makeMultiStream()
+        const playing = yield* ScriptedPeer.play(yield* transcript("server")).pipe(
+          Effect.provideService(Transport.Transport, pair.server),
+          Effect.forkScoped({ startImmediately: true })
+        )
+        const again = yield* ClientSession.make({
+          info: { name: "client", version: "0.0.0" },
+          revisions: Revision.modern,
+          handlers: { "elicitation/create": () => Effect.succeed({ action: "decline" }) }
+        }).pipe(Effect.provideService(Transport.Transport, pair.client))
+        assert.deepStrictEqual((yield* again.callTool("delete")).content, content)
+        yield* Fiber.interrupt(playing)
+      }))
+  }
+
   it.effect("[INIT-06] fails if the sides have no common revision", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(

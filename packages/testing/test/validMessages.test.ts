@@ -7,6 +7,7 @@ import {
   MethodDefinition,
   MethodTable,
   RequestId,
+  RequestMetadata,
   Revision,
   RevisionProjection,
   Sampling
@@ -20,7 +21,7 @@ import * as Schema from "effect/Schema"
 import { rowOf } from "./support/rows.ts"
 
 const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
-const sides = Revision.legacy.flatMap((revision) => roles.map((from) => ({ from, revision })))
+const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
 const runs = { arbitrary: { runs: 60 } }
 
 describe.each(sides)("the messages of a $from in $revision", ({ from, revision }) => {
@@ -84,12 +85,30 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
         ...ValidMessages.requestNames(from, revision),
         ...ValidMessages.notificationNames(from, revision)
       ])
-      assert.isTrue(drawn.some((message) => "result" in message))
-      assert.isTrue(drawn.some((message) => "error" in message))
+      // Without a handshake, the server sends no requests, and the client no responses.
+      const hasResponses = from === "server" || Revision.isLegacy(revision)
+      assert.strictEqual(drawn.some((message) => "result" in message), hasResponses)
+      assert.strictEqual(drawn.some((message) => "error" in message), hasResponses)
+      assert.strictEqual(drawn.some(JsonRpc.isRequest), from === "client" || Revision.isLegacy(revision))
       for (const method of methods) {
         assert.isTrue(Revision.isAtLeast(revision, rowOf(method, from)?.since ?? Revision.latestLegacy))
       }
     }))
+
+  if (Revision.isModern(revision) && from === "client") {
+    it.prop("every request carries its revision and its client", [
+      ValidMessages.requestFrom(from, revision)
+    ], ([request]) => {
+      const metadata = RequestMetadata.read(request.params?.["_meta"])
+      assert.strictEqual(Result.isSuccess(metadata) && metadata.success.protocolVersion, revision)
+    }, runs)
+  }
+
+  if (Revision.isModern(revision) && from === "server") {
+    it.prop("every result states its type", [ValidMessages.responseFrom(from, revision)], ([response]) => {
+      if ("result" in response) assert.include(response.result, { resultType: "complete" })
+    }, runs)
+  }
 
   it.prop("[MSG-15] [MSG-16] [MSG-17] a frame is a message, or a batch if the revision has batches", [
     ValidMessages.frame(from, revision)

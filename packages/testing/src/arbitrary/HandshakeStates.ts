@@ -103,7 +103,10 @@ export const clientState: Arbitrary.Arbitrary<Handshake.ClientState> = choose<Ha
   Arbitrary.Constant({ _tag: "Probing" }),
   Arbitrary.map(revision, (offer) => ({ _tag: "Initializing", offer })),
   Arbitrary.map(serverProfile, (profile) => ({ _tag: "Operating", profile })),
-  Arbitrary.map(serverProfile, (profile) => ({ _tag: "Modern", profile: { ...profile, revision: Revision.latest } })),
+  Arbitrary.map(
+    Profiles.serverProfile(Revision.latest),
+    (profile) => ({ _tag: "Modern", profile: { ...profile, revision: Revision.latest } })
+  ),
   closing,
   closed
 )

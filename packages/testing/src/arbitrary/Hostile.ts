@@ -32,7 +32,7 @@ const parse = (text: string): unknown => JSON.parse(text)
 export const value: Arbitrary.Arbitrary<unknown> = Arbitrary.map(HostileText.json, parse)
 
 const frames = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision) => Arbitrary.map(HostileText.frame(from, revision), parse))
+  memoised((revision: Revision.Revision) => Arbitrary.map(HostileText.frame(from, revision), parse))
 )
 
 /**
@@ -58,5 +58,5 @@ const frames = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const frame = (from: MethodDefinition.Role, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<unknown> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<unknown> =>
   frames(from)(revision)

@@ -48,7 +48,7 @@ const utf16 = (text: string): Uint8Array =>
   ])
 
 const lines = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision): Bytes => {
+  memoised((revision: Revision.Revision): Bytes => {
     const hostile: Bytes = Arbitrary.map(HostileText.line(from, revision), (text) => encoder.encode(text))
     const message = Arbitrary.map(ValidMessages.message(from, revision), (message) => JSON.stringify(message))
     const valid: Bytes = Arbitrary.map(message, (text) => encoder.encode(text))
@@ -86,5 +86,5 @@ const lines = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const line = (from: MethodDefinition.Role, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<Uint8Array> =>
+export const line = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Uint8Array> =>
   lines(from)(revision)

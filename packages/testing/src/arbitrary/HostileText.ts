@@ -38,7 +38,7 @@ export const json: Text = hostileJson
 const coin = oneOf(false, true)
 
 const anyMessage = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision) => ValidMessages.message(from, revision))
+  memoised((revision: Revision.Revision) => ValidMessages.message(from, revision))
 )
 
 /** Generates the members of an envelope, each with any value or left out. */
@@ -59,7 +59,7 @@ const junk: Text = Arbitrary.map(
 )
 
 const single = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision): Text => {
+  memoised((revision: Revision.Revision): Text => {
     const message = anyMessage(from)(revision)
     const replaced: Text = Arbitrary.map(
       Arbitrary.all([message, place, hostileJson]),
@@ -84,7 +84,7 @@ const single = memoised((from: MethodDefinition.Role) =>
 )
 
 const framed = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision): Text => {
+  memoised((revision: Revision.Revision): Text => {
     const one = single(from)(revision)
     const several: Text = Arbitrary.map(
       Arbitrary.array(
@@ -115,7 +115,7 @@ const framed = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const frame = (from: MethodDefinition.Role, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<string> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   framed(from)(revision)
 
 /** Texts that are not JSON, though some parsers accept them. */
@@ -162,7 +162,7 @@ const notJson: Text = oneOf(
 const spacing = oneOf("", " ", "\t", "\r", "\r\r", "\uFEFF", "\u00A0", "\u2028", "\u0000")
 
 const lines = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision): Text => {
+  memoised((revision: Revision.Revision): Text => {
     const frames = framed(from)(revision)
     const whole: Text = Arbitrary.map(anyMessage(from)(revision), (message) => JSON.stringify(message))
     const either = choose(whole, frames)
@@ -217,5 +217,5 @@ const lines = memoised((from: MethodDefinition.Role) =>
  *
  * @category arbitraries
  */
-export const line = (from: MethodDefinition.Role, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<string> =>
+export const line = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<string> =>
   lines(from)(revision)

@@ -1,7 +1,16 @@
 /**
  * Arbitrary capabilities and profiles of peers, in the form of each revision.
  */
-import { Capabilities, Implementation, type Profile, type Revision, RevisionProjection } from "@effect-mcp/protocol"
+import {
+  Capabilities,
+  Implementation,
+  Logging,
+  type Meta,
+  type Profile,
+  RequestMetadata,
+  type Revision,
+  RevisionProjection
+} from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import { choose, memoised } from "../internal/arbitrary/generators.ts"
@@ -10,7 +19,7 @@ import { trust } from "../internal/trust.ts"
 
 /** Generates values of a schema as they are sent in a member of `initialize` or of its response. */
 const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", member: string) =>
-  memoised((revision: Revision.LegacyRevision): Arbitrary.Arbitrary<A> =>
+  memoised((revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
     Arbitrary.map(Arbitrary.schema(schema), (value) =>
       // The value was generated from the schema, and the projection removes only optional members.
       trust<A>(
@@ -37,7 +46,7 @@ const inHandshake = <A>(schema: Schema.Codec<A>, part: "params" | "result", memb
  * @category arbitraries
  */
 export const clientCapabilities: (
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ) => Arbitrary.Arbitrary<Capabilities.ClientCapabilities> = inHandshake(
   Capabilities.ClientCapabilities,
   "params",
@@ -62,7 +71,7 @@ export const clientCapabilities: (
  * @category arbitraries
  */
 export const serverCapabilities: (
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ) => Arbitrary.Arbitrary<Capabilities.ServerCapabilities> = inHandshake(
   Capabilities.ServerCapabilities,
   "result",
@@ -87,7 +96,7 @@ export const serverCapabilities: (
  *
  * @category arbitraries
  */
-export const implementation: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<Implementation.Implementation> =
+export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrary<Implementation.Implementation> =
   inHandshake(Implementation.Implementation, "params", "clientInfo")
 
 /**
@@ -112,7 +121,7 @@ export const implementation: (revision: Revision.LegacyRevision) => Arbitrary.Ar
  *
  * @category arbitraries
  */
-export const clientProfile: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<Profile.ClientProfile> =
+export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ClientProfile> =
   memoised(
     (revision) =>
       Arbitrary.map(
@@ -141,7 +150,7 @@ export const clientProfile: (revision: Revision.LegacyRevision) => Arbitrary.Arb
  *
  * @category arbitraries
  */
-export const serverProfile: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<Profile.ServerProfile> =
+export const serverProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ServerProfile> =
   memoised(
     (revision) =>
       Arbitrary.map(
@@ -153,3 +162,38 @@ export const serverProfile: (revision: Revision.LegacyRevision) => Arbitrary.Arb
         ([capabilities, info, instructions]) => ({ revision, capabilities, info, instructions })
       )
   )
+
+/**
+ * Generates the metadata of a request in a revision without a handshake: its revision, and the client that sends it.
+ *
+ * @example
+ * ```ts
+ * import { RequestMetadata } from "@effect-mcp/protocol"
+ * import { Profiles } from "@effect-mcp/testing/arbitrary"
+ * import * as Arbitrary from "effect/Arbitrary"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const outcome = Effect.map(
+ *   Arbitrary.checkEffect(Profiles.requestMetadata("2026-07-28"), (meta) => RequestMetadata.isIn(meta)),
+ *   (result) => result._tag
+ * ) // => "Passed"
+ * ```
+ *
+ * @category arbitraries
+ */
+export const requestMetadata: (revision: Revision.ModernRevision) => Arbitrary.Arbitrary<Meta.Meta> = memoised(
+  (revision) =>
+    Arbitrary.map(
+      Arbitrary.all([
+        clientProfile(revision),
+        choose<Logging.Level | undefined>(Arbitrary.Constant(undefined), Arbitrary.schema(Logging.Level))
+      ]),
+      ([{ capabilities, info }, logLevel]) =>
+        RequestMetadata.write({
+          protocolVersion: revision,
+          clientCapabilities: capabilities,
+          clientInfo: info,
+          logLevel
+        })
+    )
+)

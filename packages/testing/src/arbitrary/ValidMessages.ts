@@ -6,8 +6,10 @@ import { JsonRpc, MethodDefinition, MethodTable, Revision, RevisionProjection } 
 import * as Arbitrary from "effect/Arbitrary"
 import { asOf, canonical, type Part } from "../internal/arbitrary/canonical.ts"
 import { choose, memoised } from "../internal/arbitrary/generators.ts"
+import { isMembers } from "../internal/arbitrary/jsonValues.ts"
 import { trust } from "../internal/trust.ts"
 import * as ErrorObjects from "./ErrorObjects.ts"
+import * as Profiles from "./Profiles.ts"
 import { requestId } from "./RequestIds.ts"
 
 /**
@@ -19,7 +21,7 @@ export type Frame = JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
 
 /** One generator for each part of each method at each revision. */
 const partsOf = memoised((part: Part) =>
-  memoised((revision: Revision.LegacyRevision) =>
+  memoised((revision: Revision.Revision) =>
     memoised((method: string) => {
       const known = asOf(method, revision)
       return Arbitrary.map(
@@ -55,13 +57,13 @@ const partsOf = memoised((part: Part) =>
 export const params: {
   <Name extends keyof MethodTable.Requests>(
     method: Name,
-    revision: Revision.LegacyRevision
+    revision: Revision.Revision
   ): Arbitrary.Arbitrary<MethodTable.ParamsOf<Name>>
   <Name extends keyof MethodTable.Notifications>(
     method: Name,
-    revision: Revision.LegacyRevision
+    revision: Revision.Revision
   ): Arbitrary.Arbitrary<MethodTable.NotificationParamsOf<Name>>
-} = <A>(method: string, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<A> =>
+} = <A>(method: string, revision: Revision.Revision): Arbitrary.Arbitrary<A> =>
   // The values are drawn from the schema of the same row as the type.
   trust<Arbitrary.Arbitrary<A>>(partsOf("params")(revision)(method))
 
@@ -88,43 +90,62 @@ export const params: {
  */
 export const result = <Name extends keyof MethodTable.Requests>(
   method: Name,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<MethodTable.ResultOf<Name>> =>
   // The values are drawn from the schema of the same row as the type.
   trust<Arbitrary.Arbitrary<MethodTable.ResultOf<Name>>>(partsOf("result")(revision)(method))
 
-const paramsOf = (method: string, revision: Revision.LegacyRevision) => partsOf("params")(revision)(method)
+/** Returns the params of a request. Without a handshake they carry the client. */
+const requestParamsOf = (method: string, revision: Revision.Revision): Arbitrary.Arbitrary<JsonRpc.Params> => {
+  const drawn = paramsOf(method, revision)
+  return Revision.isModern(revision)
+    ? Arbitrary.map(
+      Arbitrary.all([drawn, Profiles.requestMetadata(revision)]),
+      ([params, metadata]) => ({ ...params, _meta: { ...isMembers(params["_meta"]) ? params["_meta"] : {}, ...metadata } })
+    )
+    : drawn
+}
+
+/** Returns the result of a request. Without a handshake it states its type. */
+const successOf = (method: string, revision: Revision.Revision): Arbitrary.Arbitrary<JsonRpc.Params> => {
+  const drawn = partsOf("result")(revision)(method)
+  return Revision.isModern(revision)
+    ? Arbitrary.map(drawn, (result) => ({ ...result, resultType: "complete" }))
+    : drawn
+}
+
+const paramsOf = (method: string, revision: Revision.Revision) => partsOf("params")(revision)(method)
 
 /** Empty params may be left out. */
 const stated = (params: JsonRpc.Params): JsonRpc.Params | undefined =>
   Object.keys(params).length === 0 ? undefined : params
 
-const requests = memoised((revision: Revision.LegacyRevision) =>
+const requests = memoised((revision: Revision.Revision) =>
   memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Request> =>
     Arbitrary.map(
-      Arbitrary.all([requestId, paramsOf(method, revision)]),
+      Arbitrary.all([requestId, requestParamsOf(method, revision)]),
       ([id, params]) => JsonRpc.request(id, method, stated(params))
     )
   )
 )
 
-const notifications = memoised((revision: Revision.LegacyRevision) =>
+const notifications = memoised((revision: Revision.Revision) =>
   memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Notification> =>
     Arbitrary.map(paramsOf(method, revision), (params) => JsonRpc.notification(method, stated(params)))
   )
 )
 
-const successes = memoised((revision: Revision.LegacyRevision) =>
+const successes = memoised((revision: Revision.Revision) =>
   memoised((method: string): Arbitrary.Arbitrary<JsonRpc.Success> =>
     Arbitrary.map(
-      Arbitrary.all([requestId, partsOf("result")(revision)(method)]),
+      Arbitrary.all([requestId, successOf(method, revision)]),
       ([id, result]) => JsonRpc.success(id, result)
     )
   )
 )
 
 /**
- * Generates a request: any id, and params of this revision.
+ * Generates a request: any id, and params of this revision. In 2026-07-28 they carry the client.
  *
  * @example
  * ```ts
@@ -146,7 +167,7 @@ const successes = memoised((revision: Revision.LegacyRevision) =>
  */
 export const request = (
   method: keyof MethodTable.Requests,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Request> => requests(revision)(method)
 
 /**
@@ -164,11 +185,11 @@ export const request = (
  */
 export const notification = (
   method: keyof MethodTable.Notifications,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => notifications(revision)(method)
 
 /**
- * Generates a response with a result of this method and any id.
+ * Generates a response with a result of this method and any id. In 2026-07-28 it states that it is complete.
  *
  * @example
  * ```ts
@@ -186,7 +207,7 @@ export const notification = (
  */
 export const success = (
   method: keyof MethodTable.Requests,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Success> => successes(revision)(method)
 
 /**
@@ -207,7 +228,7 @@ export const success = (
  *
  * @category arbitraries
  */
-export const failure: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary<JsonRpc.Failure> = memoised(
+export const failure: (revision: Revision.Revision) => Arbitrary.Arbitrary<JsonRpc.Failure> = memoised(
   (revision) => {
     const unreadable = Revision.envelopes[revision].unreadableId === "null" ? null : undefined
     const id = choose<JsonRpc.Failure["id"]>(requestId, requestId, requestId, Arbitrary.Constant(unreadable))
@@ -218,8 +239,15 @@ export const failure: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary
   }
 )
 
+/** Returns whether a revision has a method. A server sends no requests without a handshake. */
+const isIn = (
+  revision: Revision.Revision,
+  { since, until }: { readonly since: Revision.Revision; readonly until: Revision.Revision | undefined }
+): boolean => Revision.isAtLeast(revision, since) && (until === undefined || Revision.isAtLeast(until, revision))
+
 /**
- * Returns the requests that one side may send in this revision, in the order of the table.
+ * Returns the requests that one side may send in this revision, in the order of the table. In 2026-07-28 a server sends
+ * none.
  *
  * @example
  * ```ts
@@ -233,13 +261,15 @@ export const failure: (revision: Revision.LegacyRevision) => Arbitrary.Arbitrary
  */
 export const requestNames = <From extends MethodDefinition.Role>(
   from: From,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): ReadonlyArray<MethodTable.RequestName<From>> =>
   // The row decides which side may send it, and so does the type.
   trust(
-    Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }).flatMap(({ name, since }) =>
-      MethodTable.findRequest(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
-    )
+    from === "server" && Revision.isModern(revision)
+      ? []
+      : Object.values<MethodTable.AnyRequest>({ ...MethodTable.requests }).flatMap((row) =>
+        MethodTable.findRequest(row.name, from) !== undefined && isIn(revision, row) ? [row.name] : []
+      )
   )
 
 /**
@@ -256,12 +286,12 @@ export const requestNames = <From extends MethodDefinition.Role>(
  */
 export const notificationNames = <From extends MethodDefinition.Role>(
   from: From,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): ReadonlyArray<MethodTable.NotificationName<From>> =>
   // The row decides which side may send it, and so does the type.
   trust(
-    Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications }).flatMap(({ name, since }) =>
-      MethodTable.findNotification(name, from) !== undefined && Revision.isAtLeast(revision, since) ? [name] : []
+    Object.values<MethodTable.AnyNotification>({ ...MethodTable.notifications }).flatMap((row) =>
+      MethodTable.findNotification(row.name, from) !== undefined && isIn(revision, row) ? [row.name] : []
     )
   )
 
@@ -273,11 +303,11 @@ const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary
 }
 
 /** Creates one value for each side and revision. */
-const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.LegacyRevision) => A) => {
+const memoisedBySide = <A>(make: (from: MethodDefinition.Role, revision: Revision.Revision) => A) => {
   const sides = memoised((from: MethodDefinition.Role) =>
-    memoised((revision: Revision.LegacyRevision) => make(from, revision))
+    memoised((revision: Revision.Revision) => make(from, revision))
   )
-  return (from: MethodDefinition.Role, revision: Revision.LegacyRevision): A => sides(from)(revision)
+  return (from: MethodDefinition.Role, revision: Revision.Revision): A => sides(from)(revision)
 }
 
 /** Requests except `initialize`, which is not part of a batch and is not repeated. */
@@ -296,7 +326,9 @@ const anyNotification = memoisedBySide((from, revision) =>
 )
 
 const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.Response> => {
-  const results = anyOf(requestNames(MethodDefinition.peerOf(from), revision).map((name) => success(name, revision)))
+  const names = requestNames(MethodDefinition.peerOf(from), revision)
+  if (names.length === 0) return failure(revision)
+  const results = anyOf(names.map((name) => success(name, revision)))
   return choose<JsonRpc.Response>(results, results, failure(revision))
 })
 
@@ -315,7 +347,7 @@ const anyResponse = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc
  */
 export const requestFrom = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Request> => anyRequest(from, revision)
 
 /**
@@ -333,7 +365,7 @@ export const requestFrom = (
  */
 export const notificationFrom = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Notification> => anyNotification(from, revision)
 
 /**
@@ -351,15 +383,26 @@ export const notificationFrom = (
  */
 export const responseFrom = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Response> => anyResponse(from, revision)
 
+/** Without a handshake, only the client sends requests, and only the server sends responses. */
+const kindsOf = (
+  from: MethodDefinition.Role,
+  revision: Revision.Revision,
+  requests: typeof requestFrom
+): Arbitrary.Arbitrary<JsonRpc.Message> => {
+  const notifications = notificationFrom(from, revision)
+  if (!Revision.isModern(revision)) {
+    return choose<JsonRpc.Message>(requests(from, revision), notifications, responseFrom(from, revision))
+  }
+  return from === "client"
+    ? choose<JsonRpc.Message>(requests(from, revision), notifications)
+    : choose<JsonRpc.Message>(responseFrom(from, revision), notifications)
+}
+
 const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.Message> =>
-  choose<JsonRpc.Message>(
-    requestFrom(from, revision),
-    notificationFrom(from, revision),
-    responseFrom(from, revision)
-  )
+  kindsOf(from, revision, requestFrom)
 )
 
 /**
@@ -386,20 +429,13 @@ const anyMessage = memoisedBySide((from, revision): Arbitrary.Arbitrary<JsonRpc.
  */
 export const message = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Message> => anyMessage(from, revision)
 
 const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => {
   const single = message(from, revision)
   if (!Revision.envelopes[revision].batches) return single
-  const batch = Arbitrary.array(
-    choose<JsonRpc.Message>(
-      laterRequest(from, revision),
-      notificationFrom(from, revision),
-      responseFrom(from, revision)
-    ),
-    { minLength: 1, maxLength: 5 }
-  )
+  const batch = Arbitrary.array(kindsOf(from, revision, laterRequest), { minLength: 1, maxLength: 5 })
   return choose<Frame>(single, single, single, batch)
 })
 
@@ -424,5 +460,5 @@ const anyFrame = memoisedBySide((from, revision): Arbitrary.Arbitrary<Frame> => 
  *
  * @category arbitraries
  */
-export const frame = (from: MethodDefinition.Role, revision: Revision.LegacyRevision): Arbitrary.Arbitrary<Frame> =>
+export const frame = (from: MethodDefinition.Role, revision: Revision.Revision): Arbitrary.Arbitrary<Frame> =>
   anyFrame(from, revision)

@@ -101,8 +101,8 @@ export interface Definition<S, Model, Commands, H, RClient> {
   /** The commands by name. The function receives {@link Command.make} with the type of the model. */
   readonly commands: (command: ReturnType<typeof Command.make<Model>>) => Commands
   /**
-   * Options of each client; its handlers serve the requests of the server. Its default `revisions` are those with a
-   * handshake.
+   * Options of each client; its handlers serve the requests of the server. Without `revisions`, one conversation in two
+   * has clients with a handshake, and the other has clients of all revisions, which prefer 2026-07-28.
    */
   readonly client?: Partial<ClientSession.Options<H & Handlers.Only<H, "server">, RClient>>
   /** The number of clients that share the server. Default: 1. */
@@ -316,10 +316,11 @@ export const make = <
     // The model of a definition without one is of type unknown.
     model: trust(definition.model),
     server: serverOf(server),
-    // The type of the definition derives all services from these options, and demands a Layer of them.
-    client: trust(
-      ClientSession.make<Handlers.Handlers<"server">>(trust({ info, revisions: Revision.legacy, ...client }))
-    ),
+    client: (revisions) => {
+      const options = { info, ...(revisions === "Handshake" ? { revisions: Revision.legacy } : undefined), ...client }
+      // The type of the definition derives all services from these options, and demands a Layer of them.
+      return trust(ClientSession.make<Handlers.Handlers<"server">>(trust(options)))
+    },
     services: trust(services ?? Layer.empty),
     concurrency,
     hasPreconditions: named.some(({ command }) => command.hasPrecondition)
@@ -328,7 +329,8 @@ export const make = <
     clients,
     maxSteps,
     overlaps: concurrency > 1,
-    faults: new Set(definition.faults ?? faults)
+    faults: new Set(definition.faults ?? faults),
+    hasRevisions: client?.revisions !== undefined
   })
   return { [TypeId]: TypeId, checkOne: checkOne(programs, conversations, maxSteps) }
 }

@@ -1,4 +1,4 @@
-import { Content, type JsonRpc } from "@effect-mcp/protocol"
+import { Content, type JsonRpc, Revision } from "@effect-mcp/protocol"
 import { type ClientSession, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
 import { Simulation, type SimulationError } from "@effect-mcp/testing/simulation"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Ref from "effect/Ref"
+import * as Schema from "effect/Schema"
 import { bookings, makeServer, Seat } from "../support/bookings.ts"
 
 const failure = (
@@ -313,6 +314,110 @@ describe("the parts of a simulation", () => {
   it("a simulation without commands is rejected", () => {
     assert.throws(() => Simulation.make({ server: {}, commands: () => ({}) }), "at least one command")
   })
+})
+
+describe("the eras of a simulation", () => {
+  /** Counts its calls, and asks before it answers. */
+  const asking = (count: (counter: Ref.Ref<number>) => Effect.Effect<number, never, RequestContext.RequestContext>) =>
+    Effect.gen(function*() {
+      const counter = yield* Ref.make(0)
+      return ServerSession.handlers({
+        "tools/call": () =>
+          Effect.gen(function*() {
+            const value = yield* count(counter)
+            const { elicit } = yield* RequestContext.RequestContext
+            yield* Effect.orDie(elicit({ message: "Sure?", requestedSchema: { type: "object", properties: {} } }))
+            return { content: [], structuredContent: { value } }
+          })
+      })
+    })
+
+  const increment = (counter: Ref.Ref<number>) => Ref.updateAndGet(counter, (value) => value + 1)
+
+  const incrementOnce = (counter: Ref.Ref<number>) =>
+    RequestContext.once("increment", { success: Schema.Number }, increment(counter))
+
+  const simulated = (
+    count: Parameters<typeof asking>[0],
+    options: { readonly revisions?: ClientSession.Options["revisions"]; readonly faults?: [] } = {}
+  ) =>
+    Simulation.make({
+      server: asking(count),
+      client: {
+        handlers: { "elicitation/create": () => Effect.succeed({ action: "accept", content: {} }) },
+        ...(options.revisions === undefined ? undefined : { revisions: options.revisions })
+      },
+      ...(options.faults === undefined ? undefined : { faults: options.faults }),
+      model: 0,
+      commands: (command) => ({
+        count: command({
+          run: call,
+          check: ({ model, result }) => result.structuredContent?.["value"] === model + 1,
+          next: ({ model }) => model + 1
+        })
+      })
+    })
+
+  it.effect("one conversation in two has clients of all revisions, in which handlers run again", () =>
+    Effect.gen(function*() {
+      const { message, problem, steps } = yield* failure(simulated(increment, { faults: [] }))
+      assert.deepStrictEqual(steps, ["client 0: count"])
+      assert.include(problem, "{\"value\":2}")
+      assert.include(message, "faults of the wires: none, clients of all revisions):")
+      assert.include(message, "\"requestState\":\"state-1\"")
+      yield* Simulation.check(simulated(increment, { faults: [], revisions: Revision.legacy }), { runs: 50 })
+    }), { timeout: 60_000 })
+
+  it.effect("passes a server that runs its step once", () =>
+    Effect.gen(function*() {
+      yield* Simulation.check(simulated(incrementOnce), { runs: 100 })
+      yield* Simulation.check(simulated(incrementOnce, { revisions: Revision.modern }), { runs: 100 })
+    }), { timeout: 60_000 })
+
+  it.effect("[law 13] a seed reproduces questions with their states, message for message", () =>
+    Effect.gen(function*() {
+      const simulation = () => simulated(increment, { revisions: Revision.modern })
+      const first = yield* failure(simulation())
+      assert.include(first.message, "\"requestState\"")
+      assert.include(first.message, "to reproduce it, pass")
+      const again = yield* failure(simulation(), { seed: first.seed, runs: 1 })
+      assert.strictEqual(again.message, first.message)
+    }), { timeout: 60_000 })
+
+  it.effect("[SUB-02] a stream of notifications that does not begin with its acknowledgement fails", () =>
+    Effect.gen(function*() {
+      const server = ServerSession.layer({
+        "resources/subscribe": () => Effect.succeed({}),
+        "resources/unsubscribe": () => Effect.succeed({}),
+        "subscriptions/listen": () => Effect.succeed({ notifications: { resourceSubscriptions: ["test://a"] } })
+      }, { info: { name: "hasty", version: "1.0.0" } })
+      /** Sends each acknowledgement twice. */
+      const hasty = Layer.provide(
+        server,
+        Layer.effect(
+          Transport.Transport,
+          Effect.map(Transport.Transport, ({ connect }) => ({
+            connect: Effect.map(connect, (connection) => ({
+              ...connection,
+              send: (outbound: Transport.Outbound) =>
+                Effect.repeat(connection.send(outbound), {
+                  times: JSON.stringify(outbound.message).includes("/acknowledged") ? 1 : 0
+                })
+            }))
+          }))
+        )
+      )
+      const simulation = (server: Layer.Layer<never, unknown, Transport.Transport>) =>
+        Simulation.make({
+          server,
+          faults: [],
+          client: { revisions: Revision.modern },
+          commands: (command) => ({ subscribe: command({ run: ({ client }) => client.subscribeResource("test://a") }) })
+        })
+      yield* Simulation.check(simulation(server), { runs: 20 })
+      const { law } = yield* failure(simulation(hasty))
+      assert.strictEqual(law, "[SUB-02] a stream of notifications begins with its acknowledgement")
+    }), { timeout: 60_000 })
 })
 
 describe("real I/O in a simulation", () => {

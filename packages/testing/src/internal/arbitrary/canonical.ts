@@ -26,10 +26,11 @@ const rowOf = (method: string): MethodTable.AnyRequest | MethodTable.AnyNotifica
   return row
 }
 
-/** Returns the revision itself, or the first revision with the method if that is newer. */
-export const asOf = (method: string, revision: Revision.LegacyRevision): Revision.LegacyRevision => {
-  const { since } = rowOf(method)
-  return Revision.isLegacy(since) ? Revision.newest([revision, since]) : revision
+/** Returns the revision itself if it has the method, or else the first or the last revision with it. */
+export const asOf = (method: string, revision: Revision.Revision): Revision.Revision => {
+  const { since, until } = rowOf(method)
+  if (!Revision.isAtLeast(revision, since)) return since
+  return until !== undefined && !Revision.isAtLeast(until, revision) ? until : revision
 }
 
 /** Returns the schema of one part of a method. */
@@ -43,13 +44,13 @@ export const schemaOf = (method: string, part: Part): Schema.Codec<unknown> => {
 /** Adapts generated values to rules of the specification that the schema does not express, at a revision. */
 type Refinement = (
   drawn: Arbitrary.Arbitrary<JsonRpc.Params>,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ) => Arbitrary.Arbitrary<JsonRpc.Params>
 
 const mapped = (refine: (value: JsonRpc.Params) => JsonRpc.Params): Refinement => (drawn) =>
   Arbitrary.map(drawn, refine)
 
-const inNewest = (revision: Revision.LegacyRevision): boolean => Revision.isAtLeast(revision, "2025-11-25")
+const inNewest = (revision: Revision.Revision): boolean => Revision.isAtLeast(revision, "2025-11-25")
 
 /** Returns the members of an object with values of this kind. */
 const only = (value: unknown, isKind: (value: unknown) => boolean): JsonRpc.Params =>
@@ -126,7 +127,7 @@ const generated = (schema: Schema.Codec<unknown>): Arbitrary.Arbitrary<JsonRpc.P
 export const canonical = (
   method: string,
   part: Part,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<JsonRpc.Params> => {
   const drawn = generated(schemaOf(method, part))
   return refinementOf.get(method)?.[part]?.(drawn, revision) ?? drawn

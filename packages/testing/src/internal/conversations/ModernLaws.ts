@@ -92,7 +92,7 @@ const isStalled = (session: number, commands: Parameters<ConversationLaw["findin
 
 export const laws: ReadonlyArray<ConversationLaw> = [
   {
-    name: "[VER-02] without a handshake, every request of the client carries its revision and its capabilities",
+    name: "[VER-01] without a handshake, every request of the client carries its revision and its capabilities",
     lossy: true,
     *findings({ outbound, side }, { conversation }) {
       if (conversation.era !== "Modern" || side !== "client") return
@@ -152,7 +152,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     }
   },
   {
-    name: "[MRTR-01] questions that are asked at once belong to one round",
+    name: "questions that are asked at once belong to one round",
     lossy: true,
     *findings({ inbound, side }) {
       if (side !== "server") return
@@ -265,7 +265,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     }
   },
   {
-    name: "[SUB-01] a change of a resource reaches each client that has subscribed to it",
+    name: "a change of a resource reaches each client that has subscribed to it",
     lossy: false,
     *findings({ entries, intact, quiet, requests, session, side }, { entries: all }) {
       if (!intact || side !== "client" || quiet === undefined) return

@@ -3,6 +3,7 @@
  */
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { Entry } from "../conversations/History.ts"
+import { subscriptionIn } from "../conversations/Model.ts"
 
 /** A law that does not hold in a conversation, and why. */
 export interface Violation {
@@ -26,6 +27,8 @@ interface Received {
   replies: number
   cancelledAt: number | undefined
   progress: number
+  /** Whether it opened a stream of notifications, whose reply comes at its end. */
+  isStream: boolean
 }
 
 const shown = (value: unknown): string => JSON.stringify(value)
@@ -75,8 +78,28 @@ const ofServer = (
     }
   }
 
+  const subscription = (message: JsonRpc.Notification) => {
+    const id = subscriptionIn(message)
+    if (id === undefined) return
+    const law = "[SUB-02] a stream of notifications begins with its acknowledgement"
+    const request = requests.get(id)
+    const isAcknowledgement = message.method === "notifications/subscriptions/acknowledged"
+    if (request === undefined) {
+      found.push({ law, problem: `the server sent ${message.method} on the stream ${shown(id)}, which is not open` })
+    } else if (request.isStream === isAcknowledgement) {
+      const place = isAcknowledgement ? "in the middle of" : "at the beginning of"
+      found.push({ law, problem: `the server sent ${message.method} ${place} the stream ${shown(id)}` })
+    } else {
+      request.isStream = true
+    }
+  }
+
   for (const { at, event } of entries) {
     if (event._tag === "Unwritable") unwritable.add(event.id)
+    if (event._tag === "StreamLeft") {
+      const left = requests.get(event.id)
+      if (left !== undefined) left.cancelledAt ??= at
+    }
     if (event._tag === "Received") {
       const { message } = event
       if (JsonRpc.isRequest(message)) {
@@ -88,7 +111,8 @@ const ofServer = (
             count: 1,
             replies: 0,
             cancelledAt: undefined,
-            progress: Number.NEGATIVE_INFINITY
+            progress: Number.NEGATIVE_INFINITY,
+            isStream: false
           })
         } else {
           known.count++
@@ -105,6 +129,7 @@ const ofServer = (
         continue
       }
       if (message.method === "notifications/progress") progress(message.params, stream)
+      if (JsonRpc.isNotification(message)) subscription(message)
       // A lossy wire can lose the notification, so that the server never learns of it.
       if (!initialized && !isLossy && JsonRpc.isRequest(message) && message.method !== "ping") {
         found.push({
@@ -116,8 +141,8 @@ const ofServer = (
   }
 
   if (!isDisturbed() && !isLossy) {
-    for (const [id, { cancelledAt, count, method, replies }] of requests) {
-      if (cancelledAt === undefined && replies < count && !unwritable.has(id)) {
+    for (const [id, { cancelledAt, count, isStream, method, replies }] of requests) {
+      if (cancelledAt === undefined && replies < count && !isStream && !unwritable.has(id)) {
         found.push({
           law: "law 5: every request gets exactly one reply",
           problem: `the server did not reply to ${method} (id ${shown(id)})`

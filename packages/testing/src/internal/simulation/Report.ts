@@ -37,6 +37,8 @@ const messageText = ({ entry: { event } }: Extract<Line, { readonly _tag: "Messa
       return `← ${shortened(JSON.stringify(event.message))}`
     case "Unreadable":
       return "← a frame that is not readable"
+    case "StreamLeft":
+      return `→ closes the stream of id ${JSON.stringify(event.id)}`
     default:
       return undefined
   }
@@ -60,6 +62,13 @@ const faultText = <Model, R>({ faults }: Conversation<Model, R>): string => {
   return present.length === 0 ? "none" : present.join(", ")
 }
 
+/** The revisions of the clients, in a report. */
+const clients = {
+  Handshake: ", clients with a handshake",
+  All: ", clients of all revisions",
+  Given: ""
+}
+
 /** Describes a conversation in which something does not hold. */
 export const report = <Model, R>(
   conversation: Conversation<Model, R>,
@@ -67,12 +76,12 @@ export const report = <Model, R>(
   seed: number,
   isReproducible: boolean
 ): string => {
-  const { form, interleaving, steps } = conversation
+  const { form, interleaving, revisions, steps } = conversation
   return [
     ...result.violations.map(({ law, problem }) => `${law}: ${problem}`),
     "",
     `steps (${form === "OneStream" ? "one stream" : "a stream for each request"}, ${interleaving.toLowerCase()} ` +
-    `interleaving, faults of the wires: ${faultText(conversation)}):`,
+    `interleaving, faults of the wires: ${faultText(conversation)}${clients[revisions]}):`,
     ...steps.map((step, index) => `${String(index + 1).padStart(4)}. ${stepText(step)}`),
     "",
     "what happened (→ sent by the client, ← received by it):",

@@ -22,7 +22,7 @@ import * as Recorder from "../conversations/Recorder.ts"
 import type { Outcome, Returned } from "./Action.ts"
 import * as Linearization from "./Linearization.ts"
 import * as ProtocolLaws from "./ProtocolLaws.ts"
-import type { Conversation, Step } from "./Steps.ts"
+import type { Conversation, Revisions, Step } from "./Steps.ts"
 
 /** Serves one connection. `observe` receives the events of the session, if it is a session of this library. */
 export type Serve<R> = (
@@ -35,8 +35,10 @@ export interface Programs<Model, R> {
   readonly model: Model
   /** Creates the server of one conversation. */
   readonly server: Effect.Effect<Serve<R>, unknown, Scope.Scope | R>
-  /** Opens the session of one client. */
-  readonly client: Effect.Effect<ClientSession.ClientSessionShape, unknown, Transport.Transport | Scope.Scope | R>
+  /** Opens the session of one client, which supports these revisions. */
+  readonly client: (
+    revisions: Revisions
+  ) => Effect.Effect<ClientSession.ClientSessionShape, unknown, Transport.Transport | Scope.Scope | R>
   /** The services that all programs of one conversation share. */
   readonly services: Layer.Layer<R, unknown>
   /** The greatest number of commands in flight. */
@@ -264,7 +266,7 @@ class Run<Model, R> {
     )
     this.#await(
       `the handshake of client ${client}`,
-      this.#provide(this.#programs.client.pipe(
+      this.#provide(this.#programs.client(this.#conversation.revisions).pipe(
         Effect.provideService(Transport.Transport, transport("client")),
         Scope.provide(ofClient)
       )),

@@ -28,12 +28,16 @@ export type Step<Model, R> =
   | { readonly _tag: "Interrupt" | "Cut" | "Recover"; readonly client: number }
   | { readonly _tag: "Stall"; readonly client: number; readonly towards: "client" | "server" }
 
+/** The revisions of the clients of a conversation: those with a handshake, all, or those that the program names. */
+export type Revisions = "Handshake" | "All" | "Given"
+
 /** A conversation: everything that decides its course. */
 export interface Conversation<Model, R> {
   readonly form: "OneStream" | "StreamPerRequest"
   readonly interleaving: "Fair" | "Random"
   readonly faults: Faults
   readonly seed: number
+  readonly revisions: Revisions
   readonly steps: ReadonlyArray<Step<Model, R>>
 }
 
@@ -47,6 +51,8 @@ export interface Bounds {
   /** Whether commands may overlap. */
   readonly overlaps: boolean
   readonly faults: ReadonlySet<FaultName>
+  /** Whether the program names the revisions of its clients. */
+  readonly hasRevisions: boolean
 }
 
 const wireFaults = (faults: ReadonlySet<FaultName>): Arbitrary.Arbitrary<Faults> =>
@@ -99,10 +105,13 @@ const eventSteps = <Model, R>(
   )
 }
 
-/** Draws conversations of these commands. A failing one shrinks to few steps, sequential commands and no faults. */
+/**
+ * Draws conversations of these commands. A failing one shrinks to few steps, sequential commands, no
+ * faults and a handshake.
+ */
 export const conversations = <Model, R>(
   [first, ...others]: readonly [Named<Model, R>, ...ReadonlyArray<Named<Model, R>>],
-  { clients, faults, maxSteps, overlaps }: Bounds
+  { clients, faults, hasRevisions, maxSteps, overlaps }: Bounds
 ): Arbitrary.Arbitrary<Conversation<Model, R>> => {
   const client = upTo(clients - 1)
   const command = choose(
@@ -115,6 +124,7 @@ export const conversations = <Model, R>(
     interleaving: oneOf<"Fair" | "Random">("Fair", "Random"),
     faults: wireFaults(faults),
     seed: upTo(999_999),
-    steps: Arbitrary.array(step, { minLength: 1, maxLength: maxSteps })
+    steps: Arbitrary.array(step, { minLength: 1, maxLength: maxSteps }),
+    revisions: hasRevisions ? Arbitrary.Constant<Revisions>("Given") : oneOf<Revisions>("Handshake", "All")
   })
 }
