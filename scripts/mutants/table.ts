@@ -466,12 +466,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "sends notifications without the id of their stream",
     file: listenStream,
     original: "{ ...params, _meta: Subscription.meta(this.#id) }",
-    broken: "method.length > 0 && name.endsWith(\"updated\") ? params : { ...params, _meta: Subscription.meta(this.#id) }"
+    broken:
+      "method.length > 0 && name.endsWith(\"updated\") ? params : { ...params, _meta: Subscription.meta(this.#id) }"
   },
   {
     name: "serves more than its acknowledgement says",
     file: listenStream,
-    original: "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)].filter((uri) => uris.has(uri))",
+    original:
+      "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)].filter((uri) => uris.has(uri))",
     broken: "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)]"
   },
   {

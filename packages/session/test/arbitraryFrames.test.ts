@@ -10,7 +10,9 @@ describe("an arbitrary frame", () => {
     Schema.Union([Schema.Literals(values), Schema.Null])
   /** The metadata of a request without a handshake, nearly. */
   const metadata = Schema.Struct({
-    "io.modelcontextprotocol/protocolVersion": Schema.optionalKey(orNull(["2026-07-28", "2026-07-28", "2099-01-01", 1])),
+    "io.modelcontextprotocol/protocolVersion": Schema.optionalKey(
+      orNull(["2026-07-28", "2026-07-28", "2099-01-01", 1])
+    ),
     "io.modelcontextprotocol/clientCapabilities": Schema.optionalKey(
       Schema.Union([Schema.Struct({}), Schema.Struct({ elicitation: orNull([1, true]) }), orNull([1])])
     ),

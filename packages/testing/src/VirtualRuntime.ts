@@ -6,8 +6,8 @@
  * of {@link VirtualRuntime} does, outside of the runtime, and a virtual hour is one function call. Programs in it must
  * not wait for real I/O: no promise, no file, no socket.
  *
- * The servers in it seal the states of their questions with a `RequestStateSeal` that writes the same texts in each run,
- * and that no other runtime can open.
+ * The servers in it seal the states of their questions with a `RequestStateSeal` that writes the same texts in each
+ * run, and whose states no other runtime can open.
  */
 import { RequestStateSeal, UsedStates } from "@effect-mcp/session"
 import * as Clock from "effect/Clock"

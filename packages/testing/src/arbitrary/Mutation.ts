@@ -13,7 +13,7 @@ import * as Formatter from "effect/Formatter"
  * - `RuleBroken`: a member has the right type, but not a permitted value.
  * - `MemberUnwanted`: a member is present that excludes another, such as an error beside a result.
  * - `MethodUnknown`: a method that this side cannot send: it is misspelt, or belongs to the other side.
- * - `MethodNewer`: a method of newer revisions only.
+ * - `MethodNewer`: a method of other revisions only, mostly newer ones.
  *
  * @category models
  */
@@ -31,7 +31,7 @@ export type Invalidating =
  * A mutation that a receiver must tolerate.
  *
  * - `MemberUnknown`: a member that no revision defines.
- * - `MemberNewer`: a member that only newer revisions define, in a message of this one.
+ * - `MemberNewer`: a member that only other revisions define, mostly newer ones, in a message of this one.
  * - `ParamsNull`: `params` is `null` instead of missing.
  *
  * @category models
@@ -59,9 +59,9 @@ const words: { readonly [Tag in Invalidating | Harmless]: string } = {
   RuleBroken: "is not allowed",
   MemberUnwanted: "is one too many",
   MethodUnknown: "is no method of this side",
-  MethodNewer: "is a method of a newer revision",
+  MethodNewer: "is a method of another revision",
   MemberUnknown: "is known to no revision",
-  MemberNewer: "is known to newer revisions only",
+  MemberNewer: "is known to other revisions only",
   ParamsNull: "is null where it might be missing"
 }
 

@@ -9,6 +9,7 @@ import { at, choose, memoised, oneOf, place } from "../internal/arbitrary/genera
 import { apply, extensible, hasRequired, invalidatingMutations } from "../internal/arbitrary/memberMutations.ts"
 import { newerMembers } from "../internal/arbitrary/newerMembers.ts"
 import type { Harmless, Invalidating, Mutation } from "./Mutation.ts"
+import * as Profiles from "./Profiles.ts"
 import { requestId } from "./RequestIds.ts"
 import * as ValidMessages from "./ValidMessages.ts"
 
@@ -225,10 +226,10 @@ const changed = <M extends JsonRpc.Message>(
     }
   )
 
-/** Messages of methods that newer revisions added. */
+/** Messages of methods that this revision does not have: newer revisions added them, or it has removed them. */
 const newerMethods = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): ReadonlyArray<Arbitrary.Arbitrary<Rejected>> => {
   const rejected = (valid: Arbitrary.Arbitrary<JsonRpc.Message>, method: string): Arbitrary.Arbitrary<Rejected> => {
     const mutation: Mutation<Invalidating> = { _tag: "MethodNewer", path: ["method"], value: method }
@@ -253,7 +254,7 @@ const anyOf = <A>(arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): ReadonlyA
 }
 
 const rejectedFrom = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision) => {
+  memoised((revision: Revision.Revision) => {
     const failures = changed(ValidMessages.failure(revision), undefined, () => changesOfFailure)
     const requests = anyOf(
       ValidMessages.requestNames(from, revision).map((name) =>
@@ -305,10 +306,10 @@ const rejectedFrom = memoised((from: MethodDefinition.Role) =>
  */
 export const rejected = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<Rejected> => rejectedFrom(from)(revision)
 
-const rejectedResultAt = memoised((revision: Revision.LegacyRevision) =>
+const rejectedResultAt = memoised((revision: Revision.Revision) =>
   memoised((method: keyof MethodTable.Requests) =>
     changed(ValidMessages.success(method, revision), method, (valid) => {
       const [, content] = changesOfSuccess(method, valid)
@@ -344,7 +345,7 @@ const rejectedResultAt = memoised((revision: Revision.LegacyRevision) =>
  */
 export const rejectedResult = (
   method: keyof MethodTable.Requests,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<Rejected> => rejectedResultAt(revision)(method)
 
 // =====================================================================================================================
@@ -358,18 +359,26 @@ const unknownValue = oneOf<unknown>(1, null, "text", true, [], { deep: [{ down: 
 interface Carrier {
   readonly method: string
   readonly part: Part
+  readonly isRequest: boolean
   readonly make: (id: string | number, content: JsonRpc.Params) => JsonRpc.Message
 }
 
 const stated = (content: JsonRpc.Params) => Object.keys(content).length === 0 ? undefined : content
 
-const tolerable = (
-  { make, method, part }: Carrier,
-  revision: Revision.LegacyRevision
-): Arbitrary.Arbitrary<Tolerated> => {
+/** Generates the members that each message of this kind has in a revision without a handshake. */
+const envelopeOf = ({ isRequest, part }: Carrier, revision: Revision.Revision): Arbitrary.Arbitrary<JsonRpc.Params> => {
+  if (!Revision.isModern(revision)) return Arbitrary.Constant({})
+  if (part === "result") return Arbitrary.Constant({ resultType: "complete" })
+  return isRequest
+    ? Arbitrary.map(Profiles.requestMetadata(revision), (_meta) => ({ _meta }))
+    : Arbitrary.Constant({})
+}
+
+const tolerable = (carrier: Carrier, revision: Revision.Revision): Arbitrary.Arbitrary<Tolerated> => {
+  const { isRequest, make, method, part } = carrier
   const known = asOf(method, revision)
   const schema = schemaOf(method, part)
-  const mayBeNull = part === "params" && !hasRequired(schema)
+  const mayBeNull = part === "params" && !hasRequired(schema) && !(isRequest && Revision.isModern(revision))
   return Arbitrary.map(
     Arbitrary.all([
       requestId,
@@ -377,9 +386,11 @@ const tolerable = (
       oneOf<0 | 1 | 2>(0, 1, 2),
       place,
       unknownName,
-      unknownValue
+      unknownValue,
+      envelopeOf(carrier, revision)
     ]),
-    ([id, newest, kind, place, name, value]): Tolerated => {
+    ([id, drawn, kind, place, name, value, envelope]): Tolerated => {
+      const newest = { ...drawn, ...envelope }
       const content = RevisionProjection.project(method, part, known, newest, "strict")
       const nearly = (valid: JsonRpc.Message, mutation: Mutation<Harmless>): Tolerated => ({
         valid,
@@ -402,28 +413,33 @@ const tolerable = (
 const requestOf = (method: string): Carrier => ({
   method,
   part: "params",
+  isRequest: true,
   make: (id, content) => JsonRpc.request(id, method, stated(content))
 })
 
 const notificationOf = (method: string): Carrier => ({
   method,
   part: "params",
+  isRequest: false,
   make: (_, content) => JsonRpc.notification(method, stated(content))
 })
 
 const successOf = (method: string): Carrier => ({
   method,
   part: "result",
+  isRequest: false,
   make: (id, content) => JsonRpc.success(id, content)
 })
 
 const toleratedFrom = memoised((from: MethodDefinition.Role) =>
-  memoised((revision: Revision.LegacyRevision) => {
+  memoised((revision: Revision.Revision) => {
     const carried = (carriers: ReadonlyArray<Carrier>) => carriers.map((carrier) => tolerable(carrier, revision))
     const requests = anyOf(carried(ValidMessages.requestNames(from, revision).map(requestOf)))
     const notifications = anyOf(carried(ValidMessages.notificationNames(from, revision).map(notificationOf)))
     const successes = anyOf(carried(ValidMessages.requestNames(MethodDefinition.peerOf(from), revision).map(successOf)))
-    return choose(tolerable(requestOf("ping"), revision), ...requests, ...notifications, ...successes)
+    // A failing message shrinks towards the first of these.
+    const simplest = Revision.isModern(revision) ? notificationOf("notifications/cancelled") : requestOf("ping")
+    return choose(tolerable(simplest, revision), ...requests, ...notifications, ...successes)
   })
 )
 
@@ -451,10 +467,10 @@ const toleratedFrom = memoised((from: MethodDefinition.Role) =>
  */
 export const tolerated = (
   from: MethodDefinition.Role,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<Tolerated> => toleratedFrom(from)(revision)
 
-const toleratedResultAt = memoised((revision: Revision.LegacyRevision) =>
+const toleratedResultAt = memoised((revision: Revision.Revision) =>
   memoised((method: keyof MethodTable.Requests) => tolerable(successOf(method), revision))
 )
 
@@ -484,5 +500,5 @@ const toleratedResultAt = memoised((revision: Revision.LegacyRevision) =>
  */
 export const toleratedResult = (
   method: keyof MethodTable.Requests,
-  revision: Revision.LegacyRevision
+  revision: Revision.Revision
 ): Arbitrary.Arbitrary<Tolerated> => toleratedResultAt(revision)(method)

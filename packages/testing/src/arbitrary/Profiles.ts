@@ -121,17 +121,16 @@ export const implementation: (revision: Revision.Revision) => Arbitrary.Arbitrar
  *
  * @category arbitraries
  */
-export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ClientProfile> =
-  memoised(
-    (revision) =>
-      Arbitrary.map(
-        Arbitrary.all([
-          clientCapabilities(revision),
-          choose<Implementation.Implementation | undefined>(implementation(revision), Arbitrary.Constant(undefined))
-        ]),
-        ([capabilities, info]) => ({ revision, capabilities, info })
-      )
-  )
+export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ClientProfile> = memoised(
+  (revision) =>
+    Arbitrary.map(
+      Arbitrary.all([
+        clientCapabilities(revision),
+        choose<Implementation.Implementation | undefined>(implementation(revision), Arbitrary.Constant(undefined))
+      ]),
+      ([capabilities, info]) => ({ revision, capabilities, info })
+    )
+)
 
 /**
  * Generates the profile that a client has of a server of this revision.
@@ -150,18 +149,17 @@ export const clientProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary
  *
  * @category arbitraries
  */
-export const serverProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ServerProfile> =
-  memoised(
-    (revision) =>
-      Arbitrary.map(
-        Arbitrary.all([
-          serverCapabilities(revision),
-          implementation(revision),
-          choose<string | undefined>(Arbitrary.Constant(undefined), Arbitrary.schema(Schema.String))
-        ]),
-        ([capabilities, info, instructions]) => ({ revision, capabilities, info, instructions })
-      )
-  )
+export const serverProfile: (revision: Revision.Revision) => Arbitrary.Arbitrary<Profile.ServerProfile> = memoised(
+  (revision) =>
+    Arbitrary.map(
+      Arbitrary.all([
+        serverCapabilities(revision),
+        implementation(revision),
+        choose<string | undefined>(Arbitrary.Constant(undefined), Arbitrary.schema(Schema.String))
+      ]),
+      ([capabilities, info, instructions]) => ({ revision, capabilities, info, instructions })
+    )
+)
 
 /**
  * Generates the metadata of a request in a revision without a handshake: its revision, and the client that sends it.

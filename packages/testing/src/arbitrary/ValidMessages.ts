@@ -101,7 +101,10 @@ const requestParamsOf = (method: string, revision: Revision.Revision): Arbitrary
   return Revision.isModern(revision)
     ? Arbitrary.map(
       Arbitrary.all([drawn, Profiles.requestMetadata(revision)]),
-      ([params, metadata]) => ({ ...params, _meta: { ...isMembers(params["_meta"]) ? params["_meta"] : {}, ...metadata } })
+      ([params, metadata]) => ({
+        ...params,
+        _meta: { ...isMembers(params["_meta"]) ? params["_meta"] : {}, ...metadata }
+      })
     )
     : drawn
 }

@@ -358,15 +358,19 @@ describe("the eras of a simulation", () => {
       })
     })
 
-  it.effect("one conversation in two has clients of all revisions, in which handlers run again", () =>
-    Effect.gen(function*() {
-      const { message, problem, steps } = yield* failure(simulated(increment, { faults: [] }))
-      assert.deepStrictEqual(steps, ["client 0: count"])
-      assert.include(problem, "{\"value\":2}")
-      assert.include(message, "faults of the wires: none, clients of all revisions):")
-      assert.include(message, "\"requestState\":\"state-1\"")
-      yield* Simulation.check(simulated(increment, { faults: [], revisions: Revision.legacy }), { runs: 50 })
-    }), { timeout: 60_000 })
+  it.effect(
+    "one conversation in two has clients of all revisions, in which handlers run again",
+    () =>
+      Effect.gen(function*() {
+        const { message, problem, steps } = yield* failure(simulated(increment, { faults: [] }))
+        assert.deepStrictEqual(steps, ["client 0: count"])
+        assert.include(problem, "{\"value\":2}")
+        assert.include(message, "faults of the wires: none, clients of all revisions):")
+        assert.include(message, "\"requestState\":\"state-1\"")
+        yield* Simulation.check(simulated(increment, { faults: [], revisions: Revision.legacy }), { runs: 50 })
+      }),
+    { timeout: 60_000 }
+  )
 
   it.effect("passes a server that runs its step once", () =>
     Effect.gen(function*() {
@@ -374,50 +378,60 @@ describe("the eras of a simulation", () => {
       yield* Simulation.check(simulated(incrementOnce, { revisions: Revision.modern }), { runs: 100 })
     }), { timeout: 60_000 })
 
-  it.effect("[law 13] a seed reproduces questions with their states, message for message", () =>
-    Effect.gen(function*() {
-      const simulation = () => simulated(increment, { revisions: Revision.modern })
-      const first = yield* failure(simulation())
-      assert.include(first.message, "\"requestState\"")
-      assert.include(first.message, "to reproduce it, pass")
-      const again = yield* failure(simulation(), { seed: first.seed, runs: 1 })
-      assert.strictEqual(again.message, first.message)
-    }), { timeout: 60_000 })
+  it.effect(
+    "[law 13] a seed reproduces questions with their states, message for message",
+    () =>
+      Effect.gen(function*() {
+        const simulation = () => simulated(increment, { revisions: Revision.modern })
+        const first = yield* failure(simulation())
+        assert.include(first.message, "\"requestState\"")
+        assert.include(first.message, "to reproduce it, pass")
+        const again = yield* failure(simulation(), { seed: first.seed, runs: 1 })
+        assert.strictEqual(again.message, first.message)
+      }),
+    { timeout: 60_000 }
+  )
 
-  it.effect("[SUB-02] a stream of notifications that does not begin with its acknowledgement fails", () =>
-    Effect.gen(function*() {
-      const server = ServerSession.layer({
-        "resources/subscribe": () => Effect.succeed({}),
-        "resources/unsubscribe": () => Effect.succeed({}),
-        "subscriptions/listen": () => Effect.succeed({ notifications: { resourceSubscriptions: ["test://a"] } })
-      }, { info: { name: "hasty", version: "1.0.0" } })
-      /** Sends each acknowledgement twice. */
-      const hasty = Layer.provide(
-        server,
-        Layer.effect(
-          Transport.Transport,
-          Effect.map(Transport.Transport, ({ connect }) => ({
-            connect: Effect.map(connect, (connection) => ({
-              ...connection,
-              send: (outbound: Transport.Outbound) =>
-                Effect.repeat(connection.send(outbound), {
-                  times: JSON.stringify(outbound.message).includes("/acknowledged") ? 1 : 0
-                })
-            }))
-          }))
-        )
-      )
-      const simulation = (server: Layer.Layer<never, unknown, Transport.Transport>) =>
-        Simulation.make({
+  it.effect(
+    "[SUB-02] a stream of notifications that does not begin with its acknowledgement fails",
+    () =>
+      Effect.gen(function*() {
+        const server = ServerSession.layer({
+          "resources/subscribe": () => Effect.succeed({}),
+          "resources/unsubscribe": () => Effect.succeed({}),
+          "subscriptions/listen": () => Effect.succeed({ notifications: { resourceSubscriptions: ["test://a"] } })
+        }, { info: { name: "hasty", version: "1.0.0" } })
+        /** Sends each acknowledgement twice. */
+        const hasty = Layer.provide(
           server,
-          faults: [],
-          client: { revisions: Revision.modern },
-          commands: (command) => ({ subscribe: command({ run: ({ client }) => client.subscribeResource("test://a") }) })
-        })
-      yield* Simulation.check(simulation(server), { runs: 20 })
-      const { law } = yield* failure(simulation(hasty))
-      assert.strictEqual(law, "[SUB-02] a stream of notifications begins with its acknowledgement")
-    }), { timeout: 60_000 })
+          Layer.effect(
+            Transport.Transport,
+            Effect.map(Transport.Transport, ({ connect }) => ({
+              connect: Effect.map(connect, (connection) => ({
+                ...connection,
+                send: (outbound: Transport.Outbound) =>
+                  Effect.repeat(connection.send(outbound), {
+                    times: JSON.stringify(outbound.message).includes("/acknowledged") ? 1 : 0
+                  })
+              }))
+            }))
+          )
+        )
+        const simulation = (server: Layer.Layer<never, unknown, Transport.Transport>) =>
+          Simulation.make({
+            server,
+            faults: [],
+            client: { revisions: Revision.modern },
+            commands: (command) => ({
+              subscribe: command({ run: ({ client }) => client.subscribeResource("test://a") })
+            })
+          })
+        yield* Simulation.check(simulation(server), { runs: 20 })
+        const { law } = yield* failure(simulation(hasty))
+        assert.strictEqual(law, "[SUB-02] a stream of notifications begins with its acknowledgement")
+      }),
+    { timeout: 60_000 }
+  )
 })
 
 describe("real I/O in a simulation", () => {

@@ -4,8 +4,8 @@
 import { JsonRpc } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
 import type { Command } from "./Command.ts"
-import type { ConversationLaw } from "./ConversationLaw.ts"
 import type { Conversation } from "./Conversation.ts"
+import type { ConversationLaw } from "./ConversationLaw.ts"
 import type { History } from "./History.ts"
 import { lastId } from "./injections.ts"
 import * as Model from "./Model.ts"
@@ -174,7 +174,14 @@ const laws: ReadonlyArray<ConversationLaw> = [
           : crowded
           ? ["-32600"]
           : []
-        const expected = [...undisturbedEnds(history.conversation, side, request), ...slow, ...given, ...full, ...noRoute, ...rejected]
+        const expected = [
+          ...undisturbedEnds(history.conversation, side, request),
+          ...slow,
+          ...given,
+          ...full,
+          ...noRoute,
+          ...rejected
+        ]
         const how = kind === "ErrorResponse" ? `${code}` : kind
         if (!expected.includes(how)) {
           yield {
@@ -252,7 +259,8 @@ const laws: ReadonlyArray<ConversationLaw> = [
         handler.place < place && (handler.ended === undefined || handler.ended.place > place)
       )
       const streams = listens.filter(({ request: { cancelled, replied }, sent }) =>
-        quiet.state !== "Closed" && (sent[0]?.place ?? place) < place && (cancelled ?? place) >= place && (replied ?? place) >= place
+        quiet.state !== "Closed" && (sent[0]?.place ?? place) < place && (cancelled ?? place) >= place &&
+        (replied ?? place) >= place
       )
       if (quiet.served !== running.length + streams.length) {
         yield {
@@ -307,9 +315,7 @@ const laws: ReadonlyArray<ConversationLaw> = [
         if (rounds.length === 0 || ended === undefined) continue
         const answered = ended.end.kind === "Success" || ended.end.kind === "ErrorResponse"
         const all = rounds.flatMap((round) => round.steps)
-        const due = all.filter(({ progress }, index) =>
-          all.slice(0, index).every((step) => step.progress < progress)
-        )
+        const due = all.filter(({ progress }, index) => all.slice(0, index).every((step) => step.progress < progress))
         const seen = answered ? due : due.slice(0, steps.length)
         if (JSON.stringify(steps) !== JSON.stringify(seen)) {
           const listOf = (steps: ReadonlyArray<Model.Step>) =>

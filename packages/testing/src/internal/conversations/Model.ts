@@ -246,7 +246,17 @@ const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
     const incoming = received(entry)
     if (outgoing !== undefined && JsonRpc.isRequest(outgoing)) {
       const { id, method, params = {} } = outgoing
-      byId.set(id, { id, method, params, nonce: nonceIn(outgoing), place, responses: [], cancels: 0, cancelled: undefined, steps: [] })
+      byId.set(id, {
+        id,
+        method,
+        params,
+        nonce: nonceIn(outgoing),
+        place,
+        responses: [],
+        cancels: 0,
+        cancelled: undefined,
+        steps: []
+      })
     } else if (entry.event._tag === "StreamLeft") {
       // In a session, only a message cancels a request.
       const open = byId.get(entry.event.id)

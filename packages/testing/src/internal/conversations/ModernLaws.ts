@@ -273,9 +273,10 @@ export const laws: ReadonlyArray<ConversationLaw> = [
       for (const [place, { event, session: of }] of all.entries()) {
         if (of !== session || event._tag !== "Changed" || place > quietAt) continue
         const about = requests.filter((request) => request.place < place && request.what.endsWith(event.uri))
-        const isSubscribed = about.length > 0 && about.every(({ ended, what }) =>
-          what.startsWith("subscribe") && ended !== undefined && ended.place < place && ended.end.kind === "Success"
-        )
+        const isSubscribed = about.length > 0 &&
+          about.every(({ ended, what }) =>
+            what.startsWith("subscribe") && ended !== undefined && ended.place < place && ended.end.kind === "Success"
+          )
         if (!isSubscribed) continue
         const isDelivered = entries.some((entry) =>
           entry.place > place && entry.place < quietAt && entry.event._tag === "Updated" &&

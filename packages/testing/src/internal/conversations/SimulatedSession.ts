@@ -172,8 +172,7 @@ export const open = (
           recorders.client.serving({ method, id, nonce: undefined }, () => Effect.succeed({ roots: [] }))
       ),
     "notifications/message": ({ data }) => Effect.sync(() => recorders.client.note({ _tag: "Logged", data })),
-    "notifications/resources/updated": ({ uri }) =>
-      Effect.sync(() => recorders.client.note({ _tag: "Updated", uri }))
+    "notifications/resources/updated": ({ uri }) => Effect.sync(() => recorders.client.note({ _tag: "Updated", uri }))
   })
 
   const calling = ClientSession.make({

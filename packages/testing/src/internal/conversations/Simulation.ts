@@ -165,7 +165,9 @@ export const run = (conversation: Conversation): History => {
         const { at, what } = command
         const towards = at === "client" ? pair.toClient : pair.toServer
         if (what !== "LateProgress") {
-          return runtime.act(() => towards.inject(lineOf(what, recorders[at].last, journal.entries.length, conversation.era)))
+          return runtime.act(() =>
+            towards.inject(lineOf(what, recorders[at].last, journal.entries.length, conversation.era))
+          )
         }
         const other = at === "client" ? recorders.server : recorders.client
         return other.afterReply((id) => towards.inject(lateProgress(id)))

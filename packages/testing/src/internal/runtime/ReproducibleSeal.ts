@@ -10,8 +10,8 @@ interface Sealed {
 }
 
 /**
- * Creates a seal that keeps the states in a table and sends their numbers. A cipher would not do: its nonces are random,
- * and so are the ids in the states.
+ * Creates a seal that keeps the states in a table and sends their numbers. A cipher would not do: its nonces are
+ * random, and so are the ids in the states.
  */
 export const make = (): RequestStateSeal.RequestStateSeal => {
   const states = new Map<string, Sealed>()

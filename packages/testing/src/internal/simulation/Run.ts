@@ -266,10 +266,12 @@ class Run<Model, R> {
     )
     this.#await(
       `the handshake of client ${client}`,
-      this.#provide(this.#programs.client(this.#conversation.revisions).pipe(
-        Effect.provideService(Transport.Transport, transport("client")),
-        Scope.provide(ofClient)
-      )),
+      this.#provide(
+        this.#programs.client(this.#conversation.revisions).pipe(
+          Effect.provideService(Transport.Transport, transport("client")),
+          Scope.provide(ofClient)
+        )
+      ),
       session.opened,
       hindered
     )
