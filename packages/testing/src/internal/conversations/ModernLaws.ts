@@ -2,7 +2,7 @@
 
 import { JsonRpc } from "@effect-mcp/protocol"
 import type { ConversationLaw, Finding } from "./ConversationLaw.ts"
-import { forgedId } from "./injections.ts"
+import { forgedState } from "./injections.ts"
 import * as Model from "./Model.ts"
 import { questionIn } from "./simulatedTools.ts"
 
@@ -205,8 +205,11 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     name: "[MRTR-08] a state that the server has not sealed is rejected",
     lossy: true,
     *findings({ inbound }) {
-      for (const { id, replied, reply } of inbound) {
-        if (id === forgedId && reply !== undefined && replied !== undefined && !JsonRpc.isFailure(reply)) {
+      for (const { params, replied, reply } of inbound) {
+        if (
+          params["requestState"] === forgedState && reply !== undefined && replied !== undefined &&
+          !JsonRpc.isFailure(reply)
+        ) {
           yield { place: replied, problem: "a request with a forged state got a result" }
         }
       }

@@ -31,11 +31,8 @@ const call = (
     ...(era === "Modern" ? { _meta: metadata } : undefined)
   })
 
-/** The id of a request of the other era. */
-export const otherEraId = "other"
-
-/** The id of a request with a state that no server has sealed. */
-export const forgedId = "forged"
+/** A state that no server has sealed. */
+export const forgedState = "forged"
 
 const frameOf = (
   what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "LateProgress">,
@@ -75,9 +72,9 @@ const frameOf = (
     case "DuplicateRequest":
       return call(era, last.request?.id ?? "injected", "echo", "intruder")
     case "RequestOfOtherEra":
-      return call(era === "Modern" ? "Handshake" : "Modern", otherEraId, "echo", "intruder")
+      return call(era === "Modern" ? "Handshake" : "Modern", "other", "echo", "intruder")
     case "ForgedState":
-      return call("Modern", forgedId, "elicit", "intruder", { requestState: "forged", inputResponses: {} })
+      return call("Modern", "forged", "elicit", "intruder", { requestState: forgedState, inputResponses: {} })
   }
 }
 
