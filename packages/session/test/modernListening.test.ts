@@ -250,6 +250,16 @@ describe("a resource that the server does not serve", () => {
       assert.strictEqual((yield* session.inFlight).sent, 0)
     }))
 
+  it.effect("an end of the subscription ends what waits for an acknowledgement", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* connected({ script: () => [] })
+      const subscribing = yield* start(session.subscribeResource("test://a"))
+      yield* settled
+      yield* session.unsubscribeResource("test://a")
+      yield* Fiber.join(subscribing)
+      assert.lengthOf(listens(raw), 1)
+    }))
+
   it.effect("the end of the session ends what waits for an acknowledgement", () =>
     Effect.gen(function*() {
       const { session } = yield* connected({ script: () => [] })

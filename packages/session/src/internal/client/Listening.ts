@@ -208,6 +208,8 @@ export class Listening {
       const blocked = this.#blocked(capabilities)
       if (blocked !== undefined) return Effect.fail(RequestError.make("resources/unsubscribe", blocked))
       this.#uris.delete(uri)
+      // A subscription that still waits has ended as well. No stream would acknowledge it any more.
+      this.#settle(uri, Exit.void)
       this.#wake()
       return Effect.void
     })

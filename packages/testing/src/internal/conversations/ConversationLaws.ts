@@ -376,9 +376,10 @@ const laws: ReadonlyArray<ConversationLaw> = [
       const place = entries.find(({ event }) => event === quiet)?.place
       if (place === undefined) return
       for (const { cancelled, id, method } of inbound) {
-        if (cancelled === undefined || cancelled > place) continue
+        if (cancelled === undefined) continue
+        const until = Math.max(cancelled, place)
         const running = handlers.find((handler) =>
-          handler.id === id && handler.place < cancelled && (handler.ended === undefined || handler.ended.place > place)
+          handler.id === id && handler.place < cancelled && (handler.ended === undefined || handler.ended.place > until)
         )
         if (running !== undefined) {
           yield { place: cancelled, problem: `the handler of ${method} (id ${JSON.stringify(id)}) was not interrupted` }

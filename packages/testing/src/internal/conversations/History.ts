@@ -32,7 +32,8 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  * - `Sent` and `Received`: a message between a session and its transport. A message that was sent on the stream of a
  *   request has the id of that request as its `stream`. `Unreadable`: bytes that were not a message. `Unwritable`: a
  *   message that no bytes can represent. `ReplyHandedOver`: the transport has finished with the reply to this id.
- * - `StreamLeft`: the client has closed the stream of its request with this id, or the server has learned that.
+ * - `StreamLeft`: the client has closed the stream of its request with this id, or the server has learned that, about
+ *   the requests with these numbers in the order of their arrival.
  * - `SessionEvent`: an event of the session.
  * - `Opened`: the handshake of the client succeeded or failed.
  * - `Started`, `Progressed`, `Ended`: a request of the program: a call of the client, with its number, or a request of
@@ -54,7 +55,11 @@ export type Event =
   | { readonly _tag: "Unreadable"; readonly error: Transport.FrameError }
   | { readonly _tag: "Unwritable"; readonly id: JsonRpc.Response["id"] }
   | { readonly _tag: "ReplyHandedOver"; readonly id: JsonRpc.Response["id"] }
-  | { readonly _tag: "StreamLeft"; readonly id: JsonRpc.Request["id"] }
+  | {
+    readonly _tag: "StreamLeft"
+    readonly id: JsonRpc.Request["id"]
+    readonly received: ReadonlyArray<number>
+  }
   | { readonly _tag: "SessionEvent"; readonly detail: SessionEvent.SessionEvent }
   | { readonly _tag: "Opened"; readonly revision: string | undefined }
   | {

@@ -281,7 +281,7 @@ const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
 }
 
 /** Returns the requests that were received, and the replies to other requests. */
-const inboundOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>) => {
+const inboundOf = (entries: ReadonlyArray<Placed>) => {
   const all: Array<Writable<Inbound>> = []
   const strayReplies: Array<Placed> = []
   const runs = new Map<number, Writable<Inbound>>()
@@ -295,8 +295,7 @@ const inboundOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>) 
   const waiting = (id: unknown) =>
     all.filter((inbound) => inbound.id === id && inbound.replied === undefined && inbound.cancelled === undefined)
   const first = (id: unknown) => waiting(id).find(({ duplicate }) => !duplicate)
-  const cancel = (id: unknown, place: number) => {
-    const served = first(id)
+  const cancel = (served: Writable<Inbound> | undefined, place: number) => {
     if (served === undefined) return
     // After its handler has ended, the outcome of a request is decided, sent or not.
     if (running.has(served) || (served.method === listen && undecided.has(served) && !isClosing)) {
@@ -340,10 +339,12 @@ const inboundOf = (side: MethodDefinition.Role, entries: ReadonlyArray<Placed>) 
       running.delete(served)
       if (served.isModern && (event.how === "Interrupted" || served.method === listen)) undecided.add(served)
     } else if (isNamed(incoming, "notifications/cancelled")) {
-      cancel(incoming.params?.["requestId"], place)
+      cancel(first(incoming.params?.["requestId"]), place)
     } else if (event._tag === "StreamLeft") {
-      // The client leaves streams of its own requests.
-      if (side === "server") cancel(event.id, place)
+      for (const number of event.received) {
+        const left = all[number]
+        if (left !== undefined && first(left.id) === left) cancel(left, place)
+      }
     } else if (event._tag === "SessionEvent") {
       isClosing ||= event.detail._tag === "StateChanged" && ["Closing", "Closed"].includes(event.detail.to)
     } else if (outgoing !== undefined && isResponse(outgoing) && outgoing.id !== undefined && outgoing.id !== null) {
@@ -437,7 +438,7 @@ const sideOf = (
   entries: ReadonlyArray<Placed>,
   how: Pick<Side, "intact" | "orderly" | "graceful">
 ): Side => {
-  const received = inboundOf(side, entries)
+  const received = inboundOf(entries)
   return {
     session,
     side,

@@ -94,8 +94,9 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
     journal.entries.push({ at: journal.now(), session, side, event })
   }
   const streams = new Map<Transport.StreamOrigin, JsonRpc.Request["id"]>()
-  /** The stream of the latest request with an id. */
-  const latest = new Map<JsonRpc.Request["id"], Transport.StreamOrigin>()
+  /** The numbers of the requests that arrived on a stream. Requests are counted from 0, in the order of their arrival. */
+  const numbers = new Map<Transport.StreamOrigin, Array<number>>()
+  let requests = 0
   const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
     const stream = replyTo === undefined ? undefined : streams.get(replyTo)
     const writable = isWritable(frame)
@@ -124,9 +125,10 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
       if (!("method" in message)) last.response = message
       else if ("id" in message) {
         last.request = message
+        const number = requests++
         if (origin === undefined) continue
         streams.set(origin, message.id)
-        latest.set(message.id, origin)
+        numbers.set(origin, [...numbers.get(origin) ?? [], number])
       }
     }
   }
@@ -151,7 +153,7 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
                 ...hooks,
                 abandon: (origin) => {
                   const id = streams.get(origin)
-                  if (id !== undefined && latest.get(id) === origin) note({ _tag: "StreamLeft", id })
+                  if (id !== undefined) note({ _tag: "StreamLeft", id, received: numbers.get(origin) ?? [] })
                   hooks.abandon(origin)
                 }
               }
@@ -166,7 +168,7 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
               Effect.suspend(() => {
                 sent(message)
                 return Effect.onInterrupt(request(message), () =>
-                  Effect.sync(() => note({ _tag: "StreamLeft", id: message.id })))
+                  Effect.sync(() => note({ _tag: "StreamLeft", id: message.id, received: [] })))
               })
           })
         }
