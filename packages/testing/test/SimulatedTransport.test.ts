@@ -84,6 +84,16 @@ describe("a simulated connection", () => {
     }
   })
 
+  it("delivers messages that are sent at any fraction of a millisecond", () => {
+    const { client, runtime, send, toServer } = held({ delay: 40, reorder: true }, { form: "StreamPerRequest" })
+    for (let index = 1; index <= 500; index++) {
+      runtime.advance(Math.PI * index)
+      send(client, note(index))
+    }
+    runtime.advance(1_000)
+    assert.lengthOf(toServer.frames, 500)
+  })
+
   it("delivers everything at once without faults", () => {
     const { client, send, toServer } = held()
     for (const index of upTo(5)) send(client, note(index))
