@@ -93,6 +93,31 @@ describe("simulated conversations", () => {
     assert.deepStrictEqual([...missing], [])
   })
 
+  it("of revision 2026-07-28 reach rounds, streams of notifications, sealed steps and streams that are left", () => {
+    const drawn = Effect.runSync(Arbitrary.sampleEffect(Conversation.arbitrary, { count: 1000, size: 20, seed: 2 }))
+    const missing = new Set(["requestState", "acknowledged", "Stepped", "Updated", "StreamLeft", "QuestionFailed"])
+    for (const one of drawn) {
+      if (one.era !== "Modern") continue
+      const history = Simulation.run(one)
+      for (const end of ends(history)) missing.delete(end)
+      for (const { event } of history.entries) {
+        missing.delete(event._tag)
+        if (event._tag !== "Received" || !("method" in event.message)) continue
+        if (event.message.params?.["requestState"] === "state-1") missing.delete("requestState")
+        missing.delete(event.message.method.split("/").at(-1) ?? "")
+      }
+      if (missing.size === 0) break
+    }
+    assert.deepStrictEqual([...missing], [])
+  })
+
+  it("have a handshake if they were stored without an era", () => {
+    const { era, ...stored } = conversation([], { era: "Modern" })
+    const decode = Schema.decodeUnknownSync(Conversation.Conversation)
+    assert.strictEqual(decode(stored).era, "Handshake")
+    assert.strictEqual(decode({ ...stored, era }).era, "Modern")
+  })
+
   it("an hour passes at once", () => {
     const history = Simulation.run(conversation([
       { _tag: "Call", session: 0, tool: "never", deadline: 60_000, extension: "None" },

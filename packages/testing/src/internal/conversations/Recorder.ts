@@ -94,7 +94,7 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
     journal.entries.push({ at: journal.now(), session, side, event })
   }
   const streams = new Map<Transport.StreamOrigin, JsonRpc.Request["id"]>()
-  /** The numbers of the requests that arrived on a stream. Requests are counted from 0, in the order of their arrival. */
+  /** The numbers of the requests that arrived on a stream. Requests are counted from 0, in the order of arrival. */
   const numbers = new Map<Transport.StreamOrigin, Array<number>>()
   let requests = 0
   const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
