@@ -166,11 +166,11 @@ const laws: ReadonlyArray<ConversationLaw> = [
         const noRoute = side === "server" && form === "StreamPerRequest" && early
           ? ["SendFailed"]
           : []
-        // A request of a handler may exceed the limit of the other side.
+        // A request of a handler may exceed the limit of the other side, and so may questions of a round.
         const rejected = !what.startsWith("elicit")
           ? []
           : era === "Modern"
-          ? mostRunning(entries, ended.place) >= history.incoming ? ["QuestionFailed"] : []
+          ? crowded || mostRunning(entries, ended.place) >= history.incoming ? ["QuestionFailed"] : []
           : crowded
           ? ["-32600"]
           : []
