@@ -125,16 +125,26 @@ const compressed = HttpResponses.error(415, "Content-Encoding is not supported; 
 
 const unparsable = HttpResponses.error(400, "Parse error", { code: ErrorCode.ParseError })
 
-/** Returns the version that a request declares; fails if this library does not know it. */
-export const declaredVersion = ({ headers }: HttpServerRequest): Effect.Effect<DeclaredVersion, Response> => {
+/**
+ * Returns the version that a request declares. Fails if this library does not know it, or if it has no sessions.
+ * `served` are the revisions of the server.
+ */
+export const declaredVersion = (
+  { headers, method }: HttpServerRequest,
+  served: ReadonlyArray<string>
+): Effect.Effect<DeclaredVersion, Response> => {
   const version = headers["mcp-protocol-version"]
   if (version === undefined || Revision.isLegacy(version)) return Effect.succeed(version)
-  return Effect.fail(HttpResponses.error(
-    400,
-    `MCP-Protocol-Version ${JSON.stringify(Excerpt.of(version))} is not supported; supported: ${
-      Revision.legacy.join(", ")
-    }`
-  ))
+  return Effect.fail(
+    served.includes(version)
+      ? HttpResponses.error(405, `${method} is not served in revision ${version}, which has no sessions`, {
+        headers: { allow: "POST" }
+      })
+      : HttpResponses.error(
+        400,
+        `MCP-Protocol-Version ${JSON.stringify(Excerpt.of(version))} is not supported; supported: ${served.join(", ")}`
+      )
+  )
 }
 
 /** Makes the guard. The address of an `HttpServer` in the context decides which hosts are accepted by default. */

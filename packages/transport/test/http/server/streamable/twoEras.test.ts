@@ -95,15 +95,44 @@ describe.concurrent("a server of Streamable HTTP with sessions", () => {
       assert.notProperty(rejected.headers, "mcp-session-id")
       const { body } = post("tools/call", { name: "who" })
       assert.deepStrictEqual(errorOf(yield* exchange(server, { body })), [400, -32020])
-      const { params: { _meta: _, ...params }, ...plain } = body
-      const legacy = yield* exchange(server, { body: { ...plain, params } })
-      assert.strictEqual(legacy.status, 400)
-      assert.notInclude(legacy.text, "alone")
       for (const method of ["GET", "DELETE"]) {
         const { headers, status } = yield* exchange(server, { method })
         assert.deepStrictEqual([status, headers["allow"]], [405, "POST"])
       }
       assert.strictEqual((yield* exchange(server, post("tools/list"))).status, 200)
+    }))
+
+  it.live("[VER-03] [SHE-13] of the new era only rejects requests without metadata, and names what is missing", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(who, { session: { revisions: [version] } })
+      const bare = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+      const missing = yield* exchange(server, { body: bare })
+      assert.deepStrictEqual([...errorOf(missing), missing.messages[0]?.id], [400, -32602, 1])
+      assert.include(missing.text, "io.modelcontextprotocol/protocolVersion")
+      for (const declared of ["2025-11-25", "2099-01-01"]) {
+        const older = yield* exchange(server, { body: bare, headers: { "mcp-protocol-version": declared } })
+        assert.deepStrictEqual(errorOf(older), [400, -32022])
+        assert.deepInclude(older.messages[0]?.error, { data: { supported: [version], requested: declared } })
+      }
+      const initialized = { jsonrpc: "2.0", method: "notifications/initialized" }
+      assert.strictEqual((yield* exchange(server, { body: initialized })).status, 202)
+    }))
+
+  it.live("rejects a revision that it does not serve with those that it serves, and GET in the new era with 405", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(who)
+      const bare = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+      const unknown = yield* exchange(server, { body: bare, headers: { "mcp-protocol-version": "2099-01-01" } })
+      assert.strictEqual(unknown.status, 400)
+      assert.include(unknown.text, "supported: 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05")
+      for (const method of ["GET", "DELETE"]) {
+        const { headers, status, text } = yield* exchange(server, {
+          method,
+          headers: { "mcp-protocol-version": version }
+        })
+        assert.deepStrictEqual([status, headers["allow"]], [405, "POST"])
+        assert.include(text, `${method} is not served in revision 2026-07-28, which has no sessions`)
+      }
     }))
 
   it.live("of the old era only rejects requests that carry their client as it did before", () =>

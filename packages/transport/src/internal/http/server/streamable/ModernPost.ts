@@ -16,16 +16,31 @@ export const isModern = (headers: Headers, message: JsonRpc.Classified): boolean
   return RequestMetadata.isIn(metaOf(message)) || (declared !== undefined && Revision.isModern(declared))
 }
 
-/** Returns the rejection of a request whose headers differ from its body (SHE-12, SHE-17). */
-export const rejection = (headers: Headers, message: JsonRpc.Request): HttpServerResponse | undefined => {
+const rejectedWith = (id: JsonRpc.Request["id"], error: McpError.McpError): HttpServerResponse =>
+  HttpResponses.json(400, JSON.stringify(JsonRpc.failure(id, error)), {})
+
+/**
+ * Returns the rejection of a request whose headers differ from its body (SHE-12, SHE-17), or name a revision that is
+ * not among those of the server (SHE-13).
+ */
+export const rejection = (
+  headers: Headers,
+  message: JsonRpc.Request,
+  served: ReadonlyArray<string>
+): HttpServerResponse | undefined => {
   const { id, method, params = {} } = message
   const version = RequestMetadata.versionIn(params["_meta"])
-  // The server reads the rest of the metadata, and rejects it if it is invalid.
-  if (version === undefined) return undefined
+  if (version === undefined) {
+    const declared = headers[RequestHeaders.names.version]
+    // The server reads the rest of the metadata, and rejects it if it is missing or invalid.
+    return declared === undefined || served.includes(declared)
+      ? undefined
+      : rejectedWith(id, McpError.unsupportedVersion(declared, served))
+  }
   const problem = RequestHeaders.difference(headers, { method, params, version })
   return problem === undefined
     ? undefined
-    : HttpResponses.json(400, JSON.stringify(JsonRpc.failure(id, McpError.headerMismatch(problem))), {})
+    : rejectedWith(id, McpError.headerMismatch(problem))
 }
 
 /** The statuses of errors, by code. Any other error has 200. */

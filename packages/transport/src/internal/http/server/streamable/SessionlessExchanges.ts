@@ -8,6 +8,7 @@ import * as Fiber from "effect/Fiber"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
+import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
 import { replaceUnserializable } from "../../../shared/OutgoingFrame.ts"
 import type { Post } from "../HttpGuard.ts"
 import { SseStream } from "../SseStream.ts"
@@ -79,6 +80,7 @@ export class SessionlessExchanges implements Owner {
   readonly #capacity: number
   readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly #servesModern: boolean
+  readonly #servesLegacy: boolean
   readonly #fibers = new Map<PostExchange, Fiber.Fiber<void>>()
 
   constructor(
@@ -88,6 +90,7 @@ export class SessionlessExchanges implements Owner {
   ) {
     this.#server = server
     this.#servesModern = server.revisions.some((revision) => Revision.isModern(revision))
+    this.#servesLegacy = server.revisions.some((revision) => Revision.isLegacy(revision))
     this.#fork = fork
     this.mode = options.mode
     this.watchdog = options.watchdog
@@ -96,15 +99,20 @@ export class SessionlessExchanges implements Owner {
   }
 
   /**
-   * Returns whether a POST is of a revision without a handshake, and the server serves one. Fails with the response
-   * that rejects it, if its headers differ from its body.
+   * Returns whether a POST is served in a revision without a handshake. If the server serves no other revision, it is,
+   * unless it begins a handshake: otherwise it would be rejected for its missing session (VER-03). Fails with the
+   * response that rejects it, if its headers differ from its body.
    */
   isModern(
     { headers }: HttpServerRequest,
     message: JsonRpc.Classified
   ): Effect.Effect<boolean, HttpServerResponse> {
-    if (!this.#servesModern || !ModernPost.isModern(headers, message)) return Effect.succeed(false)
-    const rejection = message._tag === "Request" ? ModernPost.rejection(headers, message.message) : undefined
+    if (!this.#servesModern) return Effect.succeed(false)
+    const mayBeLegacy = this.#servesLegacy || InitializeRequest.isIn(message)
+    if (mayBeLegacy && !ModernPost.isModern(headers, message)) return Effect.succeed(false)
+    const rejection = message._tag === "Request"
+      ? ModernPost.rejection(headers, message.message, this.#server.revisions)
+      : undefined
     return rejection === undefined ? Effect.succeed(true) : Effect.fail(rejection)
   }
 

@@ -62,6 +62,7 @@ export const make = Effect.fnUntraced(function*(
   const host = yield* SessionHost.SessionHost
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const { maxInitializeBytes, store } = options
+  const { revisions } = host.sessionless
   const exchanges = new SessionlessExchanges(host.sessionless, fork, options)
   yield* Effect.addFinalizer(() => exchanges.ended)
 
@@ -157,7 +158,7 @@ export const make = Effect.fnUntraced(function*(
       exchanges.isModern(received.request, message),
       (isModern) =>
         isModern ? postWithoutSession(received, message) : Effect.flatMapEager(
-          HttpGuard.declaredVersion(received.request),
+          HttpGuard.declaredVersion(received.request, revisions),
           (version) => postInSession({ ...received, version })
         )
     )
@@ -227,7 +228,7 @@ export const make = Effect.fnUntraced(function*(
   const get = Effect.fnUntraced(function*(sender: HttpGuard.Sender): Effect.fn.Return<Response, Response> {
     const { request } = sender
     yield* AcceptHeader.requireEventStream(request)
-    const version = yield* HttpGuard.declaredVersion(request)
+    const version = yield* HttpGuard.declaredVersion(request, revisions)
     const found = yield* findSession(sender, undefined)
     const { connection, hosted } = found
     const after = request.headers["last-event-id"]
@@ -255,7 +256,7 @@ export const make = Effect.fnUntraced(function*(
   // ===================================================================================================================
 
   const remove: HttpGuard.Route = Effect.fnUntraced(function*(sender) {
-    yield* HttpGuard.declaredVersion(sender.request)
+    yield* HttpGuard.declaredVersion(sender.request, revisions)
     const { connection, hosted } = yield* findSession(sender, undefined)
     connection.endByClient()
     yield* hosted.close(peerEnded)
@@ -266,7 +267,7 @@ export const make = Effect.fnUntraced(function*(
     "POST",
     (sender) => Effect.flatMap(guard.readPost(sender), post)
   ]
-  const hasSessions = host.sessionless.revisions.some((revision) => Revision.isLegacy(revision))
+  const hasSessions = revisions.some((revision) => Revision.isLegacy(revision))
   // A revision without sessions has no standalone stream and nothing to delete.
   return guard.protect(
     new Map<string, HttpGuard.Route>(hasSessions ? [["GET", get], posting, ["DELETE", remove]] : [posting]),

@@ -46,7 +46,7 @@ export const make = Effect.fnUntraced(function*(
     message: JsonRpc.Classified
   ): Effect.Effect<Revision.Revision, HttpServerResponse> => {
     const served = message._tag === "Request" ? message.message : undefined
-    return Effect.flatMapEager(declaredVersion(request), (version = undeclared) =>
+    return Effect.flatMapEager(declaredVersion(request, server.revisions), (version = undeclared) =>
       // The params of `initialize` contain the revision.
       served?.method === "initialize" || server.revisions.includes(version)
         ? Effect.succeed(version)
