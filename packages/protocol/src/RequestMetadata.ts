@@ -120,7 +120,7 @@ export const read = (meta: unknown): Result.Result<RequestMetadata, string> =>
       logLevel: fields[keys.logLevel]
     }),
     // The message may contain the values, whose size the peer decides.
-    onFailure: ({ message }) => Excerpt.of(message, maxProblemLength)
+    onFailure: ({ message }) => Excerpt.of(message, maxProblemLength).replaceAll(/\s+/g, " ")
   })
 
 /**

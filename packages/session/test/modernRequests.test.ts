@@ -109,7 +109,7 @@ describe("a request of revision 2026-07-28", () => {
         const { [key]: _, ...rest } = meta
         const error = errorIn(yield* handle(JsonRpc.request(1, "tools/list", { _meta: rest })))
         assert.strictEqual(error?.code, -32602)
-        assert.include(error?.message, key)
+        assert.strictEqual(error?.message, `Invalid metadata of tools/list: Missing key at ["${key}"]`)
       }
       assert.strictEqual(errorIn(yield* handle(JsonRpc.request(1, "tools/list", undefined)))?.code, -32602)
     }))
@@ -141,10 +141,15 @@ describe("a request of revision 2026-07-28", () => {
   it.effect("[VER-07] of a revision that the server does not serve so is rejected with those that it serves", () =>
     Effect.gen(function*() {
       const handle = yield* serving
-      for (const requested of ["1900-01-01", "2025-11-25"]) {
+      const rejected: ReadonlyArray<readonly [requested: string, remedy: string]> = [
+        ["1900-01-01", ""],
+        ["2025-11-25", ", which has a handshake: send initialize, and no revision in _meta"]
+      ]
+      for (const [requested, remedy] of rejected) {
         const error = errorIn(yield* handle(request("tools/list", {}, { protocolVersion: requested })))
         assert.deepInclude(error, {
           code: -32022,
+          message: `Unsupported protocol version: ${requested}${remedy}`,
           data: { supported: ["2026-07-28", "2025-11-25", "2025-06-18"], requested }
         })
       }

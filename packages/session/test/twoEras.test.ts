@@ -353,6 +353,8 @@ describe("the option revisions", () => {
       assert.deepStrictEqual(modern, ["2026-07-28"])
       assert.deepInclude(legacy, {
         code: -32022,
+        message: "Unsupported protocol version: 2025-11-25; " +
+          "initialize is not served here: send server/discover in 2026-07-28",
         data: { supported: ["2026-07-28"], requested: "2025-11-25" }
       })
     }).pipe(Effect.scoped))

@@ -41,7 +41,14 @@ export const clientOf = (
   }
   const { clientCapabilities, clientInfo, logLevel, protocolVersion } = read.success
   if (!Revision.isModern(protocolVersion) || !supported.includes(protocolVersion)) {
-    return Result.fail(errorObject(McpError.unsupportedVersion(protocolVersion, supported)))
+    const error = errorObject(McpError.unsupportedVersion(protocolVersion, supported))
+    // The error has this revision among those that are served.
+    const isServedInSessions = Revision.isLegacy(protocolVersion) && supported.includes(protocolVersion)
+    return Result.fail(
+      isServedInSessions
+        ? { ...error, message: `${error.message}, which has a handshake: send initialize, and no revision in _meta` }
+        : error
+    )
   }
   return Result.succeed({
     profile: { revision: protocolVersion, capabilities: clientCapabilities, info: clientInfo },

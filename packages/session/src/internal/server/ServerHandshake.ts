@@ -126,7 +126,11 @@ const negotiate = (
   const revision = revisions.find((revision) => revision === requested) ?? fallback
   if (revision !== undefined) return Result.succeed(revision)
   const { code, data, message } = McpError.unsupportedVersion(requested, supported)
-  return Result.fail({ code, message, ...(data === undefined ? undefined : { data }) })
+  return Result.fail({
+    code,
+    message: `${message}; initialize is not served here: send server/discover in ${supported.join(" or ")}`,
+    ...(data === undefined ? undefined : { data })
+  })
 }
 
 const invalidInitialize = (problem: string): JsonRpc.ErrorObject =>
