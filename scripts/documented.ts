@@ -2,9 +2,9 @@
  * Checks that every declaration that users can import has a doc comment, with an example if it can be called or
  * composed.
  *
- * `node scripts/documented.ts` prints each declaration without one, and fails if there is any. Types, schemas,
- * constants and metrics need no example. Their `@category` distinguishes these values from others, such as Layers.
- * Functions and classes always need an example.
+ * `node scripts/documented.ts` prints each declaration without one, and fails if there is any. It also finds comments
+ * with a line that does not begin with an asterisk. Types, schemas, constants and metrics need no example. Their
+ * `@category` distinguishes these values from others, such as Layers. Functions and classes always need an example.
  */
 import { type Export, parse } from "./syntax.ts"
 import { publicModules, publicPackages, read } from "./workspace.ts"
@@ -19,6 +19,9 @@ const problemOf = (declaration: Export): string | undefined => {
   const { comment } = declaration
   if (comment === undefined) {
     return "has no doc comment directly above it"
+  }
+  if (!comment.split("\n").slice(1).every((line) => line.trimStart().startsWith("*"))) {
+    return "has a line without an asterisk in its doc comment"
   }
   return needsExample(declaration) && !/^ \* @example\n \* ```ts$/m.test(comment)
     ? "has no example in its doc comment"

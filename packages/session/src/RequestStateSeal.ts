@@ -65,6 +65,7 @@ export interface Options {
 }
 
 const minSecretCharacters = 32
+
 /**
  * Makes a seal with AES-256-GCM of the platform. Throws an `InvalidOption` for a secret that is too short.
  *
@@ -175,8 +176,7 @@ export const RequestStateSeal: Context.Reference<RequestStateSeal> = Context.Ref
  * import { RequestStateSeal } from "@effect-mcp/session"
  * import * as Config from "effect/Config"
  * import * as Effect from "effect/Effect"
- * import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
+ * import * as Layer from "effect/Layer"
  *
  * // Several replicas with the same variable answer each other's clients.
  * export const shared = Layer.unwrap(
