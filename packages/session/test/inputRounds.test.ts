@@ -497,6 +497,29 @@ describe("the rounds of a call", () => {
       assert.strictEqual(asked, 1)
     }))
 
+  it.effect("end with the error of a server that then rejects headers, and begin no second call", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const { raw, session } = yield* withModernServer({
+        client: {
+          handlers: { "elicitation/create": ({ message }) => Effect.sync(() => (asked++, accept(message))) }
+        },
+        script: (message) => {
+          if (!JsonRpc.isRequest(message)) return []
+          if (message.method === "tools/list") {
+            return [JsonRpc.success(message.id, { tools: [{ name: "greet", inputSchema: { type: "object" } }] })]
+          }
+          return message.params?.["inputResponses"] === undefined
+            ? [JsonRpc.success(message.id, asking({ a: form("Ada") }, "s"))]
+            : [JsonRpc.failure(message.id, { code: -32020, message: "Header mismatch" })]
+        }
+      })
+      const { message } = yield* Effect.flip(session.callTool("greet"))
+      assert.include(message, "error -32020")
+      assert.deepStrictEqual(names(raw.received).slice(1), ["tools/call", "tools/call"])
+      assert.strictEqual(asked, 1)
+    }))
+
   it.effect("[MRTR-18] the caller's own answers are not sent again", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withModernServer({

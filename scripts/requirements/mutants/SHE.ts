@@ -208,8 +208,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-30",
     file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
-    original: "return Effect.catchIf(send(row, params, options), isMismatch",
-    broken: "return Effect.catchIf(Effect.retry(send(row, params, options), { times: 1 }), isMismatch",
+    original: "return Effect.catchIf(called, isMismatch",
+    broken: "return Effect.catchIf(Effect.retry(called, { times: 1 }), isMismatch",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "fails with the error of the server after the second attempt"
   },

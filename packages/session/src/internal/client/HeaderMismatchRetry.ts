@@ -25,8 +25,9 @@ const isMismatch = ({ reason }: RequestError.RequestError): boolean =>
 /**
  * Wraps the sending of requests. The transport makes headers of the arguments that the listed tools name (SHE-25). If
  * the server rejects them, the client lists the tools again, up to the called one, and calls it once more (SHE-30). The
- * server has not run the tool then. If the tool is no longer listed, or the time of the call is over, the call fails
- * with the error of the server. `onMismatch` is called before the tools are listed again.
+ * server has not run the tool then. If it has, because it has asked questions before, or if the tool is no longer
+ * listed, or the time of the call is over, the call fails with the error of the server. `onMismatch` is called before
+ * the tools are listed again.
  */
 export const retrying = (send: Request, { limits, timer }: RetryingRuntime, onMismatch: () => void): Request => {
   const findListed = (name: string) =>
@@ -48,8 +49,18 @@ export const retrying = (send: Request, { limits, timer }: RetryingRuntime, onMi
       const allowed = options?.timeout === undefined ? limits.requestTimeout : Duration.toMillis(options.timeout)
       // Lists and both attempts share the time of the call. A server could make each of them last.
       const left = (millis: number) => Math.max(millis - (timer.now() - startedAt), 0)
-      return Effect.catchIf(send(row, params, options), isMismatch, (error) => {
+      let responses = 0
+      const called = send(row, params, {
+        ...options,
+        onResponse: (response) => {
+          options?.onResponse?.(response)
+          responses++
+        }
+      })
+      return Effect.catchIf(called, isMismatch, (error) => {
         onMismatch()
+        // The server has asked questions before. Another call would begin anew: ask the user again, and repeat steps.
+        if (responses > 1) return Effect.fail(error)
         // The row is that of `tools/call`, so the params have its type.
         const { name } = trust<Tool.CallToolParams>(params)
         const found = Effect.timeoutOption(findListed(name), Duration.millis(left(allowed)))
