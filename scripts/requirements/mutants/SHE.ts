@@ -214,18 +214,26 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "fails with the error of the server after the second attempt"
   },
   {
+    id: "SHE-13",
+    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    original: "declared === undefined || served.includes(declared)",
+    broken: "declared !== undefined || served.length > 0",
+    test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
+    name: "of the new era only rejects requests without metadata"
+  },
+  {
     id: "SHE-32",
     file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "if (!this.#servesModern || !",
-    broken: "if (!this.#servesModern || headers[\"mcp-session-id\"] !== undefined || !",
+    original: "if (!this.#servesModern) return",
+    broken: "if (!this.#servesModern || headers[\"mcp-session-id\"] !== undefined) return",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "without the session or event that they name"
   },
   {
     id: "SHE-32",
     file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "if (!this.#servesModern || !",
-    broken: "if (!this.#servesModern || headers[\"last-event-id\"] !== undefined || !",
+    original: "if (!this.#servesModern) return",
+    broken: "if (!this.#servesModern || headers[\"last-event-id\"] !== undefined) return",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "serves requests of it and of other revisions"
   },

@@ -18,6 +18,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "without its metadata, or with invalid"
   },
   {
+    id: "VER-03",
+    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
+    original: "this.#servesLegacy || InitializeRequest",
+    broken: "this.#servesModern || InitializeRequest",
+    test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
+    name: "of the new era only rejects requests without metadata"
+  },
+  {
     id: "VER-04",
     file: "packages/protocol/src/RequestMetadata.ts",
     original: "Schema.optionalKey(Implementation)",

@@ -339,6 +339,12 @@ describe.concurrent("the choice of a revision over HTTP", () => {
     { name: "429", reject: (_, reply) => reply.status(429), message: "429" },
     { name: "500", reject: (received, reply) => reply.status(500, requestFailure(received, -32603)), message: "500" },
     { name: "503", reject: (_, reply) => reply.status(503), message: "503" },
+    // Statuses of authorization, size, time and frequency.
+    ...[402, 407, 408, 409, 413, 421, 423, 425, 431, 451].map((status) => ({
+      name: String(status),
+      reject: ((_, reply) => reply.status(status)) satisfies Handler,
+      message: String(status)
+    })),
     { name: "a lost connection", reject: (_, reply) => reply.disconnect(), message: "lost" },
     {
       name: "404 with error -32601",
