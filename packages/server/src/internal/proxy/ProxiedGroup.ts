@@ -11,6 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { McpServerShape } from "../../McpServer.ts"
 import type { GroupRuntime } from "../entries/GroupRuntime.ts"
+import * as Hinted from "../entries/Hinted.ts"
 import type { Declarable, Served, ServerContext } from "../registry/Entry.ts"
 import type { ServedRequest } from "./Askers.ts"
 import { type Connections, openTime } from "./Connections.ts"
@@ -205,7 +206,7 @@ export const make = Effect.fnUntraced(function*(
           const forwarded = forwardedOptions(request, options.timeout)
           const isAsking = passesQuestions && InputRequired.methods.has(name) &&
             Revision.isModern(session.profile.revision)
-          return asker.during(
+          const sent = asker.during(
             request,
             isAsking
               ? PassedQuestions.forward({
@@ -219,6 +220,7 @@ export const make = Effect.fnUntraced(function*(
               })
               : Effect.mapError(session.request(name, params, forwarded), RemoteErrors.toMcpError(id))
           )
+          return name === "resources/read" ? Effect.map(sent, Hinted.remove) : sent
         })
     )
   const forward: Forward = (method, params, { server, ...use }) =>
