@@ -122,9 +122,19 @@ export const Retry: Schema.Codec<Retry> = Schema.Struct({
   requestState: Schema.optionalKey(Schema.String)
 })
 
+const names = ["tools/call", "prompts/get", "resources/read"] as const
+
 /**
  * The methods that a server may answer with questions (MRTR-02).
  *
  * @category constants
  */
-export const methods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
+export const methods: ReadonlySet<string> = new Set(names)
+
+/**
+ * The members that the params of a method may have in addition when a client repeats the request: those of
+ * {@link Retry} if a server may answer it with questions, and otherwise none.
+ *
+ * @category models
+ */
+export type AdditionsOf<Name extends string> = Name extends (typeof names)[number] ? Retry : unknown

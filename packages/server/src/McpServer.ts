@@ -4,6 +4,7 @@
 import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
+import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import { Transport } from "@effect-mcp/session/Transport"
@@ -13,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Declarable, Registered, Registration } from "./internal/registry/Entry.ts"
+import { GivenReferences } from "./internal/registry/GivenReferences.ts"
 import { RegistrationError } from "./internal/registry/RegistrationError.ts"
 import { ServerRegistry, type Serving } from "./internal/registry/ServerRegistry.ts"
 import { trust } from "./internal/trust.ts"
@@ -192,13 +194,20 @@ const build = Effect.fnUntraced(function*<A, E, R>(
   groups: Layer.Layer<A, E, R>,
   options: RegistryOptions
 ): Effect.fn.Return<
-  { readonly registry: ServerRegistry; readonly context: Context.Context<A | McpServer> },
+  {
+    readonly registry: ServerRegistry
+    readonly references: GivenReferences
+    readonly context: Context.Context<A | McpServer>
+  },
   E,
   Scope.Scope | Exclude<R, McpServer>
 > {
-  const registry = new ServerRegistry(options, yield* Effect.scope)
+  const references = new GivenReferences(yield* Effect.context())
+  const registry = new ServerRegistry(options, references, yield* Effect.scope)
   const context = yield* Layer.build(Layer.provideMerge(groups, Layer.succeed(McpServer, registry)))
-  return { registry, context }
+  // A Layer that is merged with the groups gives its references as well.
+  yield* Effect.sync(() => references.take("groups", context))
+  return { registry, references, context }
 })
 
 /** The services that the groups need, without the server that they register with. */
@@ -208,7 +217,8 @@ type GroupServices<R> = Exclude<Exclude<R, McpServer>, Scope.Scope>
 type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.NotificationContext>
 
 /**
- * Provides a host for the groups: a server with many clients, over every transport that uses the host.
+ * Provides a host for the groups: a server with many clients, over every transport that uses the host. Like every server
+ * of this module, it takes `RequestStateSeal` and `UsedStates` from the Layers that are provided to it or to its groups.
  *
  * @example
  * ```ts
@@ -236,7 +246,7 @@ export const host = <A, E, R, RO = never>(
   options: HostOptions<RO>
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
   Layer.effectContext(Effect.gen(function*() {
-    const { context, registry } = yield* build(groups, options)
+    const { context, references, registry } = yield* build(groups, options)
     const serving = yield* registry.serving(true)
     // The session provides the services of requests and notifications, which the type `RO` may contain.
     const { onClosed, onOpened, ...rest } = trust<HostOptions<OptionServices<RO>>>(options)
@@ -251,7 +261,7 @@ export const host = <A, E, R, RO = never>(
         registry.disconnected(hosted.session)
         onClosed?.(hosted, reason)
       }
-    })
+    }).pipe(Effect.updateContext((own: Context.Context<OptionServices<RO> | Scope.Scope>) => references.addTo(own)))
     return Context.add(context, SessionHost.SessionHost, sessions)
   }))
 
@@ -294,7 +304,7 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
   E | TransportError.TransportError,
   Transport | Scope.Scope | Exclude<R, McpServer> | OptionServices<RO>
 > {
-  const { registry } = yield* build(groups, options)
+  const { references, registry } = yield* build(groups, options)
   const serving = yield* registry.serving(true)
   // The session provides the services of requests and notifications, which the type `RO` may contain.
   const own = trust<Options<OptionServices<RO>>>(options)
@@ -302,6 +312,10 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
   const session = yield* ServerSession.make<typeof handlers, OptionServices<RO>>(
     handlers,
     sessionOptions(own, serving)
+  ).pipe(
+    Effect.updateContext((context: Context.Context<Transport | OptionServices<RO> | Scope.Scope>) =>
+      references.addTo(context)
+    )
   )
   registry.connected(session)
   return session
@@ -318,6 +332,8 @@ export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
 
 /**
  * Runs the groups as the whole program of this process, over standard input and output, as `StdioServer.runMain` does.
+ * The states of its questions are sealed with a secret of this process, unless a Layer that the groups are provided
+ * with, or merged with, has a `RequestStateSeal`.
  *
  * @example
  * ```ts
@@ -338,7 +354,11 @@ export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
 export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Options): void =>
   StdioServer.runMain(
     // `Provided` states that the groups need nothing else.
-    Effect.provide(serve(trust<Layer.Layer<A, E, McpServer>>(groups), options), StdioServer.layerNode())
+    Effect.provide(
+      serve(trust<Layer.Layer<A, E, McpServer>>(groups), options),
+      // One client has one process, so that a secret of this process is enough.
+      Layer.merge(StdioServer.layerNode(), RequestStateSeal.layerGenerated)
+    )
   )
 
 /**
@@ -387,6 +407,7 @@ export const layerInProcess = <A, E, R, RO = never>(
  * Builds the groups, and returns their handlers for a server without sessions, such as that of
  * `StreamableHttpServer.layerSessionless`. Clients of revision 2026-07-28 listen to changes and answer questions. For
  * clients of older revisions there are no subscriptions, no notifications about lists, and no requests to the client.
+ * Provide `RequestStateSeal` and `UsedStates` to the server: groups that have their own are a defect.
  *
  * @example
  * ```ts
@@ -412,7 +433,8 @@ export const sessionlessHandlers = <A, E, R>(
   options: RegistryOptions = {}
 ): Effect.Effect<Handlers.Handlers<"client", RequestServices>, E, Scope.Scope | Exclude<R, McpServer>> =>
   Effect.gen(function*() {
-    const { registry } = yield* build(groups, options)
+    const { references, registry } = yield* build(groups, options)
+    yield* Effect.sync(() => references.rejectAll())
     const { handlers, needsSessions } = yield* registry.serving(false)
     const required = needsSessions.find(({ isRequired }) => isRequired)
     if (required === undefined) return handlers

@@ -127,9 +127,13 @@ const sealError = (cause: unknown): SealError => new SealError({ cause })
 /** 128 bits: a client that wants two questions with the same digest would have to try 2^64 of them. */
 const digestBytes = 16
 
-/** Makes a seal whose secret only this process knows, and says so when it is used first. */
-const ephemeral = (): RequestStateSeal => {
-  const seal = make({ secrets: [Redacted.make(Base64Url.encode(webCrypto.randomBytes(32)))] })
+/** Makes a seal whose secret only this process knows. */
+const generated = (): RequestStateSeal =>
+  make({ secrets: [Redacted.make(Base64Url.encode(webCrypto.randomBytes(32)))] })
+
+/** Makes a seal whose secret only this process knows, and that logs a warning when it is used first. */
+const unconfigured = (): RequestStateSeal => {
+  const seal = generated()
   let isReported = false
   return {
     ...seal,
@@ -140,7 +144,8 @@ const ephemeral = (): RequestStateSeal => {
           isReported = true
           return Effect.logWarning(
             "a question to a client is sealed with a secret that was generated for this process: its answer is " +
-              "accepted by no other process, and not after a restart; provide RequestStateSeal.layer({ secrets })"
+              "accepted by no other process, and not after a restart; provide RequestStateSeal.layer({ secrets }) to " +
+              "the server, or RequestStateSeal.layerGenerated if one process is enough"
           )
         }),
         seal.seal(text, context)
@@ -150,8 +155,9 @@ const ephemeral = (): RequestStateSeal => {
 }
 
 /**
- * The seal of the servers. A server reads this reference when it is made. The default has a random secret that only
- * this process knows, and logs a warning when it is used first.
+ * The seal of the servers. A server reads this reference when it is made, so provide it to the server. A server of
+ * groups (`McpServer`) takes it from the Layers of its groups as well. The default has a random secret that only this
+ * process knows, and logs a warning when it is used first.
  *
  * @example
  * ```ts
@@ -165,7 +171,7 @@ const ephemeral = (): RequestStateSeal => {
  */
 export const RequestStateSeal: Context.Reference<RequestStateSeal> = Context.Reference(
   "@effect-mcp/session/RequestStateSeal",
-  { defaultValue: ephemeral }
+  { defaultValue: unconfigured }
 )
 
 /**
@@ -188,3 +194,21 @@ export const RequestStateSeal: Context.Reference<RequestStateSeal> = Context.Ref
  */
 export const layer = (options: Options): Layer.Layer<never> =>
   Layer.effect(RequestStateSeal, Effect.sync(() => make(options)))
+
+/**
+ * Provides a seal with a secret that is generated for this Layer, and logs no warning. No other process accepts its
+ * states, and they end with this process. `McpServer.runStdio` does so, because its one client has one process.
+ *
+ * @example
+ * ```ts
+ * import { RequestStateSeal, ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const main = ServerSession.serve({}, { info: { name: "example", version: "1.0.0" } }).pipe(
+ *   Effect.provide(RequestStateSeal.layerGenerated)
+ * )
+ * ```
+ *
+ * @category layers
+ */
+export const layerGenerated: Layer.Layer<never> = Layer.effect(RequestStateSeal, Effect.sync(generated))

@@ -120,7 +120,8 @@ export const makeMemory = (options: Options = {}): UsedStates => {
 
 /**
  * The used states of the servers. A server reads this reference when it is made, and uses it if its option
- * `requestState.singleUse` is set. The default is one store in memory for the whole process.
+ * `requestState.singleUse` is set. A server of groups (`McpServer`) takes it from the Layers of its groups as well. The
+ * default is one store in memory for the whole process.
  *
  * @example
  * ```ts

@@ -52,16 +52,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MRTR-07",
     file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "if (text === undefined) return yield* Effect.fail(rejected)",
-    broken: "if (text === undefined) return initial",
+    original: "    yield* warnOfForeign(settings, owner)\n    return yield* Effect.fail(rejected)\n",
+    broken: "    return initial\n",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "is rejected for a changed state"
   },
   {
     id: "MRTR-08",
     file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "if (text === undefined) return yield* Effect.fail(rejected)",
-    broken: "if (text === undefined) return initial",
+    original: "    yield* warnOfForeign(settings, owner)\n    return yield* Effect.fail(rejected)\n",
+    broken: "    return initial\n",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "is rejected for a state that is cut off"
   },

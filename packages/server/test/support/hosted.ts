@@ -28,7 +28,7 @@ type Connect = (
 /** Serves groups, and returns a function that connects a client. */
 export const serve = <A, E>(
   groups: Layer.Layer<A, E, McpServer.McpServer>,
-  client: Pick<ClientSession.Options, "revisions"> = {}
+  client: Pick<ClientSession.Options, "capabilities" | "revisions"> = {}
 ): Effect.Effect<Connect, E, Scope.Scope> =>
   Effect.map(Layer.build(McpServer.host(groups, info)), (context): Connect => {
     const host = Context.get(context, SessionHost.SessionHost)

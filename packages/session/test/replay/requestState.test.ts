@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
 import { accept, ask, type Options, read, request, revision, secret, serverOf } from "../support/rounds.ts"
@@ -269,6 +270,51 @@ describe("a requestState", () => {
         )
       }))
   }
+
+  it.effect("that does not open logs a warning each second, which shows neither the state nor a secret", () => {
+    const logged: Array<string> = []
+    return Effect.gen(function*() {
+      const asking = yield* serving()
+      const otherSecret = "another secret, of another server"
+      const stranger = yield* serving({}, sealOf(otherSecret))
+      const { questions, state: requestState = "" } = yield* call(asking, { principal: ada })
+      const inputResponses = Object.fromEntries(Object.keys(questions).map((key) => [key, accept("yes")]))
+      const repeated = call(stranger, { principal: ada, params: { name: "x", inputResponses, requestState } })
+      assert.deepStrictEqual(logged, [])
+      for (let second = 1; second <= 2; second++) {
+        for (let time = 0; time < 100; time++) assert.deepStrictEqual((yield* repeated).error, rejection)
+        assert.lengthOf(logged, second)
+        yield* TestClock.adjust("1 second")
+      }
+      const [warning = ""] = logged
+      assert.include(warning, "Warn tools/call: rejected a requestState that does not open")
+      for (const hidden of [requestState, otherSecret, Redacted.value(secret), "ada"]) {
+        assert.notInclude(warning, hidden)
+      }
+    }).pipe(Effect.provide(Logger.layer([
+      Logger.make(({ logLevel, message }) => void logged.push(`${logLevel} ${String(message)}`))
+    ])))
+  })
+
+  it.effect("that has expired, was used or is too long logs no warning", () => {
+    const logged: Array<unknown> = []
+    return Effect.gen(function*() {
+      const handle = yield* serving({ requestState: { singleUse: true } })
+      assert.strictEqual((yield* answered(handle)).text, "\"yes\"")
+      assert.deepStrictEqual(
+        (yield* answered(handle, { state: (state) => state.padEnd(70_000, "A") })).error,
+        rejection
+      )
+      const { questions, state: requestState } = yield* call(handle, {})
+      const inputResponses = Object.fromEntries(Object.keys(questions).map((key) => [key, accept("yes")]))
+      const repeated = call(handle, { params: { name: "x", inputResponses, requestState } })
+      assert.strictEqual((yield* repeated).text, "\"yes\"")
+      assert.deepStrictEqual((yield* repeated).error, rejection)
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual((yield* repeated).error, rejection)
+      assert.deepStrictEqual(logged, [])
+    }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void logged.push(message))])))
+  })
 
   it.effect("[MRTR-12] and answers of a wrong form are invalid params", () =>
     Effect.gen(function*() {

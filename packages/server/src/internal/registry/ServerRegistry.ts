@@ -2,12 +2,14 @@
 
 import type { Capabilities } from "@effect-mcp/protocol"
 import type { Handlers, ServerSession } from "@effect-mcp/session"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ListHints } from "../../McpCaching.ts"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import { ConnectedClients } from "./ConnectedClients.ts"
 import type { Declarable, Kind, Registered, Registration } from "./Entry.ts"
+import type { GivenReferences } from "./GivenReferences.ts"
 import * as MethodHandlers from "./MethodHandlers.ts"
 import { Registry } from "./Registry.ts"
 
@@ -47,15 +49,20 @@ export class ServerRegistry {
   readonly #registry = new Registry()
   readonly #clients: ConnectedClients
   readonly #options: Options
+  readonly #references: GivenReferences
   readonly #sessionNeeds: Array<SessionNeed> = []
 
-  constructor(options: Options, scope: Scope.Scope) {
+  constructor(options: Options, references: GivenReferences, scope: Scope.Scope) {
     this.#options = options
+    this.#references = references
     this.#clients = new ConnectedClients(scope, options.maxSubscriptions ?? 1_000)
   }
 
   register = (registration: Registration): Effect.Effect<Registered, never, Scope.Scope> =>
-    this.#registry.register(registration, (kinds) => this.#clients.listsChanged(kinds))
+    Effect.contextWith((context: Context.Context<Scope.Scope>) => {
+      this.#references.take(registration.group, context)
+      return this.#registry.register(registration, (kinds) => this.#clients.listsChanged(kinds))
+    })
 
   resourceUpdated = (uri: string): Effect.Effect<void> => this.#clients.resourceUpdated(uri)
 

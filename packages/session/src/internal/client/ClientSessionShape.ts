@@ -3,6 +3,7 @@
 import type {
   Completion,
   Handshake,
+  InputRequired,
   JsonRpc,
   Logging,
   Meta,
@@ -28,11 +29,12 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
   readonly profile: Profile.ServerProfile
   /**
    * Sends any request that a client may send, and waits for its result. If the caller is interrupted, the client
-   * cancels the request at the server (CAN-04).
+   * cancels the request at the server (CAN-04). A request that a server answers with questions is repeated with
+   * `inputResponses` and `requestState` among its params (`InputRequired.Retry`), with the option `questions`.
    */
   readonly request: <Name extends Exclude<MethodTable.RequestName<"client">, "initialize">, R = never>(
     name: Name,
-    params: MethodTable.ParamsOf<Name>,
+    params: MethodTable.ParamsOf<Name> & InputRequired.AdditionsOf<Name>,
     options?: RequestOptions<R>
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError, R>
   /** Sends a request of a method that is not in the method table, by a row of your own. */

@@ -13,6 +13,7 @@ import { RequestStateSeal } from "../../RequestStateSeal.ts"
 import { UsedStates } from "../../UsedStates.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
+import { RateLimit } from "../engine/RateLimit.ts"
 import { KnownClients } from "./KnownClients.ts"
 import type * as RequestState from "./replay/RequestState.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
@@ -50,11 +51,13 @@ export interface ServerDefinition {
   readonly clients: KnownClients
   readonly middleware: Middleware<unknown, unknown> | undefined
   readonly requestStateOptions: { readonly expiryMillis: number; readonly isSingleUse: boolean }
+  /** Bounds the warnings about states that do not open. */
+  readonly stateWarnings: RateLimit
 }
 
 /** Returns the settings of the states of a server, with the seal and the store of the program. */
 export const requestStateSettings = (
-  { description, limits, requestStateOptions: { expiryMillis, isSingleUse } }: ServerDefinition,
+  { description, limits, requestStateOptions: { expiryMillis, isSingleUse }, stateWarnings }: ServerDefinition,
   context: Context.Context<never>,
   clock: Clock.Clock
 ): RequestState.Settings => ({
@@ -63,7 +66,8 @@ export const requestStateSettings = (
   expiryMillis,
   maxCharacters: limits.maxRequestStateCharacters,
   audience: description.info.name,
-  now: () => clock.currentTimeMillisUnsafe()
+  now: () => clock.currentTimeMillisUnsafe(),
+  mayWarn: () => stateWarnings.take(Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000)
 })
 
 /**
@@ -105,7 +109,8 @@ const define = (
       { middleware: middleware?.inbound, extensions, projection }
     ),
     middleware,
-    requestStateOptions: { expiryMillis: Duration.toMillis(expiry), isSingleUse: requestState.singleUse === true }
+    requestStateOptions: { expiryMillis: Duration.toMillis(expiry), isSingleUse: requestState.singleUse === true },
+    stateWarnings: new RateLimit(1)
   }
 }
 

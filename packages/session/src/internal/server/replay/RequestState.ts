@@ -25,6 +25,8 @@ export interface Settings {
   readonly audience: string
   /** Returns the milliseconds since the epoch. */
   readonly now: () => number
+  /** Returns whether one more warning about a state that does not open may be logged. */
+  readonly mayWarn: () => boolean
 }
 
 /** The knowledge that a server needs again when a client repeats a request. */
@@ -128,6 +130,21 @@ export const seal = (
     )
   })
 
+/**
+ * Logs that a state does not open. Otherwise nothing would show that the processes of a deployment have different
+ * secrets, because the client receives the one error for all causes.
+ */
+const warnOfForeign = ({ mayWarn }: Settings, { method }: Owner): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    mayWarn()
+      ? Effect.logWarning(
+        `${method}: rejected a requestState that does not open: it was sealed with another secret, or for another ` +
+          "principal, server or call, or it was changed; if questions fail again and again, give all processes that " +
+          "serve the same clients the same secrets and the same name of the server"
+      )
+      : Effect.void
+  )
+
 /** Opens a state (MRTR-07 to MRTR-10). Fails with the error for the client. */
 const open = Effect.fnUntraced(function*(
   settings: Settings,
@@ -137,7 +154,10 @@ const open = Effect.fnUntraced(function*(
   const { maxCharacters, now, used } = settings
   if (sealed.length > maxCharacters) return yield* Effect.fail(rejected)
   const text = yield* call("RequestStateSeal.open", () => settings.seal.open(sealed, contextOf(settings, owner)))
-  if (text === undefined) return yield* Effect.fail(rejected)
+  if (text === undefined) {
+    yield* warnOfForeign(settings, owner)
+    return yield* Effect.fail(rejected)
+  }
   const state = parse(text)
   if (Result.isFailure(state)) return yield* Effect.fail(rejected)
   const { expiresAt, id, ...rest } = state.success
