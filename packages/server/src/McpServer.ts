@@ -217,8 +217,10 @@ type GroupServices<R> = Exclude<Exclude<R, McpServer>, Scope.Scope>
 type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.NotificationContext>
 
 /**
- * Provides a host for the groups: a server with many clients, over every transport that uses the host. Like every server
- * of this module, it takes `RequestStateSeal` and `UsedStates` from the Layers that are provided to it or to its groups.
+ * Provides a host for the groups: a server with many clients, over every transport that uses the host.
+ *
+ * `RequestStateSeal` and `UsedStates` may be provided to the host or to its groups, as with `serve`, `runStdio` and
+ * `layerInProcess`. Two groups with different ones are a defect.
  *
  * @example
  * ```ts

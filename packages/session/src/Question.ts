@@ -43,7 +43,8 @@ export interface Required<out E = never, out R = never> {
 
 /**
  * Creates a question. `ask` receives the options with its key, and passes them on to any function that asks, such as
- * `RequestContext.elicit` or `McpRequest.elicit`. The key is unique in the call.
+ * `RequestContext.elicit` or `McpRequest.elicit`. Without the options, the client receives the question under a digest
+ * of its text, and not under its key. The key is unique in the call.
  *
  * @example
  * ```ts
@@ -106,8 +107,9 @@ const mistakeIn = (
  * and the handler runs again with all answers. A question that fails, because the client cannot answer or the user
  * declines, fails the effect.
  *
- * It works with clients of every revision, in the handlers that may ask. The handler runs once more for each answer, so
- * it does its work only after it has all of them.
+ * It works with clients of every revision, in the handlers that may ask. The handler runs once more for each round of
+ * questions that are asked together. In revision 2026-07-28 it also runs again for each earlier round. It therefore
+ * does its work only after it has all answers, or seals its steps with `RequestContext.once`.
  *
  * @example
  * ```ts

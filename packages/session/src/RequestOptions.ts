@@ -36,7 +36,7 @@ export interface RequestOptions<R = never> {
   readonly reload?: boolean
   /**
    * The answers to the questions of a server of revision 2026-07-28, with which it answers a call instead of a result.
-   * With `"program"`, the call fails with the reason `InputRequired`, and the program makes it again, with
+   * With `"program"`, the call fails with the reason `InputRequired`, and the program makes it again by `request`, with
    * `inputResponses` and `requestState` added to its params (MRTR-15). A proxy or a durable workflow does so. Default
    * `"handlers"`: the handlers of the session answer, and the session repeats the call.
    */

@@ -81,6 +81,26 @@ for (const { call, name } of clients) {
         })
       }))
 
+    // In revision 2026-07-28, each round begins with the runs of the rounds before.
+    const runsOf = name === "2025-11-25" ? { together: 2, inTurn: 3 } : { together: 3, inTurn: 6 }
+    for (const [manner, expected] of [["together", runsOf.together], ["in turn", runsOf.inTurn]] as const) {
+      it.effect(`runs ${expected} times for two questions that it returns ${manner}`, () =>
+        Effect.gen(function*() {
+          const [one, two] = [asking("one"), asking("two")]
+          let runs = 0
+          const handler = Question.answering((answers) => {
+            runs++
+            const [first, second] = [answers.to(one), answers.to(two)]
+            if (first !== undefined && second !== undefined) return Effect.succeed("done")
+            return Effect.succeed(
+              manner === "together" ? Question.required(one, two) : Question.required(first === undefined ? one : two)
+            )
+          })
+          assert.strictEqual((yield* call(handler)).result, "done")
+          assert.strictEqual(runs, expected)
+        }))
+    }
+
     it.effect("is asked all of them at once, and none twice", () =>
       Effect.gen(function*() {
         const [one, two, three] = [asking("one"), asking("two"), asking("three")]

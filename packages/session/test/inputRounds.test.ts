@@ -533,4 +533,58 @@ describe("the rounds of a call", () => {
         { name: "greet", inputResponses: { a: accept("Ada") } }
       ])
     }))
+
+  it.effect("are left to a program that says so, which repeats the call with its answers and the state", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withModernServer({
+        client: { capabilities: { elicitation: { form: {} } } },
+        script: inTurn(
+          asking({ a: form("Ada") }, "one"),
+          text("done"),
+          asking({ a: form("Ada") }, "two"),
+          { messages: [] },
+          asking(undefined, "three"),
+          { contents: [] }
+        )
+      })
+      const options = { questions: "program" } as const
+      const answers = { a: { action: "accept", content: { name: "Ada" } } }
+      const requiredOf = ({ reason }: RequestError.RequestError) =>
+        reason._tag === "InputRequired" ? reason.required : undefined
+
+      const call = { name: "greet", arguments: { polite: true } }
+      const asked = requiredOf(yield* Effect.flip(session.request("tools/call", call, options)))
+      assert.deepStrictEqual([asked?.requestState, Object.keys(asked?.inputRequests ?? {})], ["one", ["a"]])
+      const called = yield* session.request("tools/call", {
+        name: "greet",
+        arguments: { polite: true },
+        inputResponses: answers,
+        requestState: "one"
+      }, options)
+      assert.deepStrictEqual(called.content, text("done").content)
+
+      yield* Effect.flip(session.request("prompts/get", { name: "p" }, options))
+      yield* session.request("prompts/get", { name: "p", inputResponses: answers, requestState: "two" }, options)
+
+      const waiting = requiredOf(yield* Effect.flip(session.request("resources/read", { uri: "a:b" }, options)))
+      assert.deepStrictEqual([waiting?.requestState, waiting?.inputRequests], ["three", undefined])
+      yield* session.request("resources/read", { uri: "a:b", requestState: "three" }, options)
+
+      assert.deepStrictEqual(raw.received.slice(1).map(withoutMeta), [
+        call,
+        { ...call, inputResponses: answers, requestState: "one" },
+        { name: "p" },
+        { name: "p", inputResponses: answers, requestState: "two" },
+        { uri: "a:b" },
+        { uri: "a:b", requestState: "three" }
+      ])
+
+      // No server answers other methods with questions.
+      // @ts-expect-error: 'requestState' does not exist
+      session.request("tools/list", { requestState: "one" })
+      // @ts-expect-error: 'inputResponses' does not exist
+      session.request("resources/subscribe", { uri: "a:b", inputResponses: answers })
+      // @ts-expect-error: a state is a text
+      session.request("tools/call", { name: "greet", requestState: 1 })
+    }))
 })
