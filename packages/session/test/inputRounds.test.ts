@@ -578,13 +578,5 @@ describe("the rounds of a call", () => {
         { uri: "a:b" },
         { uri: "a:b", requestState: "three" }
       ])
-
-      // No server answers other methods with questions.
-      // @ts-expect-error: 'requestState' does not exist
-      session.request("tools/list", { requestState: "one" })
-      // @ts-expect-error: 'inputResponses' does not exist
-      session.request("resources/subscribe", { uri: "a:b", inputResponses: answers })
-      // @ts-expect-error: a state is a text
-      session.request("tools/call", { name: "greet", requestState: 1 })
     }))
 })
