@@ -95,7 +95,7 @@ describe("a hint for caches", () => {
       assert.strictEqual(yield* ask("resources/read", { uri: "app://hidden" }), -32602)
     }).pipe(Effect.scoped))
 
-  it.live("of a proxied server is not passed on: its results are stale at once and private, whoever is checked", () =>
+  it.live("of a proxied server is not passed on: its results are stale at once and private", () =>
     Effect.gen(function*() {
       const info = { name: "cached", version: "1" }
       const remote = McpServer.layerInProcess(members(false), info)
