@@ -409,8 +409,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "asks only one of the questions of a run",
     file: replayedRun,
-    original: "for (const [key, { question }] of this.#open) questions[key] = question",
-    broken: "for (const [key, { question }] of [...this.#open].slice(0, 1)) questions[key] = question"
+    original: "const questions = [...this.#open].map(",
+    broken: "const questions = [...this.#open].slice(0, 1).map("
   },
   {
     name: "loses the answers of earlier rounds",
@@ -421,9 +421,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "does not interrupt a run that waits for an answer",
     file: replayedRun,
-    original:
-      "for (const fiber of this.#waiting) fiber.interruptUnsafe()\n    const root = this.#root\n    root?.interruptUnsafe()",
-    broken: "const root = this.#root"
+    original: "    this.#close()\n    const root = this.#root\n    root?.interruptUnsafe()\n",
+    broken: "    this.#isClosed = true\n    const root = this.#root\n"
   },
   {
     name: "runs a step again although its result is sealed",
@@ -472,9 +471,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "serves more than its acknowledgement says",
     file: listenStream,
-    original:
-      "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)].filter((uri) => uris.has(uri))",
-    broken: "const resourceSubscriptions = [...new Set(offered.resourceSubscriptions)]"
+    original: "for (const uri of offered) if (requested.has(uri)) uris.add(uri)",
+    broken: "for (const uri of offered) uris.add(uri)"
   },
   {
     name: "does not end its streams of notifications when it closes",

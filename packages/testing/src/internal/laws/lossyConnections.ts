@@ -87,13 +87,14 @@ export const lossyConnections = <Served extends ClientEnd>(
       "laws 1 and 3: every call that asks the client ends, and a result has the answers to its own questions",
       Effect.gen(function*() {
         const session = yield* opened
+        const ask = (message: string) =>
+          Effect.map(
+            Effect.result(session.callTool("ask", { message }, { timeout: deadline, totalTimeout: 2 * deadline })),
+            (outcome) => ({ message, outcome })
+          )
         const outcomes = yield* Effect.forEach(
           Array.from({ length: 50 }, (_, index) => `question ${index}`),
-          (message) =>
-            Effect.map(
-              Effect.result(session.callTool("ask", { message }, { timeout: deadline, totalTimeout: 2 * deadline })),
-              (outcome) => ({ message, outcome })
-            ),
+          ask,
           { concurrency: "unbounded" }
         )
         for (const { message, outcome } of outcomes) {
@@ -104,7 +105,10 @@ export const lossyConnections = <Served extends ClientEnd>(
             assert.ok(legal.has(_tag), `${message} ended as ${_tag}`)
           }
         }
-        assert.ok(outcomes.some(({ outcome }) => Result.isSuccess(outcome)), "no call succeeded")
+        // On a busy machine all of them may have run out of time together.
+        if (!outcomes.some(({ outcome }) => Result.isSuccess(outcome))) {
+          yield* eventually(Effect.map(ask("once more"), ({ outcome }) => Result.isSuccess(outcome)))
+        }
         yield* eventually(Effect.map(session.inFlight, ({ sent, served }) => sent === 0 && served === 0))
       })
     ),
