@@ -10,8 +10,8 @@ import type { CallbackContext } from "./CallbackContext.ts"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
 import type * as HandshakeError from "./HandshakeError.ts"
-import * as ClientSessionImplementation from "./internal/client/ClientSessionImplementation.ts"
 import type * as Shapes from "./internal/client/ClientSessionShape.ts"
+import * as Connecting from "./internal/client/Connecting.ts"
 import type * as JsonSchemaValidator from "./JsonSchemaValidator.ts"
 import type { Middleware } from "./Middleware.ts"
 import type * as Session from "./Session.ts"
@@ -145,7 +145,7 @@ export const make = <
   ClientSessionShape,
   HandshakeError.HandshakeError,
   Transport | Scope.Scope | Handlers.ServicesOf<H, "server"> | R
-> => ClientSessionImplementation.make(options)
+> => Connecting.make(options)
 
 /**
  * Returns handlers unchanged. Their types are checked here, and not where they are used.

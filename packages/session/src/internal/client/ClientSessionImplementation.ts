@@ -3,7 +3,7 @@
 import {
   type Capabilities,
   type CloseReason,
-  Handshake,
+  type Handshake,
   type JsonRpc,
   type Logging,
   type Meta,
@@ -14,18 +14,15 @@ import {
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { CallbackContext } from "../../CallbackContext.ts"
 import type { Extension } from "../../Extension.ts"
-import * as Handlers from "../../Handlers.ts"
-import * as HandshakeError from "../../HandshakeError.ts"
+import type * as Handlers from "../../Handlers.ts"
 import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
-import * as Limits from "../../Limits.ts"
 import type { Middleware } from "../../Middleware.ts"
 import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
-import { type StreamOrigin, Transport } from "../../Transport.ts"
+import type { StreamOrigin } from "../../Transport.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as HandlerContext from "../engine/HandlerContext.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
@@ -39,7 +36,6 @@ import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
 import { KeptResults } from "./KeptResults.ts"
-import * as LegacyServers from "./LegacyServers.ts"
 import * as ListenFilter from "./ListenFilter.ts"
 import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
@@ -57,126 +53,10 @@ export interface Options extends Omit<Session.Options, "revisions"> {
   readonly validator?: JsonSchemaValidatorShape
 }
 
-/** The default limit of the server's profile in bytes. A server also has instructions, and a client has few servers. */
-const defaultProfileBytes = 256 * 1024
-
 const { notifications, requests } = MethodTable
 
-/** Connects, runs the handshake, and returns the session. Leaving the scope closes the session. */
-export const make = Effect.fnUntraced(function*(
-  options: Options
-): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const limits = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
-  const description = ClientHandshake.describe({
-    ...options,
-    capabilities: Handlers.clientCapabilities(options.handlers ?? {}, options.capabilities)
-  })
-  const transport = yield* Transport
-  const isKnown = description.probe !== undefined && description.offer !== undefined && LegacyServers.has(transport)
-  const connected = yield* isKnown ? connectKnown(options, description, limits) : connect(options, description, limits)
-  const session = connected._tag === "Established"
-    ? connected.session
-    : yield* connectAgain(options, ClientHandshake.withHandshake(description), limits, connected.error)
-  if (description.probe !== undefined) {
-    LegacyServers.set(transport, Revision.isLegacy(session.profile.revision))
-  }
-  return session
-})
-
-/** Connects to a server that has needed a handshake before, without a probe. */
-const connectKnown = Effect.fnUntraced(function*(
-  options: Options,
-  description: ClientHandshake.ClientDescription,
-  limits: Limits.Limits
-): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const connecting = connect(options, ClientHandshake.withHandshake(description), limits, {
-    problem: "it needed a handshake before",
-    isAssumed: true
-  })
-  const mayHaveChanged = ({ reason }: HandshakeError.HandshakeError) =>
-    reason._tag !== "ConnectFailed" && reason._tag !== "Timeout" &&
-    (reason._tag !== "Closed" || LegacyServers.mayHaveChanged(reason.reason))
-  return yield* Effect.catchIf(connecting, mayHaveChanged, (error) =>
-    Effect.gen(function*() {
-      LegacyServers.set(yield* Transport, false)
-      return yield* orEarlier(connect(options, description, limits), error)
-    }))
-})
-
-/** Connects to a server that did not survive a probe, which is the `earlier` error, without one. */
-const connectAgain = Effect.fnUntraced(function*(
-  options: Options,
-  description: ClientHandshake.ClientDescription,
-  limits: Limits.Limits,
-  earlier: HandshakeError.HandshakeError
-): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const again = yield* orEarlier(connect(options, description, limits, { problem: earlier.message }), earlier)
-  return again._tag === "Established" ? again.session : yield* again.error
-})
-
-/** Fails with the earlier error if the transport carries one session only, because that says more. */
-const orEarlier = <A, R>(
-  connecting: Effect.Effect<A, HandshakeError.HandshakeError, R>,
-  earlier: HandshakeError.HandshakeError
-): Effect.Effect<A, HandshakeError.HandshakeError, R> =>
-  Effect.catchIf(
-    connecting,
-    ({ reason }) => reason._tag === "ConnectFailed" && reason.error.reason._tag === "InUse",
-    () => Effect.fail(earlier)
-  )
-
-/** A session, or the error of a server that did not survive a probe. */
-type Connected =
-  | { readonly _tag: "Established"; readonly session: ClientSessionShape }
-  | Extract<ClientHandshake.Outcome, { readonly _tag: "EndedByProbe" }>
-
-/** The reason why a connection has no probe. */
-interface WithoutProbe {
-  readonly problem: string
-  /** Whether the server may need no handshake any more. Then another connection replaces this one. */
-  readonly isAssumed?: boolean
-}
-
-/** Connects once, and runs the handshake. */
-const connect = Effect.fnUntraced(function*(
-  options: Options,
-  description: ClientHandshake.ClientDescription,
-  limits: Limits.Limits,
-  withoutProbe?: WithoutProbe
-): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const surroundings = yield* SessionRuntime.surroundings
-  let session: ClientSessionImplementation | undefined
-  let isAssumed = withoutProbe?.isAssumed === true
-  let isReplaced = false
-  const runtime = yield* SessionRuntime.make<Handshake.ClientState>({
-    role: "client",
-    machine: Handshake.client,
-    initial: { _tag: "Idle" },
-    firstId: 0,
-    onEnd: (reason) => {
-      isReplaced = session?.handshake.isEndedByProbe(reason) === true ||
-        (isAssumed && LegacyServers.mayHaveChanged(reason))
-      session?.end(reason)
-    }
-  }, {
-    ...surroundings,
-    limits,
-    // The program waits for a session that follows, so it must not take this end for the end of that session.
-    observe: (event) => event._tag === "Closed" && isReplaced ? undefined : options.observe?.(event)
-  }).pipe(
-    Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
-  )
-  session = new ClientSessionImplementation(options, description, runtime)
-  if (withoutProbe !== undefined) runtime.emit({ _tag: "FellBack", problem: withoutProbe.problem })
-  const outcome = yield* session.handshake.run
-  isAssumed = false
-  if (outcome._tag !== "Established") return outcome
-  if (Revision.isModern(outcome.profile.revision)) session.listening.start(outcome.profile)
-  return { _tag: "Established", session: session.members(outcome.profile) }
-})
-
 /** A client's session. */
-class ClientSessionImplementation
+export class ClientSessionImplementation
   implements
     RequestGate<Profile.ServerProfile, unknown>,
     ClientHandshake.HandshakeOwner,

@@ -1,0 +1,133 @@
+/**
+ * The connections of one client until it has a session: one, or a second if the server does not survive the probe or no
+ * longer needs a handshake.
+ */
+
+import { Handshake, Revision } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Handlers from "../../Handlers.ts"
+import * as HandshakeError from "../../HandshakeError.ts"
+import * as Limits from "../../Limits.ts"
+import { Transport } from "../../Transport.ts"
+import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import * as ClientHandshake from "./ClientHandshake.ts"
+import { ClientSessionImplementation, type Options } from "./ClientSessionImplementation.ts"
+import type { ClientSessionShape } from "./ClientSessionShape.ts"
+import * as LegacyServers from "./LegacyServers.ts"
+
+/** The default limit of the server's profile in bytes. A server also has instructions, and a client has few servers. */
+const defaultProfileBytes = 256 * 1024
+
+/** Connects, runs the handshake, and returns the session. Leaving the scope closes the session. */
+export const make = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
+  const limits = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
+  const description = ClientHandshake.describe({
+    ...options,
+    capabilities: Handlers.clientCapabilities(options.handlers ?? {}, options.capabilities)
+  })
+  const transport = yield* Transport
+  const isKnown = description.probe !== undefined && description.offer !== undefined && LegacyServers.has(transport)
+  const connected = yield* isKnown ? connectKnown(options, description, limits) : connect(options, description, limits)
+  const session = connected._tag === "Established"
+    ? connected.session
+    : yield* connectAgain(options, ClientHandshake.withHandshake(description), limits, connected.error)
+  if (description.probe !== undefined) {
+    LegacyServers.set(transport, Revision.isLegacy(session.profile.revision))
+  }
+  return session
+})
+
+/** Connects to a server that has needed a handshake before, without a probe. */
+const connectKnown = Effect.fnUntraced(function*(
+  options: Options,
+  description: ClientHandshake.ClientDescription,
+  limits: Limits.Limits
+): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
+  const connecting = connect(options, ClientHandshake.withHandshake(description), limits, {
+    problem: "it needed a handshake before",
+    isAssumed: true
+  })
+  const mayHaveChanged = ({ reason }: HandshakeError.HandshakeError) =>
+    reason._tag !== "ConnectFailed" && reason._tag !== "Timeout" &&
+    (reason._tag !== "Closed" || LegacyServers.mayHaveChanged(reason.reason))
+  return yield* Effect.catchIf(connecting, mayHaveChanged, (error) =>
+    Effect.gen(function*() {
+      LegacyServers.set(yield* Transport, false)
+      return yield* orEarlier(connect(options, description, limits), error)
+    }))
+})
+
+/** Connects to a server that did not survive a probe, which is the `earlier` error, without one. */
+const connectAgain = Effect.fnUntraced(function*(
+  options: Options,
+  description: ClientHandshake.ClientDescription,
+  limits: Limits.Limits,
+  earlier: HandshakeError.HandshakeError
+): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
+  const again = yield* orEarlier(connect(options, description, limits, { problem: earlier.message }), earlier)
+  return again._tag === "Established" ? again.session : yield* again.error
+})
+
+/** Fails with the earlier error if the transport carries one session only, because that says more. */
+const orEarlier = <A, R>(
+  connecting: Effect.Effect<A, HandshakeError.HandshakeError, R>,
+  earlier: HandshakeError.HandshakeError
+): Effect.Effect<A, HandshakeError.HandshakeError, R> =>
+  Effect.catchIf(
+    connecting,
+    ({ reason }) => reason._tag === "ConnectFailed" && reason.error.reason._tag === "InUse",
+    () => Effect.fail(earlier)
+  )
+
+/** A session, or the error of a server that did not survive a probe. */
+type Connected =
+  | { readonly _tag: "Established"; readonly session: ClientSessionShape }
+  | Extract<ClientHandshake.Outcome, { readonly _tag: "EndedByProbe" }>
+
+/** The reason why a connection has no probe. */
+interface WithoutProbe {
+  readonly problem: string
+  /** Whether the server may need no handshake any more. Then another connection replaces this one. */
+  readonly isAssumed?: boolean
+}
+
+/** Connects once, and runs the handshake. */
+const connect = Effect.fnUntraced(function*(
+  options: Options,
+  description: ClientHandshake.ClientDescription,
+  limits: Limits.Limits,
+  withoutProbe?: WithoutProbe
+): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
+  const surroundings = yield* SessionRuntime.surroundings
+  let session: ClientSessionImplementation | undefined
+  let isAssumed = withoutProbe?.isAssumed === true
+  let isReplaced = false
+  const runtime = yield* SessionRuntime.make<Handshake.ClientState>({
+    role: "client",
+    machine: Handshake.client,
+    initial: { _tag: "Idle" },
+    firstId: 0,
+    onEnd: (reason) => {
+      isReplaced = session?.handshake.isEndedByProbe(reason) === true ||
+        (isAssumed && LegacyServers.mayHaveChanged(reason))
+      session?.end(reason)
+    }
+  }, {
+    ...surroundings,
+    limits,
+    // The program waits for a session that follows, so it must not take this end for the end of that session.
+    observe: (event) => event._tag === "Closed" && isReplaced ? undefined : options.observe?.(event)
+  }).pipe(
+    Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
+  )
+  session = new ClientSessionImplementation(options, description, runtime)
+  if (withoutProbe !== undefined) runtime.emit({ _tag: "FellBack", problem: withoutProbe.problem })
+  const outcome = yield* session.handshake.run
+  isAssumed = false
+  if (outcome._tag !== "Established") return outcome
+  if (Revision.isModern(outcome.profile.revision)) session.listening.start(outcome.profile)
+  return { _tag: "Established", session: session.members(outcome.profile) }
+})
