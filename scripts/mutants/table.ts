@@ -433,8 +433,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "accepts a state that it has not sealed",
     file: requestState,
-    original: "if (text === undefined) return yield* Effect.fail(rejected)",
-    broken: "if (text === undefined) return initial"
+    original: "if (text === undefined) {\n",
+    broken: "if (text === undefined) {\n    return initial\n"
   },
   {
     name: "sends results without their type",

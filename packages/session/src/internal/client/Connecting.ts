@@ -1,7 +1,4 @@
-/**
- * The connections of one client until it has a session: one, or a second if the server does not survive the probe or no
- * longer needs a handshake.
- */
+/** The connections of a client until it has a session: a second one if a server ends at a probe, or needs one again. */
 
 import { Handshake, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
