@@ -47,7 +47,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "INIT-05",
     file: "packages/session/src/internal/server/ServerHandshake.ts",
     original: "revisions.find((revision) => revision === requested) ?? fallback",
-    broken: "revisions.find((revision) => revision === requested) ?? revisions[0] ?? fallback",
+    broken: "revisions.find((revision) => revision === requested) ?? revisions.at(-1) ?? fallback",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "responds with the newest revision of its options instead of an unsupported one"
   },
