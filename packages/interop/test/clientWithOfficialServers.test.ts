@@ -197,7 +197,7 @@ const testsWithServer = (peer: Peer, revision: Revision.LegacyRevision) => {
       assert.deepStrictEqual(server.stderr, ["exited with 0"])
       assert.isFalse(Child.isRunning(server.pid()))
       const error = yield* Effect.flip(session.callTool("add", { a: 1, b: 2 }))
-      assert.deepStrictEqual(error.reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      assert.deepStrictEqual(error.reason, { _tag: "Closed", reason: { _tag: "Requested" }, isSent: false })
     }))
 }
 

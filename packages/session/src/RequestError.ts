@@ -12,7 +12,8 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
  *
  * - `ErrorResponse`: the peer replied with an error.
  * - `Timeout`: no response arrived within `afterMillis`. The peer was sent a cancellation (TMO-03).
- * - `Closed`: the session ended before the response, or had already ended. `reason` states why.
+ * - `Closed`: the session ended before the response, or had already ended. `reason` states why. If `isSent` is `false`,
+ *   the transport had not received the request, so that it can be repeated without having its effect twice.
  * - `InvalidResult`: the result does not match the schema of the method, or the output schema of the tool (TOOL-08).
  *   `problem` names the first mismatch.
  * - `MalformedResponse`: the message with the id of the request is no JSON-RPC response. The peer may have carried the
@@ -45,7 +46,7 @@ import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
 export type RequestErrorReason =
   | { readonly _tag: "ErrorResponse"; readonly error: McpError.McpError }
   | { readonly _tag: "Timeout"; readonly afterMillis: number }
-  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
+  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason; readonly isSent: boolean }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
   | { readonly _tag: "MalformedResponse"; readonly problem: string }
   | { readonly _tag: "UnusableSchema"; readonly tool: string; readonly error: UnsupportedSchema }
@@ -81,7 +82,8 @@ const describe = (reason: RequestErrorReason): string => {
     case "Timeout":
       return `timed out after ${reason.afterMillis} ms; set timeout or totalTimeout to allow more`
     case "Closed":
-      return `the session has ended: ${CloseReason.describe(reason.reason)}`
+      return `the session has ended${reason.isSent ? ", and the peer may have carried out the request" : ""}: ` +
+        CloseReason.describe(reason.reason)
     case "InvalidResult":
       return `the result is invalid: ${reason.problem}`
     case "MalformedResponse":

@@ -75,10 +75,10 @@ describe("a session that this side closes", () => {
       yield* server.closed
       const handed = [links.client.sent.length, links.server.sent.length]
       for (const effect of [client.ping(), client.callTool("x"), client.listTools({}, { timeout: 0 })]) {
-        assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(requested))
+        assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(requested, false))
       }
       for (const effect of [server.ping(), server.log({ level: "info", data: 1 })]) {
-        assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(peerEnded))
+        assert.deepStrictEqual((yield* Effect.flip(effect)).reason, closedFor(peerEnded, false))
       }
       assert.deepStrictEqual([links.client.sent.length, links.server.sent.length], handed)
       assert.strictEqual(client.profile.info.name, "test")
@@ -340,7 +340,8 @@ describe("a session that this side closes", () => {
       const waiting = yield* start(session.callTool("waiting"))
       yield* settled
       const close = yield* start(session.close)
-      for (const fiber of [handed, waiting]) assert.deepStrictEqual(yield* reasonOf(fiber), closedFor(requested))
+      assert.deepStrictEqual(yield* reasonOf(handed), closedFor(requested))
+      assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested, false))
       yield* settled
       assert.isUndefined(close.pollUnsafe(), "a request that was handed over can still be sent")
       link.resume()
@@ -348,6 +349,23 @@ describe("a session that this side closes", () => {
       assert.deepStrictEqual(yield* Fiber.join(close), requested)
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
       assert.isFalse(link.isOpen())
+    }))
+
+  it.effect("a request that fails as unsent is not sent afterwards, even if the transport can send it at once", () =>
+    Effect.gen(function*() {
+      const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+      link.stall()
+      const handed = yield* start(session.callTool("handed"))
+      const waiting = yield* start(session.callTool("waiting"))
+      yield* settled
+      // The fibers of the callers have not run since then.
+      const close = yield* start(session.close)
+      link.resume()
+      assert.deepStrictEqual(yield* reasonOf(handed), closedFor(requested))
+      assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested, false))
+      assert.deepStrictEqual(yield* Fiber.join(close), requested)
+      yield* settled
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
     }))
 
   it.effect("a request that the transport never sends does not delay the close beyond gracefulCloseTimeout", () =>
@@ -383,7 +401,7 @@ describe("a session that this side closes", () => {
       yield* settled
       assert.isUndefined(waiting.pollUnsafe())
       yield* session.close
-      assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested))
+      assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested, false))
     }))
 
   it.effect("a log message that the transport makes wait fails with the close reason, and is not interrupted", () =>

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
+import * as Link from "./support/Link.ts"
 import { withModernServer } from "./support/modernServers.ts"
 import { names, reasonOf, settled, start, text } from "./support/sessions.ts"
 
@@ -321,6 +322,28 @@ describe("a question of the server", () => {
         assert.deepStrictEqual(names(raw.received), ["server/discover", "tools/call"])
       }))
   }
+
+  it.effect("a later round that cannot be sent fails the call as one that the server has received", () =>
+    Effect.gen(function*() {
+      for (const isClosed of [false, true]) {
+        const answer = yield* Deferred.make<Elicitation.ElicitResult>()
+        const { link, session } = yield* withModernServer({
+          client: { handlers: { "elicitation/create": () => Deferred.await(answer) } },
+          script: inTurn(asking({ a: form("Ada") }, "s"), text("done"))
+        })
+        const calling = yield* start(session.callTool("greet"))
+        yield* settled
+        const closed = isClosed ? yield* start(session.close) : undefined
+        if (!isClosed) link.failSending(Link.writeFailed)
+        yield* Deferred.succeed(answer, accept("Ada"))
+        const reason = yield* reasonOf(calling)
+        assert.deepStrictEqual(
+          [reason._tag, reason._tag === "Closed" && reason.isSent],
+          isClosed ? ["Closed", true] : ["OutcomeUnknown", false]
+        )
+        if (closed !== undefined) yield* Fiber.join(closed)
+      }
+    }).pipe(Effect.scoped))
 
   it.effect("too many questions at once fail the call before a handler runs", () =>
     Effect.gen(function*() {

@@ -128,7 +128,7 @@ describe("a session whose peer ends", () => {
       assert.deepStrictEqual(failures, [["before", closedFor(peerEnded)]])
       assert.deepStrictEqual(names(yield* raw.pending), [1])
       yield* TestClock.adjust(1000)
-      assert.deepStrictEqual(failures.slice(1), [["after", closedFor(peerEnded)]])
+      assert.deepStrictEqual(failures.slice(1), [["after", closedFor(peerEnded, false)]])
       assert.deepStrictEqual(names(yield* raw.pending), [2])
       yield* session.closed
     }))

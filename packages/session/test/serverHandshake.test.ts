@@ -305,7 +305,11 @@ describe("a server's handshake", () => {
       const { raw, session } = yield* withRawClient()
       const held = yield* start(Effect.flip(requestRoots(session)))
       yield* session.close
-      assert.deepStrictEqual((yield* Fiber.join(held)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      assert.deepStrictEqual((yield* Fiber.join(held)).reason, {
+        _tag: "Closed",
+        reason: { _tag: "Requested" },
+        isSent: false
+      })
       assert.deepStrictEqual(yield* raw.pending, [])
     }))
 

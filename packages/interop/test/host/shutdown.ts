@@ -65,7 +65,7 @@ export const shutdown = (peer: Peer) => {
       const { close, host: { server }, session } = connection
       const { interrupted, reasons } = yield* pending(connection)
       yield* close
-      const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const } }
+      const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const }, isSent: true }
       assert.deepStrictEqual(yield* reasons, [closed, closed])
       yield* interrupted
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })

@@ -34,7 +34,7 @@ export const shutdownOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListen
       )
       yield* Deferred.await(started)
       yield* Scope.close(scope, Exit.void)
-      const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const } }
+      const closed = { _tag: "Closed" as const, reason: { _tag: "Requested" as const }, isSent: true }
       assert.deepStrictEqual((yield* Fiber.join(calls)).map(({ reason }) => reason), [closed, closed])
       yield* Deferred.await(interrupted)
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })

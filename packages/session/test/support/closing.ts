@@ -11,9 +11,10 @@ export const requested: CloseReason.CloseReason = CloseReason.requested
 export const peerEnded: CloseReason.CloseReason = { _tag: "PeerEnded", exit: undefined }
 
 /** Makes the reason with which a request fails because its session has ended. */
-export const closedFor = (reason: CloseReason.CloseReason): RequestError.RequestErrorReason => ({
+export const closedFor = (reason: CloseReason.CloseReason, isSent = true): RequestError.RequestErrorReason => ({
   _tag: "Closed",
-  reason
+  reason,
+  isSent
 })
 
 /** Returns the `Closed` events. */

@@ -284,7 +284,7 @@ export class ClientSessionImplementation
     return Effect.suspend(() => {
       const state = this.runtime.state()
       return "reason" in state
-        ? Effect.fail(RequestError.make(name, { _tag: "Closed", reason: state.reason }))
+        ? Effect.fail(RequestError.make(name, { _tag: "Closed", reason: state.reason, isSent: false }))
         : Effect.void
     })
   }

@@ -175,7 +175,7 @@ export class InputRounds {
   ): Effect.Effect<A, RequestError.RequestError> {
     const closed = Effect.flatMap(
       Deferred.await(this.#ended),
-      (reason) => Effect.fail(RequestError.make(call.method, { _tag: "Closed", reason }))
+      (reason) => Effect.fail(RequestError.make(call.method, { _tag: "Closed", reason, isSent: true }))
     )
     const open = Effect.raceFirst(effect, closed)
     if (call.deadline === Number.POSITIVE_INFINITY) return open

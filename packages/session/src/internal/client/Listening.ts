@@ -133,7 +133,9 @@ export class Listening {
   end(reason: CloseReason.CloseReason): void {
     this.#isEnded = true
     this.#worker?.interruptUnsafe()
-    this.#failWaiting(RequestError.make(subscribe.name, { _tag: "Closed", reason }))
+    this.#failWaiting(
+      RequestError.make(subscribe.name, { _tag: "Closed", reason, isSent: this.#opening !== undefined })
+    )
   }
 
   // ===================================================================================================================

@@ -140,7 +140,7 @@ export class Outbox {
 
   /** Withdraws a message. Returns `false` if the transport has already received it. */
   withdraw(entry: Entry): boolean {
-    if (entry.state !== "Waiting") return false
+    if (entry.state !== "Waiting") return entry.state === "Withdrawn"
     entry.state = "Withdrawn"
     const lane = this.#lanes?.get(this.#laneKeyOf(entry.outbound.replyTo))
     if (lane?.waiting.delete(entry) === true) {
@@ -394,6 +394,11 @@ export class Outbox {
 
   #hand(entry: Entry): void {
     const { connection, limits, timer } = this.#session
+    if (entry.exchange !== undefined && entry.exchange.outcome !== "Pending") {
+      // Its caller was told that it is not sent, and may repeat it. The caller's fiber withdraws it later.
+      entry.state = "Withdrawn"
+      return
+    }
     entry.state = "Handed"
     if (entry.exchange !== undefined) entry.exchange.handed = true
     const message = entry.outbound.message

@@ -39,7 +39,7 @@ export const notInModernRevision: RequestErrorReason = {
 
 /** Returns the reason why a message cannot be sent in this state. */
 export const notAllowed = (state: ReturnType<Handshaking["state"]>): RequestErrorReason => {
-  if ("reason" in state) return { _tag: "Closed", reason: state.reason }
+  if ("reason" in state) return { _tag: "Closed", reason: state.reason, isSent: false }
   if (state._tag === "Modern") return notInModernRevision
   return state._tag === "Sessionless"
     ? { _tag: "StatelessModeNotSupported" }

@@ -210,7 +210,7 @@ export class PendingRequests {
           ? [HashMap.empty(), state]
           : [state.exchanges, { _tag: "Closed", reason }]
     ))
-    for (const exchange of HashMap.values(closed)) fail(exchange, { _tag: "Closed", reason })
+    for (const exchange of HashMap.values(closed)) fail(exchange, { _tag: "Closed", reason, isSent: exchange.handed })
   }
 
   #storeAbandoned({ id }: Exchange): void {

@@ -427,7 +427,7 @@ export class Sender {
       if (followed === undefined) return Effect.succeed(answer)
       return Effect.flatMap(
         followed,
-        (retry) => this.#sendInRounds(row, repeated(params, retry), false, call, options)
+        (retry) => Effect.mapError(this.#sendInRounds(row, repeated(params, retry), false, call, options), afterAnswers)
       )
     })
   }
@@ -540,7 +540,9 @@ export class Sender {
           const state = this.#runtime.state()
           return RequestError.make(
             name,
-            "reason" in state ? { _tag: "Closed", reason: state.reason } : { _tag: "SendFailed", error }
+            "reason" in state
+              ? { _tag: "Closed", reason: state.reason, isSent: entry.state === "Handed" }
+              : { _tag: "SendFailed", error }
           )
         })
       )
@@ -554,6 +556,19 @@ const uncancelled: ReadonlySet<string> = new Set(["initialize", "server/discover
 const isStreamLost = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "OutcomeUnknown" && reason.error.reason._tag === "ExchangeEnded" &&
   reason.error.reason.isStreamLost === true
+
+/** Returns the error of a round after the first one. The server has received the call, even if not its last round. */
+const afterAnswers = (error: RequestError.RequestError): RequestError.RequestError => {
+  const { method, reason } = error
+  switch (reason._tag) {
+    case "Closed":
+      return RequestError.make(method, { ...reason, isSent: true })
+    case "SendFailed":
+      return RequestError.make(method, { _tag: "OutcomeUnknown", error: reason.error })
+    default:
+      return error
+  }
+}
 
 /** Returns the params of a request that is sent again. Nothing of an earlier round is sent (MRTR-15, MRTR-18). */
 const repeated = (params: object, retry: InputRequired.Retry): object => {
@@ -569,4 +584,4 @@ const validateStep = ({ progress, total }: Progress.Progress, highest: number): 
 }
 
 const closedError = (method: string, reason: CloseReason.CloseReason) =>
-  RequestError.make(method, { _tag: "Closed", reason })
+  RequestError.make(method, { _tag: "Closed", reason, isSent: false })

@@ -261,7 +261,7 @@ describe("the handshake of a client", () => {
       const { handshake, log } = handshakeWith({ state: { _tag: "Closed", reason: requested } })
       assert.deepStrictEqual((yield* Effect.flip(handshake.run)).reason, { _tag: "Closed", reason: requested })
       assert.deepStrictEqual<unknown>(log, [
-        { _tag: "Closed", reason: requested },
+        { _tag: "Closed", reason: requested, isSent: false },
         ["end Immediate", requested],
         "closed"
       ])

@@ -146,7 +146,7 @@ describe("a closed table", () => {
       assert.strictEqual(table.find(7)?.method, "ping")
       table.close({ _tag: "Requested" })
       const error = yield* Effect.flip(Fiber.join(waiting))
-      assert.deepStrictEqual(error.reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+      assert.deepStrictEqual(error.reason, { _tag: "Closed", reason: { _tag: "Requested" }, isSent: false })
       let owned = 0
       assert.deepStrictEqual(yield* table.open(options, () => owned++), { _tag: "Requested" })
       assert.deepStrictEqual([owned, table.size], [0, 0])

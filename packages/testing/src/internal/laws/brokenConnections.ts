@@ -95,7 +95,8 @@ export const brokenConnections = <Served extends ClientEnd>(
         const reason = yield* session.closed
         sayBroken(reason)
         assert.strictEqual((yield* session.state)._tag, "Closed")
-        assert.deepStrictEqual((yield* Effect.flip(stillServed(session))).reason, { _tag: "Closed", reason })
+        const { reason: ofLater } = yield* Effect.flip(stillServed(session))
+        assert.deepStrictEqual(ofLater, { _tag: "Closed", reason, isSent: false })
       })
     ),
 
@@ -131,7 +132,7 @@ export const brokenConnections = <Served extends ClientEnd>(
           // With a stream for each request, that stream may be the first to end.
           const ofStream = form === "StreamPerRequest" &&
             (end.reason._tag === "SendFailed" || end.reason._tag === "OutcomeUnknown")
-          if (!ofStream) assert.deepStrictEqual(end.reason, { _tag: "Closed", reason })
+          if (!ofStream) assert.deepStrictEqual(end.reason, { _tag: "Closed", reason, isSent: true })
         }
         assert.strictEqual(endings, 3)
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
@@ -164,7 +165,7 @@ export const brokenConnections = <Served extends ClientEnd>(
         // fail, because the server has lost the client.
         const inSession = era === "legacy" &&
           (end._tag === "SendFailed" || end._tag === "OutcomeUnknown" || end._tag === "ErrorResponse")
-        if (!inSession) assert.deepStrictEqual(end, { _tag: "Closed", reason })
+        if (!inSession) assert.deepStrictEqual(end, { _tag: "Closed", reason, isSent: true })
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       })
     ),
@@ -179,7 +180,11 @@ export const brokenConnections = <Served extends ClientEnd>(
         const closing = yield* Effect.forkChild(session.close, { startImmediately: true })
         yield* cut(served)
         assert.deepStrictEqual(yield* Fiber.join(closing), { _tag: "Requested" })
-        assert.deepStrictEqual((yield* Fiber.join(waiting)).reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+        assert.deepStrictEqual((yield* Fiber.join(waiting)).reason, {
+          _tag: "Closed",
+          reason: { _tag: "Requested" },
+          isSent: true
+        })
       })
     ),
 

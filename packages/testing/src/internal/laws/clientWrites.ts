@@ -68,7 +68,7 @@ export const failedWrites = <Served extends ClientEnd>(
           assert.ok(own._tag === "Closed" || own._tag === "SendFailed", `it ended as ${own._tag}`)
           const reason = yield* session.closed
           assert.ok(reason._tag === "TransportFailed" || reason._tag === "PeerEnded", `closed as ${reason._tag}`)
-          assert.deepStrictEqual((yield* Fiber.join(waiting)).reason, { _tag: "Closed", reason })
+          assert.deepStrictEqual((yield* Fiber.join(waiting)).reason, { _tag: "Closed", reason, isSent: true })
           assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
         })
       )

@@ -21,9 +21,9 @@ export const closing = <Served extends ClientEnd>({ open }: LawContext<Served>):
         yield* eventually(Effect.map(reported(session), (report) => report.waiting === 1))
         assert.deepStrictEqual(yield* session.close, { _tag: "Requested" })
         const { reason } = yield* Fiber.join(waiting)
-        assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+        assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "Requested" }, isSent: true })
         const later = yield* Effect.flip(stillServed(session))
-        assert.deepStrictEqual(later.reason, { _tag: "Closed", reason: { _tag: "Requested" } })
+        assert.deepStrictEqual(later.reason, { _tag: "Closed", reason: { _tag: "Requested" }, isSent: false })
       })
     ),
 
