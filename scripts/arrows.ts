@@ -16,11 +16,12 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   session: ["protocol"],
   transport: ["session", "protocol"],
   server: ["transport", "session", "protocol"],
+  client: ["server", "transport", "session", "protocol"],
   testing: ["transport", "session", "protocol"],
-  examples: ["protocol", "session", "transport", "server", "testing"],
-  interop: ["protocol", "session", "transport", "server", "testing", "examples"],
+  examples: ["protocol", "session", "transport", "server", "client", "testing"],
+  interop: ["protocol", "session", "transport", "server", "client", "testing", "examples"],
   benchmarks: ["protocol", "session", "transport", "server", "testing"],
-  comparisons: ["protocol", "session", "transport", "server", "testing"],
+  comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
   conformance: ["protocol", "session", "transport", "server"],
   soak: ["protocol", "session", "transport", "testing"]
 }

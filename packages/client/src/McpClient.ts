@@ -1,0 +1,396 @@
+/**
+ * Supervised clients: a client connects to its server in the background, connects again after it has lost it, and keeps
+ * its lists current.
+ */
+import type { Completion, Logging, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import * as ClientSession from "@effect-mcp/session/ClientSession"
+import type * as Handlers from "@effect-mcp/session/Handlers"
+import type * as RequestError from "@effect-mcp/session/RequestError"
+import type { RequestOptions } from "@effect-mcp/session/RequestOptions"
+import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as PubSub from "effect/PubSub"
+import type * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as CachedList from "./internal/lists/CachedList.ts"
+import { WatchedResources } from "./internal/lists/WatchedResources.ts"
+import * as Calls from "./internal/supervision/Calls.ts"
+import * as Reconnection from "./internal/supervision/Reconnection.ts"
+import { StatusBoard } from "./internal/supervision/StatusBoard.ts"
+import { SupervisedTransport } from "./internal/supervision/SupervisedTransport.ts"
+import * as Supervisor from "./internal/supervision/Supervisor.ts"
+import { trust } from "./internal/trust.ts"
+import type { McpTarget } from "./McpTarget.ts"
+import type { ServerStatus } from "./ServerStatus.ts"
+import type { ServerUnavailable } from "./ServerUnavailable.ts"
+
+/**
+ * The errors of a call: those of its request, and that of a server that is down. A call whose session ended before its
+ * response fails with the reason `OutcomeUnknown`, unless it may be sent again.
+ *
+ * @category errors
+ */
+export type CallError = RequestError.RequestError | ServerUnavailable
+
+/**
+ * Options of a call.
+ *
+ * @category models
+ */
+export interface CallOptions<R = never> extends RequestOptions<R> {
+  /** The time that the call waits for a server that is down. Default: that of the client, 10 seconds. */
+  readonly waitFor?: Duration.Input
+  /**
+   * Sends the call again if the server may have carried it out before the session ended. Give it only for calls that
+   * may have their effect twice. Default: requests that only read are sent again, and tools are if the client trusts
+   * its server (`trusted`) and the tool declares itself read-only or idempotent.
+   */
+  readonly repeat?: boolean
+}
+
+/**
+ * A list of a server.
+ *
+ * @category models
+ */
+export type ListName = "tools" | "prompts" | "resources"
+
+/**
+ * Options of a client.
+ *
+ * @category models
+ */
+export interface Options<H = Handlers.Handlers<"server">, R = never> extends ClientSession.Options<H, R> {
+  /** The name of the server in errors, logs and questions. Default: the description of its target. */
+  readonly name?: string
+  /**
+   * The delays between attempts to connect. A schedule that ends ends the attempts. It begins anew after a session that
+   * stood for `steadyAfter`. Default: from half a second to 30 seconds, with jitter, without an end.
+   */
+  readonly reconnect?: Schedule.Schedule<unknown>
+  /** The time after which a session counts as one that stood. Default 10 seconds. */
+  readonly steadyAfter?: Duration.Input
+  /** The time that calls wait for a server that is down. Default 10 seconds. */
+  readonly waitFor?: Duration.Input
+  /**
+   * Checks that the server still answers, because a transport cannot tell of a server that hangs, or of an HTTP server
+   * that is gone. `false` checks nothing. Default: every 30 seconds, and the server has 10 seconds to answer.
+   */
+  readonly healthCheck?: false | { readonly interval?: Duration.Input; readonly timeout?: Duration.Input }
+  /**
+   * Whether the annotations of the server's tools are believed: a tool that declares itself read-only or idempotent is
+   * called again after its session was lost. Annotations of a server that is not trusted must not be used (TOOL-11).
+   * Default: no.
+   */
+  readonly trusted?: boolean
+}
+
+/**
+ * A client of one server.
+ *
+ * @category models
+ */
+export interface McpClientShape {
+  readonly name: string
+  readonly status: Effect.Effect<ServerStatus>
+  /** Streams the present status, and then its changes. A slow follower misses old ones. */
+  readonly statuses: Stream.Stream<ServerStatus>
+  /** Waits for the present session, for everything that the client itself has no member for. */
+  readonly session: Effect.Effect<ClientSession.ClientSessionShape, ServerUnavailable>
+  /** Returns all tools. The list is read once, and again after the server or the session has changed. */
+  readonly tools: Effect.Effect<ReadonlyArray<Tool.Tool>, CallError>
+  /** Returns all prompts, likewise. */
+  readonly prompts: Effect.Effect<ReadonlyArray<Prompt.Prompt>, CallError>
+  /** Returns all resources, likewise. */
+  readonly resources: Effect.Effect<ReadonlyArray<Resource.Resource>, CallError>
+  /** Returns all resource templates, likewise. */
+  readonly resourceTemplates: Effect.Effect<ReadonlyArray<Resource.ResourceTemplate>, CallError>
+  /** Streams the names of the lists that may have changed. */
+  readonly changes: Stream.Stream<ListName>
+  readonly callTool: <R = never>(
+    name: string,
+    input?: { readonly [name: string]: unknown },
+    options?: CallOptions<R>
+  ) => Effect.Effect<Tool.CallToolResult, CallError, R>
+  readonly readResource: <R = never>(
+    uri: string,
+    options?: CallOptions<R>
+  ) => Effect.Effect<Resource.ReadResourceResult, CallError, R>
+  readonly getPrompt: <R = never>(
+    name: string,
+    input?: { readonly [name: string]: string },
+    options?: CallOptions<R>
+  ) => Effect.Effect<Prompt.GetPromptResult, CallError, R>
+  readonly complete: <R = never>(
+    params: Completion.CompleteParams,
+    options?: CallOptions<R>
+  ) => Effect.Effect<Completion.CompleteResult, CallError, R>
+  /** Sets the level of the server's log messages, in this session and in all later ones. */
+  readonly setLogLevel: (level: Logging.Level, options?: CallOptions) => Effect.Effect<void, CallError>
+  /**
+   * Streams the contents of a resource: those now, and those after each update. In each new session the client
+   * subscribes again and reads again. The stream fails if the server does not have the resource, or does not serve
+   * subscriptions.
+   */
+  readonly watch: (uri: string) => Stream.Stream<Resource.ReadResourceResult, CallError>
+}
+
+/**
+ * The client of one server, for programs with one server.
+ *
+ * @category services
+ */
+export class McpClient extends Context.Service<McpClient, McpClientShape>()("@effect-mcp/client/McpClient") {}
+
+const defaults = {
+  waitFor: Duration.seconds(10),
+  steadyAfter: Duration.seconds(10),
+  health: { interval: Duration.seconds(30), timeout: Duration.seconds(10) }
+}
+
+/** The number of changes of lists that a slow follower may lag behind. */
+const maxLag = 16
+
+type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown>
+type Session = ClientSession.ClientSessionShape
+
+const healthOf = ({ healthCheck }: AnyOptions): Supervisor.SupervisorDependencies["health"] =>
+  healthCheck === false ? undefined : {
+    intervalMillis: Duration.toMillis(healthCheck?.interval ?? defaults.health.interval),
+    timeoutMillis: Duration.toMillis(healthCheck?.timeout ?? defaults.health.timeout)
+  }
+
+const listNames: ReadonlyArray<ListName> = ["tools", "prompts", "resources"]
+
+/** Returns the options of a session, with the notifications that the client itself receives. */
+const sessionOptions = (
+  options: AnyOptions,
+  changed: (list: ListName) => Effect.Effect<void>,
+  observe: (event: SessionEvent.SessionEvent) => void
+): ClientSession.Options<Handlers.Handlers<"server", unknown>, unknown> => {
+  const given = options.handlers ?? {}
+  const also = (list: ListName) => {
+    const name = `notifications/${list}/list_changed` as const
+    const own = given[name]
+    return { [name]: own === undefined ? () => changed(list) : (params: never) => Effect.andThen(changed(list), own(params)) }
+  }
+  return {
+    ...options,
+    handlers: Object.assign({}, given, ...listNames.map(also)),
+    observe: (event) => {
+      observe(event)
+      options.observe?.(event)
+    }
+  }
+}
+
+const makeAny = Effect.fnUntraced(function*(
+  target: McpTarget<unknown, unknown>,
+  options: AnyOptions
+): Effect.fn.Return<McpClientShape, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  // The types of the constructor demand the services of the target and of the handlers.
+  const context = trust<Context.Context<unknown>>(yield* Effect.context<never>())
+  const name = options.name ?? target.description
+  const board = yield* StatusBoard.make(name)
+  const changes = yield* PubSub.sliding<ListName>(maxLag)
+  const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runSync(Effect.forkIn(effect, scope))
+
+  const send = <A, R>(
+    { repeat, waitFor = options.waitFor ?? defaults.waitFor }: CallOptions<R>,
+    isRepeatable: Effect.Effect<boolean>,
+    call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
+  ) => Calls.send(board, { waitFor, isRepeatable: repeat === undefined ? isRepeatable : Effect.succeed(repeat) }, call)
+  const reading = Effect.succeed(true)
+
+  const listOf = <A>(pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>) =>
+    new CachedList.CachedList<A>({
+      send: (read) => send({}, reading, read),
+      pages: (session) => CachedList.orNone(pages(session)),
+      fork
+    })
+  const lists = {
+    tools: listOf(({ tools }) => tools),
+    prompts: listOf(({ prompts }) => prompts),
+    resources: listOf(({ resources }) => resources),
+    templates: listOf(({ resourceTemplates }) => resourceTemplates)
+  }
+  const changed = (list: ListName): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      lists[list].invalidate()
+      if (list === "resources") lists.templates.invalidate()
+      return Effect.asVoid(PubSub.publish(changes, list))
+    })
+  const allChanged = Effect.forEach(listNames, changed, { discard: true })
+
+  let logLevel: Logging.Level | undefined
+  /** Sets again what belongs to a session and not to the client. */
+  const prepare = (session: Session): Effect.Effect<void> =>
+    Effect.andThen(allChanged, Effect.suspend(() =>
+      logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel))))
+
+  let current: Session | undefined
+  const observe = (event: SessionEvent.SessionEvent): void => {
+    if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
+    // The transport has repeated the handshake, and the server has lost the state of the old session.
+    if (event._tag === "SessionRenewed" && current !== undefined) {
+      fork(Effect.andThen(prepare(current), board.open(current)))
+    }
+  }
+  const transport = new SupervisedTransport(target.transport, context, scope)
+  const connect = ClientSession.make<Handlers.Handlers<"server">>(
+    // The services of the handlers are in the context of the client, which every session gets.
+    trust(sessionOptions(options, changed, observe))
+  )
+  yield* Effect.forkScoped(
+    Supervisor.run({
+      server: JSON.stringify(name),
+      board,
+      connect: transport.connect(connect),
+      opened: (session) => {
+        current = session
+        return prepare(session)
+      },
+      schedule: options.reconnect ?? Reconnection.defaultSchedule,
+      steadyMillis: Duration.toMillis(options.steadyAfter ?? defaults.steadyAfter),
+      health: healthOf(options)
+    })
+  )
+
+  /** Returns whether a tool of a trusted server declares that it can be called again. */
+  const isRepeatableTool = (tool: string): Effect.Effect<boolean> =>
+    options.trusted !== true
+      ? Effect.succeed(false)
+      : Effect.map(Effect.orElseSucceed(lists.tools.all, () => []), (tools) => {
+        const annotations = tools.find(({ name }) => name === tool)?.annotations
+        return annotations?.readOnlyHint === true || annotations?.idempotentHint === true
+      })
+
+  const watched = new WatchedResources()
+  return {
+    name,
+    status: Effect.sync(() => board.status),
+    statuses: board.changes,
+    session: Calls.session(board, options.waitFor ?? defaults.waitFor),
+    tools: lists.tools.all,
+    prompts: lists.prompts.all,
+    resources: lists.resources.all,
+    resourceTemplates: lists.templates.all,
+    changes: Stream.fromPubSub(changes),
+    callTool: (tool, input, options = {}) =>
+      send(options, isRepeatableTool(tool), (session) => session.callTool(tool, input, options)),
+    readResource: (uri, options = {}) => send(options, reading, (session) => session.readResource(uri, options)),
+    getPrompt: (prompt, input, options = {}) =>
+      send(options, reading, (session) => session.getPrompt(prompt, input, options)),
+    complete: (params, options = {}) => send(options, reading, (session) => session.complete(params, options)),
+    setLogLevel: (level, options = {}) =>
+      Effect.suspend(() => {
+        logLevel = level
+        return send(options, reading, (session) => session.setLogLevel(level, options))
+      }),
+    watch: (uri) =>
+      Stream.switchMap(Stream.filter(board.changes, ({ _tag }) => _tag === "Ready"), () => {
+        const { session } = board
+        return session === undefined ? Stream.empty : watched.inSession(session, uri)
+      })
+  }
+})
+
+/**
+ * Creates a client that is supervised until the scope closes. It connects in the background, so that this neither waits
+ * nor fails: calls wait for the server, up to `waitFor`.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const server = ServerSession.layerInProcess({
+ *   "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`called ${name}`)] })
+ * }, { info })
+ *
+ * export const content = Effect.gen(function*() {
+ *   const client = yield* McpClient.make(McpTarget.transport(server), { info })
+ *   return (yield* client.callTool("greet")).content
+ * }).pipe(Effect.scoped) // => [{ type: "text", text: "called greet" }]
+ * ```
+ *
+ * @category constructors
+ */
+export const make = <
+  E,
+  RT,
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  target: McpTarget<E, RT>,
+  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Effect.Effect<McpClientShape, never, Scope.Scope | RT | Handlers.ServicesOf<H, "server"> | R> =>
+  // The services of the target and of the handlers are in the context of the caller, as the type of the result demands.
+  trust(makeAny(trust(target), trust(options)))
+
+/**
+ * Provides a client under the key of one server. Every build of this Layer makes a new client.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import * as Context from "effect/Context"
+ *
+ * class Files extends Context.Service<Files, McpClient.McpClientShape>()("app/Files") {}
+ *
+ * export const files = McpClient.layerOf(Files, McpTarget.command("node", ["files.mjs"]), {
+ *   info: { name: "app", version: "1.0.0" }
+ * })
+ * ```
+ *
+ * @category layers
+ */
+export const layerOf = <
+  Self,
+  E,
+  RT,
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  key: Context.Key<Self, McpClientShape>,
+  target: McpTarget<E, RT>,
+  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Layer.Layer<Self, never, Exclude<RT | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>> =>
+  Layer.fresh(Layer.effect(key, make(target, options)))
+
+/**
+ * Provides the client of one server. Every build of this Layer makes a new client.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, McpTarget } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ *
+ * const client = McpClient.layer(McpTarget.url("https://example.com/mcp"), { info: { name: "app", version: "1.0.0" } })
+ *
+ * export const toolNames = Effect.gen(function*() {
+ *   const { tools } = yield* McpClient.McpClient
+ *   return (yield* tools).map(({ name }) => name)
+ * }).pipe(Effect.provide(client))
+ * ```
+ *
+ * @category layers
+ */
+export const layer = <
+  E,
+  RT,
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  target: McpTarget<E, RT>,
+  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Layer.Layer<McpClient, never, Exclude<RT | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>> =>
+  layerOf(McpClient, target, options)

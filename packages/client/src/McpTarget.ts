@@ -1,0 +1,157 @@
+/**
+ * The place of a server, as a value: a command to start, a URL to connect to, or the Layer of a transport.
+ */
+import type { Transport } from "@effect-mcp/session/Transport"
+import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
+import * as StdioClient from "@effect-mcp/transport/StdioClient"
+import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
+import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
+import * as Data from "effect/Data"
+import type * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { fileURLToPath } from "node:url"
+
+const TypeId = "~@effect-mcp/client/McpTarget"
+
+/**
+ * The place of a server. A client that loses its server connects to the same place again.
+ *
+ * @category models
+ */
+export interface McpTarget<out E = never, out R = never> {
+  readonly [TypeId]: typeof TypeId
+  /** The place in the words of logs and errors. It contains no secrets. */
+  readonly description: string
+  readonly transport: Layer.Layer<Transport, E, R>
+}
+
+/**
+ * The error of a URL that leads to no server.
+ *
+ * @example
+ * ```ts
+ * import { McpTarget } from "@effect-mcp/client"
+ *
+ * export const { message } = new McpTarget.InvalidUrl({ url: "ftp://example.com", problem: "ftp: is not supported" })
+ * // => "the URL ftp://example.com leads to no server: ftp: is not supported"
+ * ```
+ *
+ * @category errors
+ */
+export class InvalidUrl extends Data.TaggedError("InvalidUrl")<{ readonly url: string; readonly problem: string }> {
+  override get message(): string {
+    return `the URL ${this.url} leads to no server: ${this.problem}`
+  }
+}
+
+/**
+ * Creates a target of any transport. A reconnecting client connects the same transport again, or builds the Layer anew
+ * if its transport carries one session only.
+ *
+ * @example
+ * ```ts
+ * import { McpTarget } from "@effect-mcp/client"
+ * import { ServerSession } from "@effect-mcp/session"
+ *
+ * const server = ServerSession.layerInProcess({}, { info: { name: "own", version: "1.0.0" } })
+ *
+ * export const { description } = McpTarget.transport(server, "own") // => "own"
+ * ```
+ *
+ * @category constructors
+ */
+export const transport = <E, R>(
+  layer: Layer.Layer<Transport, E, R>,
+  description = "a transport"
+): McpTarget<E, R> => ({ [TypeId]: TypeId, description, transport: layer })
+
+/**
+ * Options of {@link command}, besides the command and its arguments.
+ *
+ * @category models
+ */
+export interface CommandOptions extends Omit<StdioClient.Options, "command" | "args"> {}
+
+/**
+ * Creates the target of a child process that serves stdio. The client starts the process, and starts it again after it
+ * has ended.
+ *
+ * @example
+ * ```ts
+ * import { McpTarget } from "@effect-mcp/client"
+ *
+ * const files = McpTarget.command("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada"])
+ *
+ * export const { description } = files // => "npx -y @modelcontextprotocol/server-filesystem /home/ada"
+ * ```
+ *
+ * @category constructors
+ */
+export const command = (
+  command: string,
+  args: ReadonlyArray<string | Redacted.Redacted<string>> = [],
+  options: CommandOptions = {}
+): McpTarget =>
+  transport(
+    StdioClient.layerNode({ ...options, command, args }),
+    [command, ...args.map((arg) => Redacted.isRedacted(arg) ? "<redacted>" : arg)].join(" ")
+  )
+
+/**
+ * Options of {@link url}. They are those of the transport that the URL leads to.
+ *
+ * @category models
+ */
+export interface UrlOptions extends Omit<HttpFallbackClient.Options, "url" | "connectTimeout"> {}
+
+/** Returns a URL without what may be secret: user, password and query. */
+const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
+
+/**
+ * Creates the target of a URL:
+ *
+ * - `http:` and `https:` lead to Streamable HTTP, or to HTTP+SSE if the server supports nothing else;
+ * - `ws:` and `wss:` lead to WebSocket;
+ * - `unix:` leads to a Unix socket, such as `unix:///run/notes.sock`.
+ *
+ * Throws {@link InvalidUrl} for any other URL.
+ *
+ * @example
+ * ```ts
+ * import { McpTarget } from "@effect-mcp/client"
+ *
+ * const remote = McpTarget.url("https://example.com/mcp?key=secret", { headers: { authorization: "Bearer ada" } })
+ *
+ * export const { description } = remote // => "https://example.com/mcp"
+ * ```
+ *
+ * @category constructors
+ */
+export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
+  const text = String(url)
+  if (!URL.canParse(text)) throw new InvalidUrl({ url: text, problem: "it is no absolute URL" })
+  const parsed = new URL(text)
+  switch (parsed.protocol) {
+    case "http:":
+    case "https:":
+      return transport(HttpFallbackClient.layerNode({ ...options, url }), shown(parsed))
+    case "ws:":
+    case "wss:": {
+      const { authorize, headers, maxMessageBytes, maxMessageNodes } = options
+      return transport(
+        WebSocketClient.layerNode({ url, authorize, headers, maxMessageBytes, maxMessageNodes }),
+        shown(parsed)
+      )
+    }
+    case "unix:": {
+      const { maxMessageBytes, maxMessageNodes } = options
+      const path = fileURLToPath(`file://${parsed.pathname}`)
+      return transport(UnixSocketClient.layerNode({ path, maxMessageBytes, maxMessageNodes }), `unix:${path}`)
+    }
+    default:
+      throw new InvalidUrl({
+        url: shown(parsed),
+        problem: `${parsed.protocol} is not supported; use http:, https:, ws:, wss: or unix:`
+      })
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The error of a call whose server is down.
+ */
+import * as Data from "effect/Data"
+import * as ServerStatus from "./ServerStatus.ts"
+
+/**
+ * The error of a call that found no session with its server. Nothing was sent. `waitedMillis` is the time that the call
+ * waited for the server.
+ *
+ * @example
+ * ```ts
+ * import { ServerUnavailable } from "@effect-mcp/client"
+ *
+ * export const { message } = new ServerUnavailable.ServerUnavailable({
+ *   server: "files",
+ *   status: { _tag: "Connecting", attempt: 3 },
+ *   waitedMillis: 10_000
+ * })
+ * // => "the server \"files\" is not available: connecting, attempt 3; the call waited 10000 ms; set waitFor to wait longer"
+ * ```
+ *
+ * @category errors
+ */
+export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
+  readonly server: string
+  readonly status: ServerStatus.ServerStatus
+  readonly waitedMillis: number
+}> {
+  override get message(): string {
+    return `the server ${JSON.stringify(this.server)} is not available: ${ServerStatus.describe(this.status)}; ` +
+      `the call waited ${this.waitedMillis} ms; set waitFor to wait longer`
+  }
+}

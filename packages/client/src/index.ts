@@ -1,0 +1,7 @@
+/**
+ * Clients as applications use them: supervised sessions with one server or many, whose lists are kept and renewed.
+ */
+export * as McpClient from "./McpClient.ts"
+export * as McpTarget from "./McpTarget.ts"
+export * as ServerStatus from "./ServerStatus.ts"
+export * as ServerUnavailable from "./ServerUnavailable.ts"

@@ -1,0 +1,122 @@
+/** The fiber that keeps a client connected: it opens sessions, watches them, and opens the next one after a delay. */
+
+import { Revision } from "@effect-mcp/protocol"
+import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
+import type { RequestError } from "@effect-mcp/session/RequestError"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as ServerStatus from "../../ServerStatus.ts"
+import * as Reconnection from "./Reconnection.ts"
+import type { StatusBoard } from "./StatusBoard.ts"
+
+type Session = ClientSession.ClientSessionShape
+
+/** The parts of a client that its supervisor uses. */
+export interface SupervisorDependencies {
+  readonly server: string
+  readonly board: StatusBoard
+  /** Opens a session in the scope of the caller. */
+  readonly connect: Effect.Effect<Session, unknown, Scope.Scope>
+  /** Prepares a new session before calls use it. */
+  readonly opened: (session: Session) => Effect.Effect<void>
+  readonly schedule: Schedule.Schedule<unknown>
+  /** The time after which a session has stood: then the schedule begins anew. */
+  readonly steadyMillis: number
+  /** The interval of health checks and the time that a server has to answer one; `undefined` for no checks. */
+  readonly health: { readonly intervalMillis: number; readonly timeoutMillis: number } | undefined
+}
+
+const isHandshakeError = (error: unknown): error is HandshakeError =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "HandshakeError"
+
+const problemIn = (cause: Cause.Cause<unknown>): ServerStatus.Problem => {
+  const found = Cause.findError(cause)
+  if (Result.isFailure(found)) return { _tag: "TargetFailed", cause: Cause.squash(cause) }
+  return isHandshakeError(found.success)
+    ? { _tag: "ConnectFailed", error: found.success }
+    : { _tag: "TargetFailed", cause: found.success }
+}
+
+/** Returns whether the error of a health check shows that the server answers. */
+const isAlive = ({ reason }: RequestError): boolean => reason._tag === "ErrorResponse" || reason._tag === "NotAllowed"
+
+/** Checks a session again and again, and closes it if its server does not answer. Returns the problem then. */
+const watch = (
+  session: Session,
+  { intervalMillis, timeoutMillis }: NonNullable<SupervisorDependencies["health"]>
+): Effect.Effect<ServerStatus.Problem> => {
+  const options = { timeout: timeoutMillis }
+  // Revision 2026-07-28 has no ping. Every server answers this request.
+  const asked = Revision.isModern(session.profile.revision)
+    ? Effect.asVoid(session.request("server/discover", {}, options))
+    : session.ping(options)
+  const check: Effect.Effect<ServerStatus.Problem> = Effect.andThen(
+    Effect.sleep(intervalMillis),
+    Effect.matchEffect(asked, {
+      onSuccess: () => check,
+      onFailure: (error) =>
+        isAlive(error)
+          ? check
+          : Effect.as(session.close, { _tag: "Unresponsive" as const, afterMillis: timeoutMillis })
+    })
+  )
+  return check
+}
+
+/** Waits for the end of a session. */
+const ended = (
+  session: Session,
+  health: SupervisorDependencies["health"]
+): Effect.Effect<ServerStatus.Problem> => {
+  const closed = Effect.map(session.closed, (reason): ServerStatus.Problem => ({ _tag: "Ended", reason }))
+  // The check that closes the session reports its own reason, which says more.
+  return health === undefined ? closed : Effect.raceFirst(watch(session, health), closed)
+}
+
+const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0
+
+/** Keeps a client connected until it is interrupted, or until its schedule ends. */
+export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependencies): Effect.fn.Return<void> {
+  const { board, connect, health, opened, schedule, server, steadyMillis } = dependencies
+  let attempts = 0
+  let delays = yield* Reconnection.begin(schedule)
+
+  /** Opens a session, and waits for its end. */
+  const attempt = Effect.acquireUseRelease(
+    Scope.make(),
+    (scope) =>
+      Effect.gen(function*(): Effect.fn.Return<ServerStatus.Problem> {
+        const connected = yield* Effect.exit(Scope.provide(connect, scope))
+        if (Exit.isFailure(connected)) return problemIn(connected.cause)
+        const since = yield* Clock.currentTimeMillis
+        yield* opened(connected.value)
+        yield* board.open(connected.value)
+        const problem = yield* ended(connected.value, health)
+        if ((yield* Clock.currentTimeMillis) - since >= steadyMillis) {
+          attempts = 0
+          delays = yield* Reconnection.begin(schedule)
+        }
+        return problem
+      }),
+    (scope, exit) => Scope.close(scope, exit)
+  )
+
+  while (true) {
+    yield* board.set({ _tag: "Connecting", attempt: attempts + 1 })
+    const problem = yield* attempt
+    attempts++
+    const retryMillis = yield* delays.next
+    const down = { _tag: "Down", problem, attempts, retryMillis } as const
+    yield* board.set(down)
+    // A crash loop is visible, and its log stays short.
+    if (isPowerOfTwo(attempts)) yield* Effect.logWarning(`the server ${server} is ${ServerStatus.describe(down)}`)
+    if (retryMillis === undefined) return
+    yield* Effect.sleep(retryMillis)
+  }
+})
