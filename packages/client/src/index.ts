@@ -2,6 +2,8 @@
  * Clients as applications use them: supervised sessions with one server or many, whose lists are kept and renewed.
  */
 export * as McpClient from "./McpClient.ts"
+export * as McpClients from "./McpClients.ts"
 export * as McpTarget from "./McpTarget.ts"
 export * as ServerStatus from "./ServerStatus.ts"
 export * as ServerUnavailable from "./ServerUnavailable.ts"
+export * as ToolFingerprint from "./ToolFingerprint.ts"

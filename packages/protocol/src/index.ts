@@ -4,6 +4,7 @@
 export * as Annotations from "./Annotations.ts"
 export * as Caching from "./Caching.ts"
 export * as Cancelled from "./Cancelled.ts"
+export * as CanonicalJson from "./CanonicalJson.ts"
 export * as Capabilities from "./Capabilities.ts"
 export * as CloseReason from "./CloseReason.ts"
 export * as Completion from "./Completion.ts"

@@ -1,6 +1,7 @@
 /** One run of a handler that may ask its client, in a revision without requests of the server. */
 
 import {
+  CanonicalJson,
   Capabilities,
   Elicitation,
   ErrorCode,
@@ -26,7 +27,6 @@ import * as OnceSteps from "../../engine/OnceSteps.ts"
 import * as Outgoing from "../../engine/Outgoing.ts"
 import * as SemanticChecks from "../../engine/SemanticChecks.ts"
 import { validate } from "../../engine/validation.ts"
-import { canonicalText } from "../../schema/CanonicalJson.ts"
 import { trust } from "../../trust.ts"
 import * as RequestState from "./RequestState.ts"
 import { RunScheduler } from "./RunScheduler.ts"
@@ -206,7 +206,7 @@ export class ReplayedRun {
 
   #digestOf(question: InputRequired.InputRequest): Effect.Effect<string> {
     return Effect.suspend(() => {
-      const digest = RequestState.digest(this.#dependencies.settings, canonicalText(question))
+      const digest = RequestState.digest(this.#dependencies.settings, CanonicalJson.textOf(question))
       this.#digesting++
       return Effect.catch(
         Effect.onExit(digest, () =>
@@ -429,7 +429,7 @@ export class ReplayedRun {
         const question = this.#questionOf("elicitation/create", page)
         return Effect.map(
           Effect.catch(
-            RequestState.digest(this.#dependencies.settings, canonicalText(question)),
+            RequestState.digest(this.#dependencies.settings, CanonicalJson.textOf(question)),
             () => Effect.fail(error)
           ),
           (digest) => ({ key: `${visitPrefix}${digest}.${this.#state.round + 1}`, digest, question })

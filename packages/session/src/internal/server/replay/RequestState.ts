@@ -1,6 +1,6 @@
 /** The state of a call with questions, which travels through the client in `requestState`. */
 
-import { ErrorCode, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
+import { CanonicalJson, ErrorCode, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,6 @@ import type { RequestStateSeal } from "../../../RequestStateSeal.ts"
 import type { UsedStates } from "../../../UsedStates.ts"
 import type { StepResult } from "../../engine/OnceSteps.ts"
 import { validate } from "../../engine/validation.ts"
-import { canonicalText } from "../../schema/CanonicalJson.ts"
 
 /** The settings of the states of a server. */
 export interface Settings {
@@ -110,7 +109,7 @@ export interface Owner {
 /** Returns the text that a state is bound to: another principal, another server or another call has another one. */
 const contextOf = ({ audience }: Settings, { method, params, principal }: Owner): string => {
   const { _meta: _, inputResponses: __, requestState: ___, ...own } = params ?? {}
-  return canonicalText([audience, principal?.id ?? null, method, own])
+  return CanonicalJson.textOf([audience, principal?.id ?? null, method, own])
 }
 
 /** Returns the sealed state, or `undefined` if it has too many characters. */

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { canonicalText } from "../../../src/internal/schema/CanonicalJson.ts"
+import { CanonicalJson } from "@effect-mcp/protocol"
 
 describe("the canonical text of a value", () => {
   it("does not depend on the order of members, and differs for values that differ", () => {
     assert.strictEqual(
-      canonicalText({ b: [1, {}], a: { d: "x", c: null } }),
-      canonicalText({ a: { c: null, d: "x" }, b: [1, {}] })
+      CanonicalJson.textOf({ b: [1, {}], a: { d: "x", c: null } }),
+      CanonicalJson.textOf({ a: { c: null, d: "x" }, b: [1, {}] })
     )
     const values = [
       [],
@@ -33,15 +33,15 @@ describe("the canonical text of a value", () => {
       "\ud800",
       "\ufffd"
     ]
-    assert.strictEqual(new Set(values.map(canonicalText)).size, values.length)
+    assert.strictEqual(new Set(values.map((value) => CanonicalJson.textOf(value))).size, values.length)
   })
 
   it("is found for a value that is nested deeply, and not for one that contains itself", () => {
     const depth = 100_000
     const nested = "[".repeat(depth) + "]".repeat(depth)
-    assert.lengthOf(canonicalText(JSON.parse(nested)), 3 * depth - 1)
+    assert.lengthOf(CanonicalJson.textOf(JSON.parse(nested)), 3 * depth - 1)
     const endless: Array<unknown> = []
     endless.push(endless)
-    assert.throws(() => canonicalText(endless), RangeError)
+    assert.throws(() => CanonicalJson.textOf(endless), RangeError)
   })
 })

@@ -1,0 +1,620 @@
+/**
+ * Many servers as one: each has a supervised client of its own, and the group merges their lists and names their tools.
+ */
+import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Absence, BoundedList } from "./internal/groups/BoundedList.ts"
+import { LatestByKey } from "./internal/groups/LatestByKey.ts"
+import * as Member from "./internal/groups/Member.ts"
+import { NameTable } from "./internal/groups/NameTable.ts"
+import * as PublicNames from "./internal/groups/PublicNames.ts"
+import { trust } from "./internal/trust.ts"
+import * as McpClient from "./McpClient.ts"
+import type { McpTarget } from "./McpTarget.ts"
+import type { ServerStatus } from "./ServerStatus.ts"
+
+/**
+ * The error of a call with the name of no server of the group.
+ *
+ * @example
+ * ```ts
+ * import { McpClients } from "@effect-mcp/client"
+ *
+ * export const { message } = new McpClients.NoSuchServer({ server: "flies", servers: ["files"] })
+ * // => "the group has no server \"flies\"; its servers are: files"
+ * ```
+ *
+ * @category errors
+ */
+export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
+  readonly server: string
+  /** The servers of the group. */
+  readonly servers: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    return `the group has no server ${JSON.stringify(this.server)}; its servers are: ${this.servers.join(", ")}`
+  }
+}
+
+/**
+ * The error of a call with a name that the group gives to no tool or prompt. `missing` has the servers whose lists could
+ * not be read, and which may have it.
+ *
+ * @example
+ * ```ts
+ * import { McpClients } from "@effect-mcp/client"
+ *
+ * export const { message } = new McpClients.NoSuchName({ kind: "tool", name: "files__raed", missing: ["mail"] })
+ * // => "the group has no tool \"files__raed\"; these servers are down or slow, and may have it: mail"
+ * ```
+ *
+ * @category errors
+ */
+export class NoSuchName extends Data.TaggedError("NoSuchName")<{
+  readonly kind: "tool" | "prompt"
+  readonly name: string
+  readonly missing: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    return `the group has no ${this.kind} ${JSON.stringify(this.name)}` +
+      (this.missing.length === 0 ? "" : `; these servers are down or slow, and may have it: ${this.missing.join(", ")}`)
+  }
+}
+
+/**
+ * The error of a server that is added under a name which another server has.
+ *
+ * @example
+ * ```ts
+ * import { McpClients } from "@effect-mcp/client"
+ *
+ * export const { message } = new McpClients.DuplicateServer({ server: "files" })
+ * // => "the group has a server \"files\" already; close its scope first, or choose another name"
+ * ```
+ *
+ * @category errors
+ */
+export class DuplicateServer extends Data.TaggedError("DuplicateServer")<{ readonly server: string }> {
+  override get message(): string {
+    return `the group has a server ${JSON.stringify(this.server)} already; close its scope first, or choose another name`
+  }
+}
+
+/**
+ * A tool of a group. `name` is the name that the group gives it, and `definition` is what its server lists.
+ *
+ * @category models
+ */
+export interface GroupTool extends Tool.Tool {
+  readonly server: string
+  readonly definition: Tool.Tool
+}
+
+/**
+ * A prompt of a group. `name` is the name that the group gives it, and `definition` is what its server lists.
+ *
+ * @category models
+ */
+export interface GroupPrompt extends Prompt.Prompt {
+  readonly server: string
+  readonly definition: Prompt.Prompt
+}
+
+/**
+ * A resource of a group, with its server.
+ *
+ * @category models
+ */
+export interface GroupResource extends Resource.Resource {
+  readonly server: string
+}
+
+/**
+ * A resource template of a group, with its server.
+ *
+ * @category models
+ */
+export interface GroupResourceTemplate extends Resource.ResourceTemplate {
+  readonly server: string
+}
+
+/**
+ * A list of a server that the last merged list lacks, or has an old state of.
+ *
+ * - `Down`: the server was down.
+ * - `Slow`: the list was not there within `withinMillis`. The merged list has the state that was read last, if the
+ *   server has been there. The reading goes on, and `changes` reports when the list has arrived.
+ * - `Failed`: the server answered with an error, or the client could not reach it.
+ *
+ * @category models
+ */
+export interface Omission {
+  readonly list: "tools" | "prompts" | "resources" | "resourceTemplates"
+  readonly reason: Absence
+}
+
+/**
+ * The status of a server of a group.
+ *
+ * @category models
+ */
+export interface MemberStatus {
+  readonly status: ServerStatus
+  /** The lists that the group was asked for, and that it returned without those of this server. */
+  readonly omissions: ReadonlyArray<Omission>
+}
+
+/**
+ * A change of a list of one server.
+ *
+ * @category models
+ */
+export interface ListChange {
+  readonly server: string
+  readonly list: McpClient.ListName
+}
+
+/**
+ * A change of the status of one server.
+ *
+ * @category models
+ */
+export interface StatusChange {
+  readonly server: string
+  readonly status: ServerStatus
+}
+
+/**
+ * Options of the client of one server of a group.
+ *
+ * @category models
+ */
+export interface ServerOptions<H = Handlers.Handlers<"server">, R = never>
+  extends Partial<Omit<McpClient.Options<H, R>, "name">>
+{}
+
+/**
+ * Options of a group. Those of a client hold for the clients of all servers.
+ *
+ * @category models
+ */
+export interface Options<Names extends string = string, H = Handlers.Handlers<"server">, R = never>
+  extends Omit<McpClient.Options<H, R>, "name">
+{
+  /** Options of single servers. They replace those of the group. */
+  readonly servers?: { readonly [Name in Names]?: ServerOptions<H, R> }
+  /**
+   * Leaves tools out, and renames them. Receives a tool with the name that the group would give it, and returns its
+   * name, or `undefined` to leave it out. It runs again for each list. Of two tools with the same name, the one that is
+   * listed second gets a name with a hash. Default: all tools, with the names that the group gives.
+   */
+  readonly toolName?: (tool: GroupTool) => string | undefined
+  /**
+   * The characters and the length of names. `"protocol"`: up to 128 of `A-Z`, `a-z`, `0-9`, `_`, `-` and `.` (TOOL-10).
+   * `"model"`: up to 64 of these without `.`, which the interfaces of all large model providers accept. Default
+   * `"protocol"`.
+   */
+  readonly names?: "protocol" | "model"
+  /** The time that a list waits for each server. Servers are asked at the same time. Default 2 seconds. */
+  readonly listWithin?: Duration.Input
+}
+
+/**
+ * The errors of a call by the name that the group gives.
+ *
+ * @category errors
+ */
+export type CallError = McpClient.CallError | NoSuchName
+
+/**
+ * The servers of a group.
+ *
+ * @category models
+ */
+export interface McpClientsShape<Names extends string = string> {
+  /** Returns the client of a server that the group was made with. Throws {@link NoSuchServer} for another name. */
+  readonly client: (server: Names) => McpClient.McpClientShape
+  /** Returns the client of any server, also of one that was added. */
+  readonly find: (server: string) => Effect.Effect<McpClient.McpClientShape, NoSuchServer>
+  /** Returns the status of all servers. */
+  readonly status: Effect.Effect<
+    { readonly [server: string]: MemberStatus } & { readonly [Name in Names]: MemberStatus }
+  >
+  /** Streams the present status of each server, and then the changes. A slow follower gets the latest of each server. */
+  readonly statuses: Stream.Stream<StatusChange>
+  /** Waits until each server is ready, or its first attempt has failed, but not longer than `within`. */
+  readonly settled: (within: Duration.Input) => Effect.Effect<void>
+  /**
+   * Returns the tools of all servers. A server that is down is left out, and one that is slow is waited for until
+   * `listWithin`. `status` has what was left out.
+   */
+  readonly tools: Effect.Effect<ReadonlyArray<GroupTool>>
+  /** Returns the prompts of all servers, likewise. */
+  readonly prompts: Effect.Effect<ReadonlyArray<GroupPrompt>>
+  /** Returns the resources of all servers, likewise. */
+  readonly resources: Effect.Effect<ReadonlyArray<GroupResource>>
+  /** Returns the resource templates of all servers, likewise. */
+  readonly resourceTemplates: Effect.Effect<ReadonlyArray<GroupResourceTemplate>>
+  /**
+   * Streams the lists that may have changed, with their servers. Of several changes of one list, a slow follower gets
+   * one.
+   */
+  readonly changes: Stream.Stream<ListChange>
+  /** Calls a tool by the name that the group gives it. */
+  readonly callTool: <R = never>(
+    name: string,
+    input?: { readonly [name: string]: unknown },
+    options?: McpClient.CallOptions<R>
+  ) => Effect.Effect<Tool.CallToolResult, CallError, R>
+  /** Gets a prompt by the name that the group gives it. */
+  readonly getPrompt: <R = never>(
+    name: string,
+    input?: { readonly [name: string]: string },
+    options?: McpClient.CallOptions<R>
+  ) => Effect.Effect<Prompt.GetPromptResult, CallError, R>
+  /** Reads a resource of a server. */
+  readonly readResource: <R = never>(
+    server: string,
+    uri: string,
+    options?: McpClient.CallOptions<R>
+  ) => Effect.Effect<Resource.ReadResourceResult, McpClient.CallError | NoSuchServer, R>
+  /** Streams the contents of a resource of a server: those now, and those after each update. */
+  readonly watch: (
+    server: string,
+    uri: string
+  ) => Stream.Stream<Resource.ReadResourceResult, McpClient.CallError | NoSuchServer>
+  /** Adds a server until the scope closes. Fails if the group has a server of this name. */
+  readonly add: <E, R>(
+    server: string,
+    target: McpTarget<E, R>,
+    options?: ServerOptions
+  ) => Effect.Effect<McpClient.McpClientShape, DuplicateServer, Scope.Scope | R>
+}
+
+/**
+ * The servers of a program.
+ *
+ * @category services
+ */
+export class McpClients extends Context.Service<McpClients, McpClientsShape>()("@effect-mcp/client/McpClients") {}
+
+/**
+ * The services that the targets of a group need.
+ *
+ * @category models
+ */
+export type TargetServices<Targets> = Targets[keyof Targets] extends infer Target
+  ? Target extends McpTarget<infer _E, infer R> ? R : never
+  : never
+
+type AnyTargets = { readonly [server: string]: McpTarget<unknown, unknown> }
+
+type AnyOptions = Options<string, Handlers.Handlers<"server", unknown>, unknown>
+
+const defaultListWithin = Duration.seconds(2)
+
+const omissionsOf = ({ lists: { prompts, resources, resourceTemplates, tools } }: Member.Member) => {
+  const all = { tools, prompts, resources, resourceTemplates }
+  const names = ["tools", "prompts", "resources", "resourceTemplates"] as const
+  return names.flatMap((list): ReadonlyArray<Omission> => {
+    const reason = all[list].absence
+    return reason === undefined ? [] : [{ list, reason }]
+  })
+}
+
+/** Returns the options of the client of one server. */
+const clientOptions = (options: AnyOptions, server: string, own: ServerOptions<unknown, unknown> | undefined) => {
+  const { listWithin: _within, names: _names, servers: _servers, toolName: _toolName, ...shared } = options
+  return trust<McpClient.Options>({ ...shared, ...own, name: server })
+}
+
+const makeAny = Effect.fnUntraced(function*(
+  targets: AnyTargets,
+  options: AnyOptions
+): Effect.fn.Return<McpClientsShape, never, Scope.Scope> {
+  const rules = PublicNames.rules[options.names ?? "protocol"]
+  const listWithinMillis = Duration.toMillis(options.listWithin ?? defaultListWithin)
+  const { toolName = (tool: GroupTool) => tool.name } = options
+  const members = new Map<string, Member.Member>()
+  const names = { tool: new NameTable(rules), prompt: new NameTable(rules) }
+  const changes = new LatestByKey<ListChange>()
+  const statuses = new LatestByKey<StatusChange>()
+  const latest = new Map<string, StatusChange>()
+  const context = yield* Effect.context<never>()
+  const changed = (server: string, list: McpClient.ListName): void =>
+    changes.publish(JSON.stringify([server, list]), { server, list })
+
+  /** Adds a member until the scope closes. */
+  const join = (server: string, target: McpTarget<unknown, unknown>, own?: ServerOptions<unknown, unknown>) =>
+    Effect.gen(function*() {
+      // The context of the caller has the services of the target, as the types of `make` and `add` demand.
+      const client = yield* McpClient.make(trust<McpTarget>(target), clientOptions(options, server, own))
+      const member = yield* Member.make(server, client, {
+        listWithinMillis,
+        changed,
+        statusChanged: (name, status) => {
+          latest.set(name, { server: name, status })
+          statuses.publish(name, { server: name, status })
+        }
+      })
+      yield* Effect.acquireRelease(
+        Effect.sync(() => members.set(server, member)),
+        () =>
+          Effect.sync(() => {
+            members.delete(server)
+            latest.delete(server)
+            names.tool.remove(server)
+            names.prompt.remove(server)
+            for (const list of ["tools", "prompts", "resources"] as const) changed(server, list)
+          })
+      )
+      return client
+    })
+  for (const [server, target] of Object.entries(targets)) yield* join(server, target, options.servers?.[server])
+
+  const memberOf = (server: string): Effect.Effect<Member.Member, NoSuchServer> =>
+    Effect.suspend(() => {
+      const member = members.get(server)
+      return member === undefined
+        ? Effect.fail(new NoSuchServer({ server, servers: [...members.keys()] }))
+        : Effect.succeed(member)
+    })
+
+  /** Returns the tools of one server with the names of the group. */
+  const nameTools = (server: string, tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<GroupTool> => {
+    const ofGroup = (definition: Tool.Tool, name: string): GroupTool => ({ ...definition, name, server, definition })
+    const given = names.tool.assign(server, tools.map(({ name }) => name), (name, index) => {
+      const tool = tools[index]
+      return tool === undefined ? undefined : toolName(ofGroup(tool, PublicNames.nameOf({ server, name }, rules)))
+    })
+    return named(tools, given, ofGroup)
+  }
+
+  const namePrompts = (server: string, prompts: ReadonlyArray<Prompt.Prompt>): ReadonlyArray<GroupPrompt> => {
+    const given = names.prompt.assign(
+      server,
+      prompts.map(({ name }) => name),
+      (name) => PublicNames.nameOf({ server, name }, rules)
+    )
+    return named(prompts, given, (definition, name) => ({ ...definition, name, server, definition }))
+  }
+
+  /** Merges a list of all servers, in their order. Each server has the same time. */
+  const merged = <A, B>(
+    listOf: (lists: Member.Member["lists"]) => BoundedList<A>,
+    toGroup: (server: string, list: ReadonlyArray<A>) => ReadonlyArray<B>
+  ): Effect.Effect<ReadonlyArray<B>> =>
+    Effect.suspend(() =>
+      Effect.map(
+        Effect.forEach(members.values(), ({ lists, name }) =>
+          Effect.map(listOf(lists).all, (list) => ({ name, list })), { concurrency: "unbounded" }),
+        // A server that was removed meanwhile gets no names any more.
+        (all) => all.flatMap(({ list, name }) => members.has(name) ? toGroup(name, list) : [])
+      )
+    )
+  const tools = merged(({ tools }) => tools, nameTools)
+  const prompts = merged(({ prompts }) => prompts, namePrompts)
+
+  /** Reads the lists that may have a name that the group has not given yet. */
+  const learn = (kind: "tool" | "prompt", name: string): Effect.Effect<void, McpClient.CallError> => {
+    const member = members.get(PublicNames.originOf(name)?.server ?? "")
+    if (member === undefined) return Effect.asVoid(kind === "tool" ? tools : prompts)
+    const { client } = member
+    // The call waits for its own server, as long as any call does, and for no other one.
+    return kind === "tool"
+      ? Effect.map(client.tools, (list) => void nameTools(member.name, list))
+      : Effect.map(client.prompts, (list) => void namePrompts(member.name, list))
+  }
+
+  const missingOf = (kind: "tool" | "prompt"): ReadonlyArray<string> =>
+    [...members.values()]
+      .filter(({ lists }) => (kind === "tool" ? lists.tools : lists.prompts).absence !== undefined)
+      .map(({ name }) => name)
+
+  const resolve = (
+    kind: "tool" | "prompt",
+    name: string
+  ): Effect.Effect<{ readonly client: McpClient.McpClientShape; readonly original: string }, CallError> => {
+    const known = Effect.suspend(() => {
+      const origin = names[kind].find(name)
+      const member = origin === undefined ? undefined : members.get(origin.server)
+      return origin === undefined || member === undefined
+        ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind) }))
+        : Effect.succeed({ client: member.client, original: origin.name })
+    })
+    return Effect.catchTag(known, "NoSuchName", () => Effect.andThen(Effect.suspend(() => learn(kind, name)), known))
+  }
+
+  const group: McpClientsShape = {
+    client: (server) => {
+      const member = members.get(server)
+      if (member === undefined) throw new NoSuchServer({ server, servers: [...members.keys()] })
+      return member.client
+    },
+    find: (server) => Effect.map(memberOf(server), ({ client }) => client),
+    status: Effect.suspend(() =>
+      Effect.map(
+        Effect.forEach(members.values(), (member) =>
+          Effect.map(
+            member.client.status,
+            (status): readonly [string, MemberStatus] => [member.name, { status, omissions: omissionsOf(member) }]
+          )),
+        (all) => Object.fromEntries(all)
+      )
+    ),
+    statuses: statuses.stream(() => latest),
+    settled: (within) =>
+      Effect.suspend(() =>
+        Effect.asVoid(Effect.timeoutOption(
+          Effect.forEach(
+            members.values(),
+            ({ client }) => Stream.runHead(Stream.filter(client.statuses, ({ _tag }) => _tag !== "Connecting")),
+            { concurrency: "unbounded", discard: true }
+          ),
+          within
+        ))
+      ),
+    tools,
+    prompts,
+    resources: merged(({ resources }) => resources, (server, list) => list.map((one) => ({ ...one, server }))),
+    resourceTemplates: merged(
+      ({ resourceTemplates }) => resourceTemplates,
+      (server, list) => list.map((one) => ({ ...one, server }))
+    ),
+    changes: changes.stream(),
+    callTool: (name, input, options) =>
+      Effect.flatMap(resolve("tool", name), ({ client, original }) => client.callTool(original, input, options)),
+    getPrompt: (name, input, options) =>
+      Effect.flatMap(resolve("prompt", name), ({ client, original }) => client.getPrompt(original, input, options)),
+    readResource: (server, uri, options) =>
+      Effect.flatMap(memberOf(server), ({ client }) => client.readResource(uri, options)),
+    watch: (server, uri) => Stream.unwrap(Effect.map(memberOf(server), ({ client }) => client.watch(uri))),
+    add: (server, target, own) =>
+      Effect.suspend(() =>
+        members.has(server)
+          ? Effect.fail(new DuplicateServer({ server }))
+          : Effect.updateContext(
+            join(server, trust(target), trust(own)),
+            // The handlers of the group may need services of its context.
+            (own: Context.Context<Scope.Scope>) => Context.merge(context, own)
+          )
+      )
+  }
+  return group
+})
+
+/** Returns the members of a list that the group has given names to, each original name once. */
+const named = <A extends { readonly name: string }, B>(
+  list: ReadonlyArray<A>,
+  given: ReadonlyMap<string, string>,
+  toGroup: (definition: A, name: string) => B
+): ReadonlyArray<B> => {
+  const left = new Map(given)
+  return list.flatMap((definition) => {
+    const name = left.get(definition.name)
+    left.delete(definition.name)
+    return name === undefined ? [] : [toGroup(definition, name)]
+  })
+}
+
+/**
+ * Creates the clients of several servers, supervised until the scope closes. All servers start at the same time, and
+ * this neither waits for them nor fails.
+ *
+ * A tool `read` of the server `files` has the name `files__read`. A name that would be ambiguous, too long or not
+ * allowed gets a hash instead, so that no tool is lost. A name depends on the server and its tool alone, whatever other
+ * servers are there, and does not pass to another tool while its own is listed.
+ *
+ * @example
+ * ```ts
+ * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import { Content } from "@effect-mcp/protocol"
+ * import { ServerSession } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const info = { name: "example", version: "1.0.0" }
+ * const server = (tool: string) =>
+ *   McpTarget.transport(ServerSession.layerInProcess({
+ *     "tools/list": () => Effect.succeed({ tools: [{ name: tool, inputSchema: { type: "object" } }] }),
+ *     "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(`called ${name}`)] })
+ *   }, { info }))
+ *
+ * export const called = Effect.gen(function*() {
+ *   const clients = yield* McpClients.make({ files: server("read"), mail: server("send") }, { info })
+ *   const names = (yield* clients.tools).map(({ name }) => name)
+ *   const { content } = yield* clients.callTool("mail__send")
+ *   return { names, content }
+ * }).pipe(Effect.scoped)
+ * // => { names: ["files__read", "mail__send"], content: [{ type: "text", text: "called send" }] }
+ * ```
+ *
+ * @category constructors
+ */
+export const make = <
+  const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  targets: Targets,
+  options: Options<keyof Targets & string, H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Effect.Effect<
+  McpClientsShape<keyof Targets & string>,
+  never,
+  Scope.Scope | TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R
+> =>
+  // The services of the targets and of the handlers are in the context of the caller, as the type of the result demands.
+  trust(makeAny(trust(targets), trust(options)))
+
+/**
+ * Provides a group under a key of the program, so that the names of its servers are in the type. Every build of this
+ * Layer makes new clients.
+ *
+ * @example
+ * ```ts
+ * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import * as Context from "effect/Context"
+ * import * as Effect from "effect/Effect"
+ *
+ * class Servers extends Context.Service<Servers, McpClients.McpClientsShape<"files">>()("app/Servers") {}
+ *
+ * const files = McpTarget.command("node", ["files.mjs"])
+ *
+ * export const servers = McpClients.layerOf(Servers, { files }, { info: { name: "app", version: "1.0.0" } })
+ *
+ * export const read = Effect.flatMap(Servers, (all) => all.client("files").callTool("read"))
+ * ```
+ *
+ * @category layers
+ */
+export const layerOf = <
+  Self,
+  const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  key: Context.Key<Self, McpClientsShape<keyof Targets & string>>,
+  targets: Targets,
+  options: Options<keyof Targets & string, H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Layer.Layer<Self, never, Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>> =>
+  Layer.fresh(Layer.effect(key, make(targets, options)))
+
+/**
+ * Provides a group as {@link McpClients}. Every build of this Layer makes new clients.
+ *
+ * @example
+ * ```ts
+ * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ *
+ * const servers = McpClients.layer({
+ *   files: McpTarget.command("node", ["files.mjs"]),
+ *   search: McpTarget.url("https://example.com/mcp")
+ * }, { info: { name: "app", version: "1.0.0" } })
+ *
+ * export const toolNames = Effect.gen(function*() {
+ *   const { tools } = yield* McpClients.McpClients
+ *   return (yield* tools).map(({ name }) => name)
+ * }).pipe(Effect.provide(servers))
+ * ```
+ *
+ * @category layers
+ */
+export const layer = <
+  const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
+  const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
+  R = never
+>(
+  targets: Targets,
+  options: Options<keyof Targets & string, H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+): Layer.Layer<
+  McpClients,
+  never,
+  Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>
+> => layerOf(trust<Context.Key<McpClients, McpClientsShape<keyof Targets & string>>>(McpClients), targets, options)

@@ -1,0 +1,251 @@
+/**
+ * The tools of servers as a toolkit of `effect/ai`, for language models. An entry point of its own, because `effect/ai`
+ * is unstable.
+ */
+import { Tool as Protocol } from "@effect-mcp/protocol"
+import * as AiError from "effect/ai/AiError"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as ModelParts from "./internal/toolkit/ModelParts.ts"
+import { trust } from "./internal/trust.ts"
+import type * as McpClients from "./McpClients.ts"
+
+const origin = { server: Schema.String, tool: Schema.String }
+
+/**
+ * The failure of a tool that ran and reported an error. `message` is the text of its result, and `details` its
+ * structured content.
+ *
+ * @example
+ * ```ts
+ * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
+ *
+ * export const { message } = new McpRemoteToolkit.ToolFailed({ server: "files", tool: "read", message: "no such file" })
+ * // => "no such file"
+ * ```
+ *
+ * @category errors
+ */
+export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
+  ...origin,
+  message: Schema.String,
+  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
+}) {}
+
+/**
+ * The failure of a call that was not carried out: the server is down, the group has no such tool, or the server or the
+ * client rejected the call.
+ *
+ * @example
+ * ```ts
+ * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
+ *
+ * export const { message } = new McpRemoteToolkit.ToolNotCalled({
+ *   server: "files",
+ *   tool: "read",
+ *   reason: "ServerUnavailable",
+ *   message: "the server \"files\" is not available"
+ * }) // => "the server \"files\" is not available"
+ * ```
+ *
+ * @category errors
+ */
+export class ToolNotCalled extends Schema.TaggedError<ToolNotCalled>()("ToolNotCalled", {
+  ...origin,
+  /** The tag of the error, or that of the reason of a `RequestError`. */
+  reason: Schema.String,
+  message: Schema.String
+}) {}
+
+/**
+ * The failure of a call that the server may have carried out: the response was lost, was too late, or was no valid
+ * result.
+ *
+ * @example
+ * ```ts
+ * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
+ *
+ * export const { message } = new McpRemoteToolkit.ToolOutcomeUnknown({
+ *   server: "mail",
+ *   tool: "send",
+ *   reason: "Timeout",
+ *   message: "timed out after 60000 ms"
+ * }) // => "timed out after 60000 ms"
+ * ```
+ *
+ * @category errors
+ */
+export class ToolOutcomeUnknown extends Schema.TaggedError<ToolOutcomeUnknown>()("ToolOutcomeUnknown", {
+  ...origin,
+  reason: Schema.String,
+  message: Schema.String
+}) {}
+
+/**
+ * The failures of remote tools.
+ *
+ * @category errors
+ */
+export type Failure = ToolFailed | ToolNotCalled | ToolOutcomeUnknown
+
+/**
+ * The schema of {@link Failure}.
+ *
+ * @category schemas
+ */
+export const Failure: Schema.Union<
+  readonly [typeof ToolFailed, typeof ToolNotCalled, typeof ToolOutcomeUnknown]
+> = Schema.Union([ToolFailed, ToolNotCalled, ToolOutcomeUnknown])
+
+/**
+ * A remote tool. Its parameters are those of the JSON Schema of the server, and its result is that of `tools/call`,
+ * with `content` and `structuredContent`.
+ *
+ * @category models
+ */
+export interface RemoteTool<Mode extends Tool.FailureMode = "return"> extends
+  Tool.Tool<string, {
+    readonly parameters: typeof Schema.Unknown
+    readonly success: typeof Protocol.CallToolResult
+    readonly failure: typeof Failure
+    readonly failureMode: Mode
+  }>
+{}
+
+/**
+ * The toolkit of remote tools, with their handlers.
+ *
+ * @category models
+ */
+export type RemoteToolkit<Mode extends Tool.FailureMode = "return"> = Toolkit.WithHandler<
+  Record<string, RemoteTool<Mode>>
+>
+
+/**
+ * Options of a toolkit.
+ *
+ * @category models
+ */
+export interface Options<Mode extends Tool.FailureMode = "return"> {
+  /**
+   * `"return"` returns failures to the model, which can correct a call or try another tool. `"error"` fails the
+   * generation with them. Default `"return"`.
+   */
+  readonly failureMode?: Mode
+  /** Decides whether a person has to approve a call before it is sent. Default: none has to. */
+  readonly needsApproval?: (tool: McpClients.GroupTool, input: unknown) => boolean | Effect.Effect<boolean>
+}
+
+type ToolClients = Pick<McpClients.McpClientsShape, "tools" | "callTool">
+
+/** The reasons of a `RequestError` after which the server may have carried the call out. */
+const unknownOutcomes: ReadonlySet<string> = new Set([
+  "Closed",
+  "InvalidResult",
+  "MalformedResponse",
+  "OutcomeUnknown",
+  "Timeout"
+])
+
+const failureOf = ({ name, server }: McpClients.GroupTool, error: McpClients.CallError): Failure => {
+  const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
+  const failure = { server, tool: name, reason, message: error.message }
+  const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
+  return unknownOutcomes.has(reason) && !isUnsent ? new ToolOutcomeUnknown(failure) : new ToolNotCalled(failure)
+}
+
+const isInput = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const call = Effect.fnUntraced(function*(
+  clients: ToolClients,
+  tool: McpClients.GroupTool,
+  input: unknown
+): Effect.fn.Return<Protocol.CallToolResult, Failure | AiError.AiErrorReason> {
+  const { definition, name, server } = tool
+  if (!isInput(input)) {
+    return yield* new AiError.ToolParameterValidationError({
+      toolName: name,
+      description: `the arguments of ${definition.name} must be an object`
+    })
+  }
+  const result = yield* Effect.mapError(clients.callTool(name, input), (error) => failureOf(tool, error))
+  if (result.isError !== true) return result
+  const { content, structuredContent } = result
+  return yield* new ToolFailed({
+    server,
+    tool: name,
+    message: ModelParts.textOf(content),
+    ...structuredContent === undefined ? undefined : { details: structuredContent }
+  })
+})
+
+const toolOf = (
+  tool: McpClients.GroupTool,
+  failureMode: Tool.FailureMode,
+  needsApproval: Options["needsApproval"]
+): RemoteTool<Tool.FailureMode> => {
+  const { annotations, description, inputSchema, name, title = annotations?.title } = tool
+  const remote = Tool.dynamic(name, {
+    description,
+    parameters: inputSchema,
+    success: Protocol.CallToolResult,
+    failure: Failure,
+    failureMode,
+    toModelOutput: ModelParts.of,
+    ...needsApproval === undefined ? undefined : { needsApproval: (input: unknown) => needsApproval(tool, input) }
+    // Schemas of servers seldom keep the rules of a strict mode, and a provider rejects the whole request then.
+  }).annotate(Tool.Strict, false)
+  // The parameters of a dynamic tool with a JSON Schema are unknown.
+  return trust<RemoteTool<Tool.FailureMode>>(title === undefined ? remote : remote.annotate(Tool.Title, title))
+}
+
+/**
+ * Returns the present tools of a group as a toolkit. Give this effect itself to `generateText` and `streamText`, so that
+ * each generation has the tools that are there then.
+ *
+ * - The model gets the content of a result: text, images and other files as parts, and the structured content as JSON
+ *   unless a text has it. What the server marked for the user only is left out. The program gets the whole result.
+ * - A failure is a {@link Failure}. By default it is returned to the model.
+ * - Arguments are not checked against the JSON Schema. The server does that, and its error is returned to the model.
+ *
+ * Make the group with `names: "model"`, because providers accept fewer names than servers may use.
+ *
+ * @example
+ * ```ts
+ * import { McpClients, McpTarget } from "@effect-mcp/client"
+ * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
+ * import * as LanguageModel from "effect/ai/LanguageModel"
+ * import * as Effect from "effect/Effect"
+ *
+ * const servers = {
+ *   files: McpTarget.command("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada"]),
+ *   search: McpTarget.url("https://example.com/mcp")
+ * }
+ *
+ * export const answer = Effect.gen(function*() {
+ *   const clients = yield* McpClients.make(servers, { info: { name: "agent", version: "1.0.0" }, names: "model" })
+ *   return yield* LanguageModel.generateText({
+ *     prompt: "Which of my files mention Effect?",
+ *     toolkit: McpRemoteToolkit.make(clients)
+ *   })
+ * })
+ * ```
+ *
+ * @category constructors
+ */
+export const make = <Mode extends Tool.FailureMode = "return">(
+  clients: ToolClients,
+  { failureMode, needsApproval }: Options<Mode> = {}
+): Effect.Effect<RemoteToolkit<Mode>> =>
+  Effect.gen(function*() {
+    const tools = yield* clients.tools
+    const toolkit = Toolkit.make(...tools.map((tool) => toolOf(tool, failureMode ?? "return", needsApproval)))
+    const handlers = yield* toolkit.toHandlers(
+      Object.fromEntries(tools.map((tool) => [tool.name, (input: unknown) => call(clients, tool, input)]))
+    )
+    // The tools have the mode of the options, whose default is that of the type.
+    return trust<RemoteToolkit<Mode>>(yield* Effect.provideContext(toolkit, handlers))
+  })

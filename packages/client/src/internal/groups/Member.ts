@@ -1,0 +1,73 @@
+/** One server of a group: its client, and its lists as the group has them. */
+
+import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { ListName, McpClientShape } from "../../McpClient.ts"
+import type { ServerStatus } from "../../ServerStatus.ts"
+import { BoundedList } from "./BoundedList.ts"
+
+/** The lists of a server. */
+interface MemberLists {
+  readonly tools: BoundedList<Tool.Tool>
+  readonly prompts: BoundedList<Prompt.Prompt>
+  readonly resources: BoundedList<Resource.Resource>
+  readonly resourceTemplates: BoundedList<Resource.ResourceTemplate>
+}
+
+/** A server of a group. */
+export interface Member {
+  readonly name: string
+  readonly client: McpClientShape
+  readonly lists: MemberLists
+}
+
+/** The parts of a group that a member uses. */
+export interface MemberDependencies {
+  readonly listWithinMillis: number
+  readonly changed: (server: string, list: ListName) => void
+  readonly statusChanged: (server: string, status: ServerStatus) => void
+}
+
+const listNames: ReadonlyArray<ListName> = ["tools", "prompts", "resources"]
+
+/** Creates a member, and reports the changes of its client until the scope closes. */
+export const make = Effect.fnUntraced(function*(
+  name: string,
+  client: McpClientShape,
+  { changed, listWithinMillis, statusChanged }: MemberDependencies
+): Effect.fn.Return<Member, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const listOf = <A>(list: BoundedListOf<A>, changes: ListName) =>
+    new BoundedList<A>({
+      status: client.status,
+      list,
+      withinMillis: listWithinMillis,
+      scope,
+      arrived: () => changed(name, changes)
+    })
+  const lists: MemberLists = {
+    tools: listOf(client.tools, "tools"),
+    prompts: listOf(client.prompts, "prompts"),
+    resources: listOf(client.resources, "resources"),
+    resourceTemplates: listOf(client.resourceTemplates, "resources")
+  }
+  yield* Effect.forkScoped(
+    Stream.runForEach(client.changes, (list) => Effect.sync(() => changed(name, list))),
+    { startImmediately: true }
+  )
+  yield* Effect.forkScoped(
+    Stream.runForEach(client.statuses, (status) =>
+      Effect.sync(() => {
+        if (status._tag === "Ready") for (const list of Object.values(lists)) list.expect()
+        statusChanged(name, status)
+        // The lists of the group lose a server that goes down, and get one that is there again.
+        if (status._tag !== "Connecting") for (const list of listNames) changed(name, list)
+      })),
+    { startImmediately: true }
+  )
+  return { name, client, lists }
+})
+
+type BoundedListOf<A> = ConstructorParameters<typeof BoundedList<A>>[0]["list"]

@@ -1,0 +1,229 @@
+/** Remote tools of two servers in the hands of a language model that follows a script. */
+import { McpClients, McpTarget } from "@effect-mcp/client"
+import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
+import { Content } from "@effect-mcp/protocol"
+import { ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+
+const info = { name: "host", version: "1.0.0" }
+
+const picture = "iVBORw0KGgo="
+
+const weather = ServerSession.layerInProcess({
+  "tools/list": () =>
+    Effect.succeed({
+      tools: [
+        {
+          name: "forecast",
+          title: "Forecast",
+          description: "Returns the weather.",
+          inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+          outputSchema: { type: "object", properties: { celsius: { type: "number" } } }
+        },
+        { name: "radar", inputSchema: { type: "object" } }
+      ]
+    }),
+  "tools/call": ({ arguments: input, name }) =>
+    Effect.succeed(
+      name === "radar"
+        ? {
+          content: [
+            Content.text("the radar"),
+            Content.image(picture, "image/png"),
+            { ...Content.text("for the eyes of the user"), annotations: { audience: ["user" as const] } }
+          ]
+        }
+        : input?.["city"] === "Rome"
+        ? { content: [Content.text(`{"celsius":31}`)], structuredContent: { celsius: 31 } }
+        : input?.["city"] === "Oslo"
+        ? { content: [Content.text("It is cold.")], structuredContent: { celsius: -4 } }
+        : { content: [Content.text("there is no such city")], structuredContent: { known: 2 }, isError: true }
+    )
+}, { info: { name: "weather", version: "1.0.0" } })
+
+const mail = ServerSession.layerInProcess({
+  "tools/list": () => Effect.succeed({ tools: [{ name: "send", inputSchema: { type: "object" } }] }),
+  "tools/call": ({ arguments: input }) =>
+    Effect.succeed({ content: [Content.text(`sent to ${String(input?.["to"])}`)] })
+}, { info: { name: "mail", version: "1.0.0" } })
+
+/** Makes a model that calls tools in its first answer, and then answers with a text. It records its requests. */
+const modelOf = (calls: ReadonlyArray<readonly [name: string, params: unknown]>) => {
+  const requests: Array<LanguageModel.ProviderOptions> = []
+  const finish = (reason: "stop" | "tool-calls"): Response.PartEncoded => ({
+    type: "finish",
+    reason,
+    usage: {
+      inputTokens: { uncached: undefined, total: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: undefined, text: undefined, reasoning: undefined }
+    },
+    response: undefined
+  })
+  const layer = Layer.effect(
+    LanguageModel.LanguageModel,
+    LanguageModel.make({
+      generateText: (options) =>
+        Effect.sync(() => {
+          requests.push(options)
+          if (requests.length > 1) return [{ type: "text", text: "done" }, finish("stop")]
+          return [
+            ...calls.map(([name, params], index): Response.PartEncoded => ({
+              type: "tool-call",
+              id: `call-${index}`,
+              name,
+              params
+            })),
+            finish("tool-calls")
+          ]
+        }),
+      streamText: () => Stream.die("not used")
+    })
+  )
+  return { layer, requests }
+}
+
+const clientsOf = McpClients.make({
+  weather: McpTarget.transport(weather, "weather"),
+  mail: McpTarget.transport(mail, "mail")
+}, { info, names: "model" })
+
+describe("a toolkit of remote tools", () => {
+  it.effect("a model calls tools of two servers, and reads their results in its next request", () =>
+    Effect.gen(function*() {
+      const clients = yield* clientsOf
+      const model = modelOf([
+        ["weather__forecast", { city: "Rome" }],
+        ["weather__forecast", { city: "Oslo" }],
+        ["weather__radar", {}],
+        ["mail__send", { to: "ada" }]
+      ])
+      const toolkit = McpRemoteToolkit.make(clients)
+      const prompt = "What is the weather in Rome?"
+      const [first, second] = yield* Effect.gen(function*() {
+        const first = yield* LanguageModel.generateText({ prompt, toolkit })
+        const history = Prompt.concat(Prompt.make(prompt), Prompt.fromResponseParts(first.content))
+        return [first, yield* LanguageModel.generateText({ prompt: history, toolkit })] as const
+      }).pipe(Effect.provide(model.layer))
+      assert.strictEqual(second.text, "done")
+
+      const offered = model.requests[0]?.tools ?? []
+      assert.deepStrictEqual(
+        offered.map((tool) => [tool.name, Tool.getDescription(tool), Tool.getJsonSchema(tool)["required"]]),
+        [
+          ["weather__forecast", "Returns the weather.", ["city"]],
+          ["weather__radar", undefined, undefined],
+          ["mail__send", undefined, undefined]
+        ]
+      )
+      assert.deepStrictEqual(first.toolResults.map(({ isFailure }) => isFailure), [false, false, false, false])
+      const [result] = first.toolResults
+      assert.deepStrictEqual(result?.result, {
+        content: [Content.text(`{"celsius":31}`)],
+        structuredContent: { celsius: 31 }
+      })
+
+      const outputs = (model.requests[1]?.prompt.content ?? []).flatMap((message) =>
+        message.role === "tool"
+          ? message.content.flatMap((part) => part.type === "tool-result" ? [part.modelOutput ?? []] : [])
+          : []
+      ).map((parts) => parts.map((part) => part.type === "text" ? part.text : [part.mediaType, part.data]))
+      assert.deepStrictEqual(outputs, [
+        [`{"celsius":31}`],
+        ["It is cold.", `{"celsius":-4}`],
+        ["the radar", ["image/png", picture]],
+        ["sent to ada"]
+      ])
+    }))
+
+  it.effect("a failed tool is a typed failure that the model reads", () =>
+    Effect.gen(function*() {
+      const clients = yield* clientsOf
+      const model = modelOf([["weather__forecast", { city: "Atlantis" }]])
+      const { toolResults } = yield* LanguageModel.generateText({
+        prompt: "What is the weather in Atlantis?",
+        toolkit: McpRemoteToolkit.make(clients)
+      }).pipe(Effect.provide(model.layer))
+      const [failed] = toolResults
+      assert.isTrue(failed?.isFailure)
+      assert.deepStrictEqual(
+        failed?.result,
+        new McpRemoteToolkit.ToolFailed({
+          server: "weather",
+          tool: "weather__forecast",
+          message: "there is no such city",
+          details: { known: 2 }
+        })
+      )
+      assert.deepStrictEqual(failed?.encodedResult, {
+        _tag: "ToolFailed",
+        server: "weather",
+        tool: "weather__forecast",
+        message: "there is no such city",
+        details: { known: 2 }
+      })
+    }))
+
+  it.effect("with failureMode error, the generation fails with the typed failure", () =>
+    Effect.gen(function*() {
+      const clients = yield* clientsOf
+      const model = modelOf([["weather__forecast", { city: "Atlantis" }]])
+      const message = yield* LanguageModel.generateText({
+        prompt: "What is the weather in Atlantis?",
+        toolkit: McpRemoteToolkit.make(clients, { failureMode: "error" })
+      }).pipe(
+        Effect.map(() => "no failure"),
+        Effect.catchTag("ToolFailed", ({ message, server }) => Effect.succeed(`${server}: ${message}`)),
+        Effect.provide(model.layer)
+      )
+      assert.strictEqual(message, "weather: there is no such city")
+    }))
+
+  it.effect("a server that was removed is a failure of its calls, and the other tools still run", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ mail: McpTarget.transport(mail, "mail") }, { info, names: "model" })
+      const toolkit = yield* Effect.scoped(Effect.gen(function*() {
+        yield* clients.add("weather", McpTarget.transport(weather, "weather"))
+        return yield* McpRemoteToolkit.make(clients)
+      }))
+      const model = modelOf([["weather__radar", {}], ["mail__send", { to: "bob" }]])
+      const { toolResults } = yield* LanguageModel.generateText({ prompt: "Show me the radar.", toolkit }).pipe(
+        Effect.provide(model.layer)
+      )
+      assert.deepStrictEqual(
+        toolResults.map(({ result }) => result instanceof McpRemoteToolkit.ToolNotCalled ? result.reason : "result"),
+        ["NoSuchName", "result"]
+      )
+    }))
+
+  it.effect("arguments that are no object fail as those of effect/ai do, and are not sent", () =>
+    Effect.gen(function*() {
+      const clients = yield* clientsOf
+      const model = modelOf([["mail__send", ["ada"]]])
+      const { toolResults } = yield* LanguageModel.generateText({
+        prompt: "Send a mail.",
+        toolkit: McpRemoteToolkit.make(clients)
+      }).pipe(Effect.provide(model.layer))
+      assert.include(JSON.stringify(toolResults[0]?.encodedResult), "the arguments of send must be an object")
+    }))
+
+  it.effect("a call that needs an approval is not sent without it", () =>
+    Effect.gen(function*() {
+      const clients = yield* clientsOf
+      const model = modelOf([["mail__send", { to: "eve" }], ["weather__radar", {}]])
+      const { content, toolResults } = yield* LanguageModel.generateText({
+        prompt: "Send a mail.",
+        toolkit: McpRemoteToolkit.make(clients, { needsApproval: ({ server }) => server === "mail" })
+      }).pipe(Effect.provide(model.layer))
+      assert.deepStrictEqual(toolResults.map(({ name }) => name), ["weather__radar"])
+      assert.deepStrictEqual(content.flatMap((part) => part.type === "tool-approval-request" ? [part.toolCallId] : []), [
+        "call-0"
+      ])
+    }))
+})
