@@ -72,8 +72,14 @@ export class CachedList<A> {
   #read(readings: number): Effect.Effect<ReadonlyArray<A>, ListError> {
     return Effect.suspend(() => {
       const { pages, send } = this.#dependencies
-      const changes = this.#changes
-      return Effect.flatMap(send((session) => Stream.runCollect(pages(session))), (all) => {
+      let changes = this.#changes
+      const read = (session: Session) =>
+        Effect.suspend(() => {
+          // What has changed before the list is requested is in it, such as by the opening of the session.
+          changes = this.#changes
+          return Stream.runCollect(pages(session))
+        })
+      return Effect.flatMap(send(read), (all) => {
         if (changes !== this.#changes) return readings < maxReadings ? this.#read(readings + 1) : Effect.succeed(all)
         this.#kept = all
         return Effect.succeed(all)

@@ -1,0 +1,365 @@
+/** Groups of servers in this process, some of which are down, slow, hang or flood. */
+import { type McpClient, McpClients, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { Content, type Tool } from "@effect-mcp/protocol"
+import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+
+const info = { name: "host", version: "1.0.0" }
+
+const tool = (name: string): Tool.Tool => ({ name, inputSchema: { type: "object" } })
+
+/** A server whose tools return its name and theirs, and the session that the client has with it. */
+const serverOf = (
+  name: string,
+  tools: ReadonlyArray<string>,
+  { beforeList = Effect.void }: { readonly beforeList?: Effect.Effect<unknown> } = {}
+) => {
+  const state = { tools, lists: 0, closed: 0 }
+  const session = Deferred.makeUnsafe<ServerSession.ServerSessionShape>()
+  const layer = Layer.effect(
+    Transport.Transport,
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const opened = yield* ServerSession.make({
+        "tools/list": () =>
+          Effect.suspend(() => {
+            state.lists++
+            return Effect.as(beforeList, { tools: state.tools.map(tool) })
+          }),
+        "tools/call": (params) => Effect.succeed({ content: [Content.text(`${name} ran ${params.name}`)] }),
+        "prompts/list": () => Effect.succeed({ prompts: [{ name: `about ${name}` }] }),
+        "prompts/get": (params) =>
+          Effect.succeed({ messages: [{ role: "user", content: Content.text(`${name}: ${params.name}`) }] }),
+        "resources/list": () => Effect.succeed({ resources: [{ uri: "app://state", name: "state" }] }),
+        "resources/templates/list": () =>
+          Effect.succeed({ resourceTemplates: [{ uriTemplate: "app://{id}", name: "one" }] }),
+        "resources/read": ({ uri }) => Effect.succeed({ contents: [{ uri, text: name }] }),
+        "resources/subscribe": () => Effect.succeed({}),
+        "resources/unsubscribe": () => Effect.succeed({})
+      }, { info: { name, version: "1.0.0" }, capabilities: { tools: { listChanged: true } } }).pipe(
+        Effect.provideService(Transport.Transport, pair.server)
+      )
+      yield* Deferred.succeed(session, opened)
+      yield* Effect.addFinalizer(() => Effect.sync(() => state.closed++))
+      return pair.client
+    })
+  )
+  return { state, session: Deferred.await(session), target: McpTarget.transport(layer, name) }
+}
+
+/** A target that never connects. */
+const hanging = McpTarget.transport(
+  Layer.succeed(Transport.Transport, Transport.Transport.of({ connect: Effect.never })),
+  "hanging"
+)
+
+const broken = McpTarget.transport(Layer.effect(Transport.Transport, Effect.fail("no such place")), "broken")
+
+const text = ({ content }: Tool.CallToolResult): string =>
+  content.map((part) => part.type === "text" ? part.text : part.type).join(" ")
+
+const namesOf = (list: ReadonlyArray<{ readonly name: string }>): ReadonlyArray<string> => list.map(({ name }) => name)
+
+describe("a group of servers", () => {
+  it.effect("all lists are merged with the names of the servers", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({
+        files: serverOf("files", ["read", "write"]).target,
+        mail: serverOf("mail", ["send"]).target
+      }, { info })
+      const tools = yield* clients.tools
+      assert.deepStrictEqual(namesOf(tools), ["files__read", "files__write", "mail__send"])
+      assert.deepStrictEqual(tools[2], { ...tool("mail__send"), server: "mail", definition: tool("send") })
+      assert.deepStrictEqual(
+        (yield* clients.prompts).map(({ definition, server }) => [server, definition.name]),
+        [["files", "about files"], ["mail", "about mail"]]
+      )
+      assert.deepStrictEqual((yield* clients.resources).map(({ server, uri }) => [server, uri]), [
+        ["files", "app://state"],
+        ["mail", "app://state"]
+      ])
+      assert.deepStrictEqual((yield* clients.resourceTemplates).map(({ server, uriTemplate }) => [server, uriTemplate]), [
+        ["files", "app://{id}"],
+        ["mail", "app://{id}"]
+      ])
+    }))
+
+  it.effect("tools, prompts and resources are used by their names and servers", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({
+        files: serverOf("files", ["read"]).target,
+        mail: serverOf("mail", ["read"]).target
+      }, { info })
+      // Before any list was read.
+      assert.strictEqual(text(yield* clients.callTool("mail__read")), "mail ran read")
+      const [, prompt] = yield* clients.prompts
+      const { messages } = yield* clients.getPrompt(prompt?.name ?? "")
+      assert.deepStrictEqual(messages[0]?.content, Content.text("mail: about mail"))
+      assert.deepStrictEqual((yield* clients.readResource("mail", "app://state")).contents, [
+        { uri: "app://state", text: "mail" }
+      ])
+      assert.deepStrictEqual(
+        (yield* Stream.runCollect(Stream.take(clients.watch("files", "app://state"), 1))).map(({ contents }) => contents),
+        [[{ uri: "app://state", text: "files" }]]
+      )
+      const error = yield* Effect.flip(clients.readResource("males", "app://state"))
+      assert.strictEqual(error.message, "the group has no server \"males\"; its servers are: files, mail")
+    }))
+
+  it.effect("a name that no tool has fails, and asks no server twice", () =>
+    Effect.gen(function*() {
+      const files = serverOf("files", ["read"])
+      const clients = yield* McpClients.make({ files: files.target }, { info })
+      for (const name of ["files__raed", "flies__read", "read", "__read", ""]) {
+        const error = yield* Effect.flip(clients.callTool(name))
+        assert.strictEqual(error._tag, "NoSuchName")
+        assert.strictEqual(error.message, `the group has no tool ${JSON.stringify(name)}`)
+      }
+      assert.strictEqual(files.state.lists, 1)
+    }))
+
+  it.effect("clients are typed by the names of the servers", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ files: serverOf("files", ["read"]).target }, { info })
+      assert.strictEqual(text(yield* clients.client("files").callTool("read")), "files ran read")
+      assert.strictEqual((yield* clients.status).files.status._tag, "Ready")
+      // @ts-expect-error: the group has no such server.
+      assert.throws(() => clients.client("flies"), McpClients.NoSuchServer)
+    }))
+
+  it.effect("tools with names that would be equal are kept apart, and each call reaches its server", () =>
+    Effect.gen(function*() {
+      const targets = {
+        "a": serverOf("a", ["_b", "b", "x".repeat(200), "x".repeat(201), "b c", "b/c"]).target,
+        "a_": serverOf("a_", ["b"]).target,
+        "a__b": serverOf("a__b", ["c"]).target,
+        "a ": serverOf("a ", ["b", "b"]).target
+      }
+      const namesIn = (order: ReadonlyArray<keyof typeof targets>) =>
+        Effect.scoped(Effect.gen(function*() {
+          const clients = yield* McpClients.make(Object.fromEntries(order.map((name) => [name, targets[name]])), { info })
+          const tools = yield* clients.tools
+          for (const { definition, name, server } of tools) {
+            assert.match(name, /^[A-Za-z0-9_.-]{1,128}$/)
+            assert.strictEqual(text(yield* clients.callTool(name)), `${server} ran ${definition.name}`)
+          }
+          return tools.map(({ definition, name, server }) => [server, definition.name, name].join(" ")).toSorted()
+        }))
+      const names = yield* namesIn(["a", "a_", "a__b", "a "])
+      assert.lengthOf(new Set(names), 9)
+      assert.deepStrictEqual(yield* namesIn(["a ", "a__b", "a_", "a"]), names)
+    }))
+
+  it.effect("a tool with a hash in its name is found before any list was read", () =>
+    Effect.gen(function*() {
+      const servers = () => ({ "my files": serverOf("my files", ["read"]).target })
+      const [tool] = yield* Effect.scoped(Effect.flatMap(McpClients.make(servers(), { info }), ({ tools }) => tools))
+      assert.match(tool?.name ?? "", /^my_files_read_[0-9a-f]{8}$/)
+      const clients = yield* McpClients.make(servers(), { info })
+      assert.strictEqual(text(yield* clients.callTool(tool?.name ?? "")), "my files ran read")
+    }))
+
+  it.effect("a function leaves tools out and renames them, and equal names are kept apart", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({
+        files: serverOf("files", ["read", "delete", "find"]).target,
+        mail: serverOf("mail", ["find"]).target
+      }, {
+        info,
+        names: "model",
+        toolName: ({ definition, name }) =>
+          definition.name === "delete" ? undefined : definition.name === "find" ? "find" : `${name}!`
+      })
+      const names = namesOf(yield* clients.tools)
+      assert.match(names.join(" "), /^files_read_[0-9a-f]{8} find mail_find_[0-9a-f]{8}$/)
+      assert.strictEqual(text(yield* clients.callTool("find")), "files ran find")
+      assert.strictEqual(text(yield* clients.callTool(names[2] ?? "")), "mail ran find")
+      assert.strictEqual((yield* Effect.flip(clients.callTool("files__delete")))._tag, "NoSuchName")
+      // The name stays with its tool.
+      assert.deepStrictEqual(namesOf(yield* clients.tools), names)
+    }))
+
+  it.effect("a server that is down is left out, its status says so, and the others are called at once", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ broken, files: serverOf("files", ["read"]).target }, { info })
+      yield* clients.settled("1 minute")
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
+      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
+      const { broken: down, files } = yield* clients.status
+      assert.include(ServerStatus.describe(down.status), "down after 1 attempt: no such place")
+      assert.deepStrictEqual(down.omissions, [{ list: "tools", reason: { _tag: "Down" } }])
+      assert.deepStrictEqual(files.omissions, [])
+      const error = yield* Effect.flip(clients.callTool("find"))
+      assert.include(error.message, "these servers are down or slow, and may have it: broken")
+    }))
+
+  it.effect("a server that hangs delays one list by the bound, and no call", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ hanging, files: serverOf("files", ["read"]).target }, {
+        info,
+        listWithin: "3 seconds"
+      })
+      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
+      const listing = yield* Effect.forkChild(clients.tools, { startImmediately: true })
+      yield* TestClock.adjust("2999 millis")
+      assert.isUndefined(listing.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(namesOf(yield* Fiber.join(listing)), ["files__read"])
+      // No clock moves any more.
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
+      assert.deepStrictEqual((yield* clients.status).hanging.omissions, [
+        { list: "tools", reason: { _tag: "Slow", withinMillis: 3000 } }
+      ])
+    }))
+
+  it.effect("a slow list is reported when it has arrived, and later lists have its last state", () =>
+    Effect.gen(function*() {
+      const gates = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      let reading = 0
+      const slow = serverOf("slow", ["read"], {
+        beforeList: Effect.suspend(() => {
+          const gate = gates[reading++]
+          return gate === undefined ? Effect.never : Deferred.await(gate)
+        })
+      })
+      const clients = yield* McpClients.make({ slow: slow.target, files: serverOf("files", ["read"]).target }, { info })
+      yield* clients.settled("1 minute")
+      const listing = yield* Effect.forkChild(clients.tools)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(namesOf(yield* Fiber.join(listing)), ["files__read"])
+      const arrived = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(clients.changes, ({ list, server }) => server === "slow" && list === "tools")),
+        { startImmediately: true }
+      )
+      yield* Effect.andThen(Deferred.succeed(gates[0] ?? assert.fail(), undefined), Fiber.join(arrived))
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["slow__read", "files__read"])
+      assert.deepStrictEqual((yield* clients.status).slow.omissions, [])
+
+      // The list changes, and reading it takes long.
+      const changed = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(clients.changes, ({ server }) => server === "slow")),
+        { startImmediately: true }
+      )
+      slow.state.tools = ["read", "write"]
+      yield* Effect.andThen((yield* slow.session).toolListChanged, Fiber.join(changed))
+      const again = yield* Effect.forkChild(clients.tools)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(namesOf(yield* Fiber.join(again)), ["slow__read", "files__read"])
+      assert.strictEqual((yield* clients.status).slow.omissions[0]?.reason._tag, "Slow")
+    }))
+
+  it.effect("a flood of changes displaces no change of another list or server for a follower that is slow", () =>
+    Effect.gen(function*() {
+      const flooding = serverOf("flooding", ["read"])
+      const calm = serverOf("calm", ["read"])
+      const clients = yield* McpClients.make({ flooding: flooding.target, calm: calm.target }, { info })
+      yield* clients.settled("1 minute")
+      yield* clients.tools
+      const go = yield* Deferred.make<void>()
+      const seen: Array<string> = []
+      yield* Effect.forkChild(
+        Stream.runForEach(clients.changes, ({ list, server }) =>
+          Effect.andThen(Effect.sync(() => seen.push(`${server} ${list}`)), Deferred.await(go))),
+        { startImmediately: true }
+      )
+      const flood = Effect.flatMap(flooding.session, (session) => session.toolListChanged).pipe(Effect.repeat({ times: 500 }))
+      yield* flood
+      yield* Effect.flatMap(calm.session, (session) => session.toolListChanged)
+      yield* flood
+      assert.strictEqual(text(yield* clients.callTool("calm__read")), "calm ran read")
+      yield* Deferred.succeed(go, undefined)
+      yield* Effect.yieldNow.pipe(Effect.repeat({ until: () => seen.includes("calm tools") }))
+      assert.isAtMost(seen.length, 10)
+    }))
+
+  it.effect("a server is added and removed, its names with it, and followers hear of both", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ files: serverOf("files", ["read"]).target }, { info })
+      yield* clients.settled("1 minute")
+      const mail = serverOf("mail", ["send"])
+      const next = () =>
+        Effect.forkChild(
+          Stream.runHead(Stream.filter(clients.changes, ({ list, server }) => server === "mail" && list === "tools")),
+          { startImmediately: true }
+        )
+      const added = yield* next()
+      const scope = yield* Scope.make()
+      const client = yield* Scope.provide(clients.add("mail", mail.target), scope)
+      yield* Fiber.join(added)
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read", "mail__send"])
+      assert.strictEqual(text(yield* client.callTool("send")), "mail ran send")
+      assert.strictEqual(text(yield* clients.callTool("mail__send")), "mail ran send")
+      assert.strictEqual(yield* clients.find("mail"), client)
+      const duplicate = yield* Effect.flip(Effect.scoped(clients.add("files", mail.target)))
+      assert.strictEqual(duplicate._tag, "DuplicateServer")
+
+      const removed = yield* next()
+      yield* Scope.close(scope, Exit.void)
+      yield* Fiber.join(removed)
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
+      assert.strictEqual((yield* Effect.flip(clients.callTool("mail__send")))._tag, "NoSuchName")
+      assert.strictEqual((yield* Effect.flip(clients.find("mail")))._tag, "NoSuchServer")
+      assert.deepStrictEqual(Object.keys(yield* clients.status), ["files"])
+      assert.strictEqual(mail.state.closed, 1)
+      // The name is free again.
+      yield* clients.add("mail", serverOf("mail", ["send"]).target)
+      assert.strictEqual(text(yield* clients.callTool("mail__send")), "mail ran send")
+    }))
+
+  it.effect("options of a server replace those of the group", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ hanging, other: hanging }, {
+        info,
+        waitFor: "1 hour",
+        servers: { hanging: { waitFor: "1 second" } }
+      })
+      const calling = yield* Effect.forkChild(Effect.flip(clients.callTool("hanging__read")))
+      const other = yield* Effect.forkChild(Effect.flip(clients.callTool("other__read")))
+      yield* TestClock.adjust("1 second")
+      assert.match(
+        (yield* Fiber.join(calling)).message,
+        /^the server "hanging" is not available: .*; the call waited 1000 ms/
+      )
+      assert.isUndefined(other.pollUnsafe())
+    }))
+
+  it.effect("statuses begin with the present ones, and settled waits no longer than its bound", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ hanging, files: serverOf("files", ["read"]).target }, { info })
+      const settled = yield* Effect.forkChild(clients.settled("5 seconds"), { startImmediately: true })
+      yield* TestClock.adjust("4 seconds")
+      assert.isUndefined(settled.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(settled)
+      const statuses = yield* Stream.runCollect(Stream.take(clients.statuses, 2))
+      assert.deepStrictEqual(statuses.map(({ server, status }) => [server, status._tag]), [
+        ["hanging", "Connecting"],
+        ["files", "Ready"]
+      ])
+    }))
+
+  it.effect("a Layer provides a group, under the key of the program or as a service", () => {
+    class Servers extends Context.Service<Servers, McpClients.McpClientsShape<"files">>()("test/Servers") {}
+    const files = serverOf("files", ["read"]).target
+    return Effect.gen(function*() {
+      const own = yield* Servers
+      assert.strictEqual(text(yield* own.client("files").callTool("read")), "files ran read")
+      const shared = yield* McpClients.McpClients
+      assert.deepStrictEqual(namesOf(yield* shared.tools), ["files__read"])
+      const client: McpClient.McpClientShape = yield* shared.find("files")
+      assert.notStrictEqual(client, own.client("files"))
+    }).pipe(Effect.provide(Layer.merge(
+      McpClients.layerOf(Servers, { files }, { info }),
+      McpClients.layer({ files }, { info })
+    )))
+  })
+})
