@@ -241,7 +241,8 @@ const makeAny = Effect.fnUntraced(function*(
       fork(Effect.andThen(prepare(current), board.open(current)))
     }
   }
-  const transport = new SupervisedTransport(target.transport, context, scope)
+  // Before the fiber that has the session, so that the session closes while its transport is still there.
+  const transport = new SupervisedTransport(target.transport, context, yield* Scope.fork(scope))
   const connect = ClientSession.make<Handlers.Handlers<"server">>(
     // The services of the handlers are in the context of the client, which every session gets.
     trust(sessionOptions(options, changed, observe))

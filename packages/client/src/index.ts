@@ -3,6 +3,7 @@
  */
 export * as McpClient from "./McpClient.ts"
 export * as McpClients from "./McpClients.ts"
+export * as McpServersConfig from "./McpServersConfig.ts"
 export * as McpTarget from "./McpTarget.ts"
 export * as ServerStatus from "./ServerStatus.ts"
 export * as ServerUnavailable from "./ServerUnavailable.ts"

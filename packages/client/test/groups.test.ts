@@ -281,6 +281,30 @@ describe("a group of servers", () => {
       assert.isAtMost(seen.length, 10)
     }))
 
+  it.effect("a session is closed before its transport is released", () =>
+    Effect.gen(function*() {
+      const order: Array<string> = []
+      const outer = yield* Effect.scope
+      const layer = Layer.effect(
+        Transport.Transport,
+        Effect.gen(function*() {
+          const pair = yield* MemoryTransport.make()
+          const session = yield* ServerSession.make({}, { info }).pipe(
+            Effect.provideService(Transport.Transport, pair.server),
+            Scope.provide(outer)
+          )
+          yield* Effect.addFinalizer(() => Effect.sync(() => order.push("released")))
+          yield* Effect.forkIn(Effect.map(session.closed, ({ _tag }) => order.push(_tag)), outer)
+          return pair.client
+        })
+      )
+      yield* Effect.scoped(Effect.gen(function*() {
+        const clients = yield* McpClients.make({ own: McpTarget.transport(layer) }, { info })
+        yield* clients.settled("1 minute")
+      }))
+      assert.deepStrictEqual(order, ["PeerEnded", "released"])
+    }))
+
   it.effect("a server is added and removed, its names with it, and followers hear of both", () =>
     Effect.gen(function*() {
       const clients = yield* McpClients.make({ files: serverOf("files", ["read"]).target }, { info })

@@ -82,14 +82,13 @@ export const textOf = (value: unknown, budget: Budget = unbounded): string => {
   }
   write(value)
   for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
-    // A separator follows each part, so that the part that has just ended needs to know nothing of the next.
-    if (inner.next > 0) text += ","
     const index = inner.next++
     if (index === inner.size) {
       text += inner.names === undefined ? "]" : "}"
       open.pop()
       continue
     }
+    if (index > 0) text += ","
     const name = inner.names?.[index]
     if (name !== undefined) text += `${textOfScalar(name, budget)}:`
     write(inner.parts[name ?? index])

@@ -1,0 +1,318 @@
+/**
+ * The configuration of servers that hosts keep in files: `mcpServers` of Claude Desktop, Claude Code and Cursor, and
+ * `servers` of VS Code.
+ */
+import * as HttpSseClient from "@effect-mcp/transport/HttpSseClient"
+import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
+import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as EntryReader from "./internal/configuration/EntryReader.ts"
+import type * as Expansion from "./internal/configuration/Expansion.ts"
+import * as McpTarget from "./McpTarget.ts"
+
+/**
+ * A problem of a configuration. It contains no values of environment variables and headers.
+ *
+ * @category models
+ */
+export interface Problem {
+  /** The place, such as `mcpServers.files.args[1]`. */
+  readonly path: string
+  readonly problem: string
+  /** The way to solve it. */
+  readonly advice: string
+}
+
+/**
+ * The error of a configuration that leads to no targets, with all of its problems.
+ *
+ * @example
+ * ```ts
+ * import { McpServersConfig } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const message = McpServersConfig.decode({ mcpServers: { files: { args: ["-y"] } } }).pipe(
+ *   Effect.flip,
+ *   Effect.map((error) => error.problems[0]?.problem)
+ * ) // => "the entry has neither command nor url"
+ * ```
+ *
+ * @category errors
+ */
+export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly problems: ReadonlyArray<Problem> }> {
+  override get message(): string {
+    const lines = this.problems.map(({ advice, path, problem }) =>
+      `${path === "" ? "" : `${path}: `}${problem}; ${advice}`
+    )
+    return lines.length === 1
+      ? `the configuration of servers is invalid: ${lines.join()}`
+      : `the configuration of servers has ${lines.length} problems:\n${lines.map((line) => `- ${line}`).join("\n")}`
+  }
+}
+
+/**
+ * Options of a configuration.
+ *
+ * @category models
+ */
+export interface Options {
+  /** The values of `${NAME}` and `${env:NAME}`. Default: the environment of this process. */
+  readonly env?: { readonly [name: string]: string | undefined }
+  /** The values of other references, such as `workspaceFolder` of VS Code. They come before `env`, and are no secrets. */
+  readonly variables?: { readonly [name: string]: string | undefined }
+  /** The values of `${input:id}`, which VS Code asks its user for. */
+  readonly inputs?: { readonly [id: string]: string | Redacted.Redacted<string> | undefined }
+  /** Options of all servers that are child processes. */
+  readonly command?: Omit<McpTarget.CommandOptions, "env" | "cwd">
+  /** Options of all servers that have a URL. */
+  readonly url?: Omit<McpTarget.UrlOptions, "headers">
+}
+
+type Kind = "stdio" | "http" | "sse" | "ws"
+
+const kinds: ReadonlyMap<string, Kind> = new Map([
+  ["stdio", "stdio"],
+  ["http", "http"],
+  ["streamable-http", "http"],
+  ["streamableHttp", "http"],
+  ["sse", "sse"],
+  ["ws", "ws"],
+  ["websocket", "ws"]
+])
+
+const schemes: Readonly<Record<Exclude<Kind, "stdio"> | "any", ReadonlyArray<string>>> = {
+  http: ["http:", "https:"],
+  sse: ["http:", "https:"],
+  ws: ["ws:", "wss:"],
+  any: ["http:", "https:", "ws:", "wss:", "unix:"]
+}
+
+type Reader = EntryReader.EntryReader
+
+/** Returns the kind that an entry declares, or `undefined` after a problem. */
+const declaredKind = (reader: Reader): Kind | "any" | undefined => {
+  const type = reader.raw("type")
+  const transport = reader.raw("transport")
+  if (type !== undefined && transport !== undefined && kinds.get(type) !== kinds.get(transport)) {
+    reader.report("transport", "it differs from type", "remove one of them")
+    return undefined
+  }
+  const declared = type ?? transport
+  if (declared === undefined) return reader.problems.length === 0 ? "any" : undefined
+  const kind = kinds.get(declared)
+  if (kind === undefined) {
+    reader.report(
+      type === undefined ? "transport" : "type",
+      `${JSON.stringify(declared)} is no transport`,
+      "use stdio, http, streamable-http, sse or ws"
+    )
+  }
+  return kind
+}
+
+/** Returns the kind of an entry: what it declares, or what its fields show. */
+const kindOf = (reader: Reader): Kind | "any" | undefined => {
+  const kind = declaredKind(reader)
+  if (kind === undefined) return undefined
+  const hasCommand = reader.has("command")
+  const hasUrl = reader.has("url")
+  if (kind === "any") {
+    if (hasCommand && hasUrl) {
+      reader.report("url", "the entry has command, too", "remove one of them, or set type")
+      return undefined
+    }
+    if (hasCommand) return "stdio"
+    if (hasUrl) return "any"
+    reader.report("command", "the entry has neither command nor url", "give command for a program, or url for a server")
+    return undefined
+  }
+  if (kind === "stdio" ? hasCommand : hasUrl) return kind
+  const field = kind === "stdio" ? "command" : "url"
+  reader.report(field, "it is missing", kind === "stdio" ? "give the program to start" : "give the URL of the server")
+  return undefined
+}
+
+const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
+  const command = reader.text("command")
+  const args = reader.texts("args")
+  const env = reader.variables("env")
+  const cwd = reader.text("cwd")
+  if (command?.value === "") reader.report("command", "it is empty", "give the program to start")
+  if (reader.has("envFile")) {
+    reader.report("envFile", "files of variables are not supported", "put the variables into env")
+  }
+  if (command === undefined || reader.problems.length > 0) return undefined
+  const target = McpTarget.command(command.value, args, {
+    ...options.command,
+    env,
+    ...cwd === undefined ? undefined : { cwd: cwd.value }
+  })
+  return command.isSecret ? McpTarget.transport(target.transport, reader.raw("command")) : target
+}
+
+/** Returns a URL as it is written, without what may be secret: user, password, query and fragment. */
+const shown = (raw: string): string => raw.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//")
+
+const urlTarget = (
+  kind: Exclude<Kind, "stdio"> | "any",
+  reader: Reader,
+  options: Options
+): McpTarget.McpTarget | undefined => {
+  const text = reader.text("url")
+  const headers = reader.headers("headers")
+  if (text === undefined || text.problems.length > 0) return undefined
+  if (!URL.canParse(text.value)) {
+    reader.report("url", "it is no absolute URL", "write one such as https://example.com/mcp")
+    return undefined
+  }
+  const url = new URL(text.value)
+  const allowed = schemes[kind]
+  if (!allowed.includes(url.protocol)) {
+    reader.report("url", `it begins with ${url.protocol}`, `use a URL that begins with ${allowed.join(" or ")}`)
+  }
+  if (url.username !== "" || url.password !== "") {
+    reader.report("url", "it contains a user or a password", "send them in headers, as Authorization")
+  }
+  if (reader.problems.length > 0) return undefined
+  const all = { ...options.url, headers }
+  const { authorize, maxMessageBytes, maxMessageNodes } = all
+  switch (kind) {
+    case "http":
+      return McpTarget.transport(StreamableHttpClient.layerNode({ ...all, url }), shown(reader.raw("url") ?? ""))
+    case "sse":
+      return McpTarget.transport(
+        HttpSseClient.layerNode({ url, headers, authorize, maxMessageBytes, maxMessageNodes }),
+        shown(reader.raw("url") ?? "")
+      )
+    case "ws":
+      return McpTarget.transport(
+        WebSocketClient.layerNode({ url, headers, authorize, maxMessageBytes, maxMessageNodes }),
+        shown(reader.raw("url") ?? "")
+      )
+    case "any":
+      return McpTarget.transport(McpTarget.url(url, all).transport, shown(reader.raw("url") ?? ""))
+  }
+}
+
+const entryTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
+  const kind = kindOf(reader)
+  if (kind === undefined) return undefined
+  return kind === "stdio" ? commandTarget(reader, options) : urlTarget(kind, reader, options)
+}
+
+const quoted = (name: string): string => /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`
+
+type Targets = { readonly [server: string]: McpTarget.McpTarget }
+
+const invalid = (path: string, problem: string, advice: string): Result.Result<never, InvalidConfig> =>
+  Result.fail(new InvalidConfig({ problems: [{ path, problem, advice }] }))
+
+const targetsOf = (json: unknown, options: Options): Result.Result<Targets, InvalidConfig> => {
+  if (!EntryReader.isObject(json)) {
+    return invalid("", "it is not an object", "write {\"mcpServers\": {…}}")
+  }
+  const keys = ["mcpServers", "servers"].filter((key) => Object.hasOwn(json, key))
+  const [key] = keys
+  if (key === undefined) return invalid("", "it has no mcpServers", "write {\"mcpServers\": {…}}")
+  if (keys.length > 1) return invalid("servers", "there is mcpServers, too", "keep one of them")
+  const entries = json[key]
+  if (!EntryReader.isObject(entries)) {
+    return invalid(key, "it is not an object", "write an entry for each server, by its name")
+  }
+  const values: Expansion.ExpansionValues = {
+    env: options.env ?? process.env,
+    variables: options.variables ?? {},
+    inputs: options.inputs ?? {}
+  }
+  const problems: Array<Problem> = []
+  const targets: Array<readonly [string, McpTarget.McpTarget]> = []
+  for (const [server, entry] of Object.entries(entries)) {
+    const path = `${key}${quoted(server)}`
+    if (!EntryReader.isObject(entry)) {
+      problems.push({ path, problem: "it is not an object", advice: "give command for a program, or url for a server" })
+      continue
+    }
+    if (entry["disabled"] === true) continue
+    const reader = new EntryReader.EntryReader(entry, values)
+    const target = entryTarget(reader, options)
+    if (target !== undefined) targets.push([server, target])
+    for (const { advice, field, problem } of reader.problems) {
+      problems.push({ path: `${path}.${field}`, problem, advice })
+    }
+  }
+  return problems.length > 0 ? Result.fail(new InvalidConfig({ problems })) : Result.succeed(Object.fromEntries(targets))
+}
+
+/**
+ * Returns the targets of a configuration, by the names of their servers. Fails with all problems of all entries.
+ *
+ * - `command`, `args`, `env` and `cwd` lead to a child process. It inherits few variables, as from `StdioClient`.
+ * - `url` and `headers` lead to a server of HTTP, WebSocket or a Unix socket.
+ * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`. Without one, a URL of HTTP leads to
+ *   Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
+ * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
+ *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value is
+ *   a problem.
+ * - An entry with `disabled: true` is left out. `envFile` is a problem. Other fields are ignored.
+ *
+ * The values of `env` and `headers`, and all arguments with references, are redacted. Of a URL, descriptions and errors
+ * show the host and the path, but no query.
+ *
+ * @example
+ * ```ts
+ * import { McpServersConfig } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const descriptions = McpServersConfig.decode({
+ *   mcpServers: {
+ *     files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada"] },
+ *     search: { type: "http", url: "https://example.com/mcp", headers: { authorization: "Bearer ${TOKEN}" } }
+ *   }
+ * }, { env: { TOKEN: "secret" } }).pipe(
+ *   Effect.map((targets) => Object.values(targets).map(({ description }) => description))
+ * ) // => ["npx -y @modelcontextprotocol/server-filesystem /home/ada", "https://example.com/mcp"]
+ * ```
+ *
+ * @category constructors
+ */
+export const decode = (json: unknown, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
+  Effect.suspend(() => Effect.fromResult(targetsOf(json, options)))
+
+/** Returns the place in a message of `JSON.parse`. The message also quotes the text, which may contain secrets. */
+const placeIn = (message: string): string => /\(line \d+ column \d+\)$/.exec(message)?.[0] ?? ""
+
+/**
+ * Returns the targets of a configuration in the text of a file. The text is JSON without comments.
+ *
+ * @example
+ * ```ts
+ * import { McpClients, McpServersConfig } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ * import * as fs from "node:fs/promises"
+ *
+ * export const clients = Effect.gen(function*() {
+ *   const text = yield* Effect.promise(() => fs.readFile("mcp.json", "utf8"))
+ *   const targets = yield* McpServersConfig.parse(text)
+ *   return yield* McpClients.make(targets, { info: { name: "host", version: "1.0.0" } })
+ * })
+ * ```
+ *
+ * @category constructors
+ */
+export const parse = (text: string, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
+  Effect.suspend(() => {
+    const parsed = Result.try({
+      // Editors write a byte order mark, which JSON does not have.
+      try: (): unknown => JSON.parse(text.replace(/^\ufeff/, "")),
+      catch: (error) => error instanceof Error ? placeIn(error.message) : ""
+    })
+    return Result.isSuccess(parsed)
+      ? decode(parsed.success, options)
+      : Effect.fromResult(
+        invalid("", `the text is not JSON${parsed.failure === "" ? "" : ` ${parsed.failure}`}`, "check brackets and " +
+          "commas, and remove comments")
+      )
+  })

@@ -1,0 +1,125 @@
+/** One entry of a configuration of servers, read field by field. */
+
+import * as Redacted from "effect/Redacted"
+import * as Expansion from "./Expansion.ts"
+
+/** A problem of one field. It contains no value of the field. */
+export interface FieldProblem {
+  readonly field: string
+  readonly problem: string
+  readonly advice: string
+}
+
+type Entry = { readonly [field: string]: unknown }
+
+type Variable = readonly [name: string, value: Redacted.Redacted<string> | undefined]
+
+type MaybeSecret = string | Redacted.Redacted<string>
+
+export const isObject = (value: unknown): value is Entry =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+const secret = ({ isSecret, value }: Expansion.Expanded): MaybeSecret => isSecret ? Redacted.make(value) : value
+
+/** Reads the fields of one entry, and collects their problems. */
+export class EntryReader {
+  readonly problems: Array<FieldProblem> = []
+  readonly #entry: Entry
+  readonly #values: Expansion.ExpansionValues
+
+  constructor(entry: Entry, values: Expansion.ExpansionValues) {
+    this.#entry = entry
+    this.#values = values
+  }
+
+  has(field: string): boolean {
+    return Object.hasOwn(this.#entry, field) && this.#entry[field] !== undefined && this.#entry[field] !== null
+  }
+
+  report(field: string, problem: string, advice: string): void {
+    this.problems.push({ field, problem, advice })
+  }
+
+  /** Reads a text as it is written. */
+  raw(field: string): string | undefined {
+    if (!this.has(field)) return undefined
+    const value = this.#entry[field]
+    if (typeof value === "string") return value
+    this.report(field, "it is not a text", "write it in quotes")
+    return undefined
+  }
+
+  /** Reads a text, and replaces its references. */
+  text(field: string): Expansion.Expanded | undefined {
+    const raw = this.raw(field)
+    return raw === undefined ? undefined : this.#expand(field, raw)
+  }
+
+  /** Reads a list of texts. What comes from a reference is redacted. */
+  texts(field: string): ReadonlyArray<MaybeSecret> {
+    if (!this.has(field)) return []
+    const value = this.#entry[field]
+    if (!Array.isArray(value)) {
+      this.report(field, "it is not a list", "write a list of texts, such as [\"-y\", \"server\"]")
+      return []
+    }
+    return value.flatMap((item: unknown, index) => {
+      if (typeof item === "string") return [secret(this.#expand(`${field}[${index}]`, item))]
+      this.report(`${field}[${index}]`, "it is not a text", "write it in quotes")
+      return []
+    })
+  }
+
+  /** Reads environment variables. All values are redacted; `null` removes an inherited variable. */
+  variables(field: string): Readonly<Record<string, Redacted.Redacted<string> | undefined>> {
+    return Object.fromEntries(this.#members(field).flatMap(([name, value]): ReadonlyArray<Variable> => {
+      const at = `${field}.${name}`
+      if (name === "" || name.includes("=") || name.includes("\0")) {
+        this.report(field, `the name ${JSON.stringify(name)} is not allowed`, "use a name without =")
+        return []
+      }
+      if (value === null) return [[name, undefined]]
+      if (typeof value === "number") return [[name, Redacted.make(String(value))]]
+      if (typeof value === "string") return [[name, Redacted.make(this.#expand(at, value).value)]]
+      this.report(at, "it is not a text", "write it in quotes")
+      return []
+    }))
+  }
+
+  /** Reads headers. All values are redacted. */
+  headers(field: string): Readonly<Record<string, Redacted.Redacted<string>>> {
+    return Object.fromEntries(this.#members(field).flatMap(([name, value]) => {
+      const at = `${field}.${name}`
+      if (!headerName.test(name)) {
+        this.report(field, `the name ${JSON.stringify(name)} is not that of a header`, "use letters, digits and -")
+        return []
+      }
+      if (typeof value !== "string") {
+        this.report(at, "it is not a text", "write it in quotes")
+        return []
+      }
+      const { value: expanded } = this.#expand(at, value)
+      if (headerValue.test(expanded)) return [[name, Redacted.make(expanded)]]
+      this.report(at, "its value has characters that a header cannot have", "remove line breaks and other ones")
+      return []
+    }))
+  }
+
+  #members(field: string): ReadonlyArray<readonly [string, unknown]> {
+    if (!this.has(field)) return []
+    const value = this.#entry[field]
+    if (isObject(value)) return Object.entries(value)
+    this.report(field, "it is not an object", "write names and values in braces")
+    return []
+  }
+
+  #expand(field: string, text: string): Expansion.Expanded {
+    const expanded = Expansion.expand(text, this.#values)
+    for (const { advice, problem } of expanded.problems) this.report(field, problem, advice)
+    return expanded
+  }
+}

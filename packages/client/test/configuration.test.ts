@@ -1,0 +1,229 @@
+/** Configurations of servers as hosts keep them in files, the good ones and the bad ones. */
+import { McpClient, McpClients, McpServersConfig, type McpTarget, ServerStatus } from "@effect-mcp/client"
+import { Content } from "@effect-mcp/protocol"
+import { RequestContext, SessionHost } from "@effect-mcp/session"
+import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { HttpServer } from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as path from "node:path"
+
+const info = { name: "host", version: "1.0.0" }
+
+const program = path.join(import.meta.dirname, "fixtures/environment.ts")
+
+const messageOf = (json: unknown, options: McpServersConfig.Options = {}): Effect.Effect<string> =>
+  Effect.match(McpServersConfig.decode(json, { env: {}, ...options }), {
+    onSuccess: () => "no problem",
+    onFailure: ({ message }) => message
+  })
+
+/** Returns what the fixture reports of its arguments and environment. */
+const reportOf = Effect.fnUntraced(function*(target: McpTarget.McpTarget | undefined) {
+  const client = yield* McpClient.make(target ?? assert.fail("no target"), { info })
+  const { content } = yield* client.callTool("report", {}, { repeat: true })
+  const [part] = content
+  return part?.type === "text" ? JSON.parse(part.text) : undefined
+})
+
+describe("a configuration of servers", () => {
+  it.live("a command starts with its arguments, its variables and its directory, and references are replaced", () =>
+    Effect.gen(function*() {
+      const targets = yield* McpServersConfig.decode({
+        mcpServers: {
+          report: {
+            command: "${NODE}",
+            args: [program, "${env:TOKEN}", "${MISSING:-by default}", "${input:key}", "$plain ${workspaceFolder}"],
+            env: { TOKEN: "${TOKEN}", PORT: 8080, USER: null, NESTED: "${NESTED}" },
+            cwd: "${workspaceFolder}",
+            autoApprove: ["report"]
+          }
+        }
+      }, {
+        env: { NODE: process.execPath, TOKEN: "t0ken", NESTED: "${TOKEN}", MISSING: "" },
+        inputs: { key: Redacted.make("the key") },
+        variables: { workspaceFolder: import.meta.dirname }
+      })
+      assert.deepStrictEqual(yield* reportOf(targets["report"]), {
+        args: ["t0ken", "by default", "the key", `$plain ${import.meta.dirname}`],
+        env: { TOKEN: "t0ken", PORT: "8080", NESTED: "${TOKEN}" },
+        cwd: import.meta.dirname
+      })
+    }))
+
+  it.live("each transport leads to its server, with the headers", () =>
+    Effect.gen(function*() {
+      const identities = Authentication.layer(({ headers }) => {
+        const user = headers["x-user"]
+        return user === undefined
+          ? Effect.fail(new Authentication.Unauthenticated({ challenge: "Test" }))
+          : Effect.succeed({ id: user })
+      })
+      const host = SessionHost.layer({
+        "tools/call": () =>
+          Effect.map(RequestContext.RequestContext, ({ principal }) => ({
+            content: [Content.text(principal?.id ?? "anonymous")]
+          }))
+      }, { info: { name: "remote", version: "1.0.0" } })
+      const services = Layer.merge(host, identities)
+      const portOf = <E>(server: Layer.Layer<HttpServer, E, Authentication.Authentication | SessionHost.SessionHost>) =>
+        Effect.map(Layer.build(Layer.provide(server, services)), (context) => {
+          const { address } = Context.get(context, HttpServer)
+          return "port" in address ? address.port : 0
+        })
+      const http = yield* portOf(StreamableHttpServer.layerNode({ port: 0 }))
+      const sse = yield* portOf(HttpSseServer.layerNode({ port: 0 }))
+      const ws = yield* portOf(WebSocketServer.layerNode({ port: 0 }))
+      const headers = { "x-user": "${ADA}" }
+      const targets = yield* McpServersConfig.decode({
+        mcpServers: {
+          any: { url: `http://127.0.0.1:${http}/mcp`, headers },
+          fallback: { url: `http://127.0.0.1:${sse}/sse`, headers },
+          http: { type: "http", url: `http://127.0.0.1:${http}/mcp`, headers },
+          streamable: { transport: "streamable-http", url: "http://127.0.0.1:${PORT}/mcp", headers },
+          sse: { type: "sse", url: `http://127.0.0.1:${sse}/sse`, headers },
+          ws: { type: "ws", url: `ws://127.0.0.1:${ws}/mcp`, headers },
+          socket: { url: `ws://127.0.0.1:${ws}/mcp`, headers }
+        }
+      }, { env: { ADA: "ada", PORT: String(http) } })
+      const clients = yield* McpClients.make(targets, { info })
+      const principals = yield* Effect.forEach(Object.keys(targets), (server) =>
+        Effect.map(
+          Effect.flatMap(clients.find(server), (client) => client.callTool("who")),
+          ({ content }) => [server, ...content]
+        ))
+      assert.deepStrictEqual(principals, Object.keys(targets).map((server) => [server, Content.text("ada")]))
+      assert.strictEqual(targets["streamable"]?.description, "http://127.0.0.1:${PORT}/mcp")
+    }))
+
+  it.effect("the files of VS Code are read, and disabled servers are left out", () =>
+    Effect.gen(function*() {
+      const targets = yield* McpServersConfig.parse(JSON.stringify({
+        inputs: [{ type: "promptString", id: "key", password: true }],
+        servers: {
+          files: { type: "stdio", command: "npx", args: ["-y", "files", "--key", "${input:key}"] },
+          search: { type: "http", url: "https://example.com/mcp?key=${input:key}" },
+          old: { command: "npx", disabled: true }
+        }
+      }), { inputs: { key: "secret" } })
+      assert.deepStrictEqual(Object.entries(targets).map(([name, { description }]) => [name, description]), [
+        ["files", "npx -y files --key <redacted>"],
+        ["search", "https://example.com/mcp"]
+      ])
+    }))
+
+  it.effect("one error names every bad entry, its field, and what to do", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(
+        yield* messageOf({
+          mcpServers: {
+            "empty": {},
+            "no program": { type: "stdio", args: ["x"] },
+            "both": { command: "npx", url: "https://example.com" },
+            "typed": { type: "grpc", url: "https://example.com" },
+            "mixed": { type: "sse", transport: "ws", url: "https://example.com" },
+            "texts": { command: 5, args: "x" },
+            "items": { command: "npx", args: ["ok", 5], env: { A: true, "B=C": "x" }, cwd: [] },
+            "remote": { type: "http" },
+            "relative": { url: "example.com/mcp" },
+            "scheme": { type: "ws", url: "https://example.com" },
+            "file": { url: "file:///etc/passwd" },
+            "user": { url: "https://ada:secret@example.com" },
+            "headers": { url: "https://example.com", headers: { "a b": "x", c: 1, d: "x\ny" } },
+            "missing": { command: "${NOWHERE}", args: ["${env:TOKEN}", "${input:key}", "${config:x}"] },
+            "files": { command: "npx", envFile: ".env" },
+            "text": "npx",
+            "good": { command: "npx", unknown: 1 }
+          }
+        }),
+        [
+          "the configuration of servers has 25 problems:",
+          "- mcpServers.empty.command: the entry has neither command nor url; give command for a program, or url for a server",
+          "- mcpServers[\"no program\"].command: it is missing; give the program to start",
+          "- mcpServers.both.url: the entry has command, too; remove one of them, or set type",
+          "- mcpServers.typed.type: \"grpc\" is no transport; use stdio, http, streamable-http, sse or ws",
+          "- mcpServers.mixed.transport: it differs from type; remove one of them",
+          "- mcpServers.texts.command: it is not a text; write it in quotes",
+          "- mcpServers.texts.args: it is not a list; write a list of texts, such as [\"-y\", \"server\"]",
+          "- mcpServers.items.args[1]: it is not a text; write it in quotes",
+          "- mcpServers.items.env.A: it is not a text; write it in quotes",
+          "- mcpServers.items.env: the name \"B=C\" is not allowed; use a name without =",
+          "- mcpServers.items.cwd: it is not a text; write it in quotes",
+          "- mcpServers.remote.url: it is missing; give the URL of the server",
+          "- mcpServers.relative.url: it is no absolute URL; write one such as https://example.com/mcp",
+          "- mcpServers.scheme.url: it begins with https:; use a URL that begins with ws: or wss:",
+          "- mcpServers.file.url: it begins with file:; " +
+          "use a URL that begins with http: or https: or ws: or wss: or unix:",
+          "- mcpServers.user.url: it contains a user or a password; send them in headers, as Authorization",
+          "- mcpServers.headers.headers: the name \"a b\" is not that of a header; use letters, digits and -",
+          "- mcpServers.headers.headers.c: it is not a text; write it in quotes",
+          "- mcpServers.headers.headers.d: its value has characters that a header cannot have; " +
+          "remove line breaks and other ones",
+          "- mcpServers.missing.command: the environment variable NOWHERE is not set; set it, or write ${NOWHERE:-default}",
+          "- mcpServers.missing.args[0]: the environment variable TOKEN is not set; set it, or write ${TOKEN:-default}",
+          "- mcpServers.missing.args[1]: no value of the input \"key\" is given; pass it in the option inputs",
+          "- mcpServers.missing.args[2]: the reference ${config:x} is not known; use ${NAME}, ${NAME:-default}, " +
+          "${env:NAME}, ${input:id} or ${userHome}, or give its value in the option variables",
+          "- mcpServers.files.envFile: files of variables are not supported; put the variables into env",
+          "- mcpServers.text: it is not an object; give command for a program, or url for a server"
+        ].join("\n")
+      )
+    }))
+
+  it.effect("a file of another form says what is missing", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        [yield* messageOf([]), yield* messageOf({}), yield* messageOf({ mcpServers: [] }), yield* messageOf({
+          mcpServers: {},
+          servers: {}
+        })],
+        [
+          "the configuration of servers is invalid: it is not an object; write {\"mcpServers\": {…}}",
+          "the configuration of servers is invalid: it has no mcpServers; write {\"mcpServers\": {…}}",
+          "the configuration of servers is invalid: mcpServers: it is not an object; " +
+          "write an entry for each server, by its name",
+          "the configuration of servers is invalid: servers: there is mcpServers, too; keep one of them"
+        ]
+      )
+    }))
+
+  it.effect("a text that is not JSON is reported by its place, and is not quoted", () =>
+    Effect.gen(function*() {
+      const { message } = yield* Effect.flip(McpServersConfig.parse(
+        "{ \"mcpServers\": { \"a\": { \"command\": \"a\", \"env\": { \"KEY\": \"secret\" \"B\": 1 } } } }"
+      ))
+      assert.match(message, /^the configuration of servers is invalid: the text is not JSON \(line 1 column \d+\); check/)
+      assert.notInclude(message, "secret")
+    }))
+
+  it.live("no secret is in a description, an error or a status", () =>
+    Effect.gen(function*() {
+      const secret = "s3cr3t"
+      const options = { env: { SECRET: secret }, inputs: { key: secret } }
+      const targets = yield* McpServersConfig.decode({
+        mcpServers: {
+          command: { command: "/no/such/${NAME:-program}", args: ["${SECRET}"], env: { KEY: secret } },
+          url: { url: "http://127.0.0.1:9/mcp?key=${SECRET}", headers: { authorization: secret } }
+        }
+      }, options)
+      const shown: Array<string> = Object.values(targets).map((target) => `${target.description} ${JSON.stringify(target)}`)
+      const clients = yield* McpClients.make(targets, { info })
+      yield* clients.settled("10 seconds")
+      for (const { status } of Object.values(yield* clients.status)) {
+        assert.strictEqual(status._tag, "Down")
+        shown.push(ServerStatus.describe(status), JSON.stringify(status))
+      }
+      shown.push(yield* messageOf({
+        mcpServers: {
+          a: { url: "https://example.com", headers: { a: `${secret}\n`, [`${"b"}`]: 5 } },
+          b: { command: "x", env: { A: [secret] }, args: ["${NONE}"] },
+          c: { url: "${SECRET}" },
+          d: { url: `https://ada:${secret}@example.com` }
+        }
+      }, options))
+      assert.notInclude(shown.join("\n"), secret)
+    }))
+})
