@@ -41,10 +41,16 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/McpRpcGroup.ts",
     "packages/server/src/McpTool.ts",
     "packages/server/src/McpToolkit.ts",
-    "packages/server/src/internal/*"
+    "packages/server/src/internal/*",
+    "packages/client/src/McpRemoteToolkit.ts"
   ],
-  "effect/ai/AiError": "packages/server/src/McpToolkit.ts",
-  "effect/ai/Toolkit": ["packages/server/src/McpGroup.ts", "packages/server/src/McpToolkit.ts"],
+  "effect/ai/AiError": ["packages/server/src/McpToolkit.ts", "packages/client/src/McpRemoteToolkit.ts"],
+  "effect/ai/Prompt": "packages/client/src/internal/toolkit/ModelParts.ts",
+  "effect/ai/Toolkit": [
+    "packages/server/src/McpGroup.ts",
+    "packages/server/src/McpToolkit.ts",
+    "packages/client/src/McpRemoteToolkit.ts"
+  ],
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
   "effect/http/*": [
     "packages/transport/src/*",

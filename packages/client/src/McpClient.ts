@@ -176,7 +176,9 @@ const sessionOptions = (
   const also = (list: ListName) => {
     const name = `notifications/${list}/list_changed` as const
     const own = given[name]
-    return { [name]: own === undefined ? () => changed(list) : (params: never) => Effect.andThen(changed(list), own(params)) }
+    return {
+      [name]: own === undefined ? () => changed(list) : (params: never) => Effect.andThen(changed(list), own(params))
+    }
   }
   return {
     ...options,
@@ -230,8 +232,10 @@ const makeAny = Effect.fnUntraced(function*(
   let logLevel: Logging.Level | undefined
   /** Sets again what belongs to a session and not to the client. */
   const prepare = (session: Session): Effect.Effect<void> =>
-    Effect.andThen(allChanged, Effect.suspend(() =>
-      logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel))))
+    Effect.andThen(
+      allChanged,
+      Effect.suspend(() => logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel)))
+    )
 
   let current: Session | undefined
   const observe = (event: SessionEvent.SessionEvent): void => {

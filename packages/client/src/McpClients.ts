@@ -4,12 +4,12 @@
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { DuplicateServer, NoSuchName, NoSuchServer } from "./GroupError.ts"
 import type { Absence, BoundedList } from "./internal/groups/BoundedList.ts"
 import { LatestByKey } from "./internal/groups/LatestByKey.ts"
 import * as Member from "./internal/groups/Member.ts"
@@ -19,73 +19,6 @@ import { trust } from "./internal/trust.ts"
 import * as McpClient from "./McpClient.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
-
-/**
- * The error of a call with the name of no server of the group.
- *
- * @example
- * ```ts
- * import { McpClients } from "@effect-mcp/client"
- *
- * export const { message } = new McpClients.NoSuchServer({ server: "flies", servers: ["files"] })
- * // => "the group has no server \"flies\"; its servers are: files"
- * ```
- *
- * @category errors
- */
-export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
-  readonly server: string
-  /** The servers of the group. */
-  readonly servers: ReadonlyArray<string>
-}> {
-  override get message(): string {
-    return `the group has no server ${JSON.stringify(this.server)}; its servers are: ${this.servers.join(", ")}`
-  }
-}
-
-/**
- * The error of a call with a name that the group gives to no tool or prompt. `missing` has the servers whose lists could
- * not be read, and which may have it.
- *
- * @example
- * ```ts
- * import { McpClients } from "@effect-mcp/client"
- *
- * export const { message } = new McpClients.NoSuchName({ kind: "tool", name: "files__raed", missing: ["mail"] })
- * // => "the group has no tool \"files__raed\"; these servers are down or slow, and may have it: mail"
- * ```
- *
- * @category errors
- */
-export class NoSuchName extends Data.TaggedError("NoSuchName")<{
-  readonly kind: "tool" | "prompt"
-  readonly name: string
-  readonly missing: ReadonlyArray<string>
-}> {
-  override get message(): string {
-    return `the group has no ${this.kind} ${JSON.stringify(this.name)}` +
-      (this.missing.length === 0 ? "" : `; these servers are down or slow, and may have it: ${this.missing.join(", ")}`)
-  }
-}
-
-/**
- * The error of a server that is added under a name which another server has.
- *
- * @example
- * ```ts
- * import { McpClients } from "@effect-mcp/client"
- *
- * export const { message } = new McpClients.DuplicateServer({ server: "files" })
- * // => "the group has a server \"files\" already; close its scope first, or choose another name"
- * ```
- *
- * @category errors
- */
-export class DuplicateServer extends Data.TaggedError("DuplicateServer")<{ readonly server: string }> {
-  override get message(): string {
-    return `the group has a server ${JSON.stringify(this.server)} already; close its scope first, or choose another name`
-  }
-}
 
 /**
  * A tool of a group. `name` is the name that the group gives it, and `definition` is what its server lists.
@@ -211,7 +144,7 @@ export interface Options<Names extends string = string, H = Handlers.Handlers<"s
  *
  * @category errors
  */
-export type CallError = McpClient.CallError | NoSuchName
+export type GroupCallError = McpClient.CallError | NoSuchName
 
 /**
  * The servers of a group.
@@ -219,7 +152,7 @@ export type CallError = McpClient.CallError | NoSuchName
  * @category models
  */
 export interface McpClientsShape<Names extends string = string> {
-  /** Returns the client of a server that the group was made with. Throws {@link NoSuchServer} for another name. */
+  /** Returns the client of a server that the group was made with. Throws `NoSuchServer` for another name. */
   readonly client: (server: Names) => McpClient.McpClientShape
   /** Returns the client of any server, also of one that was added. */
   readonly find: (server: string) => Effect.Effect<McpClient.McpClientShape, NoSuchServer>
@@ -227,7 +160,7 @@ export interface McpClientsShape<Names extends string = string> {
   readonly status: Effect.Effect<
     { readonly [server: string]: MemberStatus } & { readonly [Name in Names]: MemberStatus }
   >
-  /** Streams the present status of each server, and then the changes. A slow follower gets the latest of each server. */
+  /** Streams the present status of each server, and then the changes. A slow follower gets the latest of each. */
   readonly statuses: Stream.Stream<StatusChange>
   /** Waits until each server is ready, or its first attempt has failed, but not longer than `within`. */
   readonly settled: (within: Duration.Input) => Effect.Effect<void>
@@ -252,13 +185,13 @@ export interface McpClientsShape<Names extends string = string> {
     name: string,
     input?: { readonly [name: string]: unknown },
     options?: McpClient.CallOptions<R>
-  ) => Effect.Effect<Tool.CallToolResult, CallError, R>
+  ) => Effect.Effect<Tool.CallToolResult, GroupCallError, R>
   /** Gets a prompt by the name that the group gives it. */
   readonly getPrompt: <R = never>(
     name: string,
     input?: { readonly [name: string]: string },
     options?: McpClient.CallOptions<R>
-  ) => Effect.Effect<Prompt.GetPromptResult, CallError, R>
+  ) => Effect.Effect<Prompt.GetPromptResult, GroupCallError, R>
   /** Reads a resource of a server. */
   readonly readResource: <R = never>(
     server: string,
@@ -280,6 +213,15 @@ export interface McpClientsShape<Names extends string = string> {
 
 /**
  * The servers of a program.
+ *
+ * @example
+ * ```ts
+ * import { McpClients } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const callTool = (name: string, input: { readonly [name: string]: unknown }) =>
+ *   Effect.flatMap(McpClients.McpClients, (clients) => clients.callTool(name, input))
+ * ```
  *
  * @category services
  */
@@ -393,8 +335,11 @@ const makeAny = Effect.fnUntraced(function*(
   ): Effect.Effect<ReadonlyArray<B>> =>
     Effect.suspend(() =>
       Effect.map(
-        Effect.forEach(members.values(), ({ lists, name }) =>
-          Effect.map(listOf(lists).all, (list) => ({ name, list })), { concurrency: "unbounded" }),
+        Effect.forEach(
+          members.values(),
+          ({ lists, name }) => Effect.map(listOf(lists).all, (list) => ({ name, list })),
+          { concurrency: "unbounded" }
+        ),
         // A server that was removed meanwhile gets no names any more.
         (all) => all.flatMap(({ list, name }) => members.has(name) ? toGroup(name, list) : [])
       )
@@ -421,7 +366,7 @@ const makeAny = Effect.fnUntraced(function*(
   const resolve = (
     kind: "tool" | "prompt",
     name: string
-  ): Effect.Effect<{ readonly client: McpClient.McpClientShape; readonly original: string }, CallError> => {
+  ): Effect.Effect<{ readonly client: McpClient.McpClientShape; readonly original: string }, GroupCallError> => {
     const known = Effect.suspend(() => {
       const origin = names[kind].find(name)
       const member = origin === undefined ? undefined : members.get(origin.server)
@@ -549,7 +494,7 @@ export const make = <
   never,
   Scope.Scope | TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R
 > =>
-  // The services of the targets and of the handlers are in the context of the caller, as the type of the result demands.
+  // The context of the caller has the services of the targets and of the handlers, as the type of the result demands.
   trust(makeAny(trust(targets), trust(options)))
 
 /**

@@ -22,7 +22,9 @@ const origin = { server: Schema.String, tool: Schema.String }
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * export const { message } = new McpRemoteToolkit.ToolFailed({ server: "files", tool: "read", message: "no such file" })
+ * const failure = new McpRemoteToolkit.ToolFailed({ server: "files", tool: "read", message: "no such file" })
+ *
+ * export const message = failure.message
  * // => "no such file"
  * ```
  *
@@ -42,12 +44,15 @@ export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * export const { message } = new McpRemoteToolkit.ToolNotCalled({
+ * const failure = new McpRemoteToolkit.ToolNotCalled({
  *   server: "files",
  *   tool: "read",
  *   reason: "ServerUnavailable",
  *   message: "the server \"files\" is not available"
- * }) // => "the server \"files\" is not available"
+ * })
+ *
+ * export const message = failure.message
+ * // => "the server \"files\" is not available"
  * ```
  *
  * @category errors
@@ -67,12 +72,15 @@ export class ToolNotCalled extends Schema.TaggedError<ToolNotCalled>()("ToolNotC
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * export const { message } = new McpRemoteToolkit.ToolOutcomeUnknown({
+ * const failure = new McpRemoteToolkit.ToolOutcomeUnknown({
  *   server: "mail",
  *   tool: "send",
  *   reason: "Timeout",
  *   message: "timed out after 60000 ms"
- * }) // => "timed out after 60000 ms"
+ * })
+ *
+ * export const message = failure.message
+ * // => "timed out after 60000 ms"
  * ```
  *
  * @category errors
@@ -149,7 +157,7 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
   "Timeout"
 ])
 
-const failureOf = ({ name, server }: McpClients.GroupTool, error: McpClients.CallError): Failure => {
+const failureOf = ({ name, server }: McpClients.GroupTool, error: McpClients.GroupCallError): Failure => {
   const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
   const failure = { server, tool: name, reason, message: error.message }
   const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
@@ -203,8 +211,8 @@ const toolOf = (
 }
 
 /**
- * Returns the present tools of a group as a toolkit. Give this effect itself to `generateText` and `streamText`, so that
- * each generation has the tools that are there then.
+ * Returns the present tools of a group as a toolkit. Give this effect itself to `generateText` and `streamText`: then
+ * each generation has the tools that are there at its beginning.
  *
  * - The model gets the content of a result: text, images and other files as parts, and the structured content as JSON
  *   unless a text has it. What the server marked for the user only is left out. The program gets the whole result.

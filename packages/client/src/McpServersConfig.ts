@@ -18,7 +18,7 @@ import * as McpTarget from "./McpTarget.ts"
  *
  * @category models
  */
-export interface Problem {
+export interface EntryProblem {
   /** The place, such as `mcpServers.files.args[1]`. */
   readonly path: string
   readonly problem: string
@@ -42,7 +42,9 @@ export interface Problem {
  *
  * @category errors
  */
-export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly problems: ReadonlyArray<Problem> }> {
+export class InvalidConfig
+  extends Data.TaggedError("InvalidConfig")<{ readonly problems: ReadonlyArray<EntryProblem> }>
+{
   override get message(): string {
     const lines = this.problems.map(({ advice, path, problem }) =>
       `${path === "" ? "" : `${path}: `}${problem}; ${advice}`
@@ -61,7 +63,7 @@ export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly 
 export interface Options {
   /** The values of `${NAME}` and `${env:NAME}`. Default: the environment of this process. */
   readonly env?: { readonly [name: string]: string | undefined }
-  /** The values of other references, such as `workspaceFolder` of VS Code. They come before `env`, and are no secrets. */
+  /** The values of other references, such as `workspaceFolder` of VS Code. They precede `env`, and are no secrets. */
   readonly variables?: { readonly [name: string]: string | undefined }
   /** The values of `${input:id}`, which VS Code asks its user for. */
   readonly inputs?: { readonly [id: string]: string | Redacted.Redacted<string> | undefined }
@@ -227,7 +229,7 @@ const targetsOf = (json: unknown, options: Options): Result.Result<Targets, Inva
     variables: options.variables ?? {},
     inputs: options.inputs ?? {}
   }
-  const problems: Array<Problem> = []
+  const problems: Array<EntryProblem> = []
   const targets: Array<readonly [string, McpTarget.McpTarget]> = []
   for (const [server, entry] of Object.entries(entries)) {
     const path = `${key}${quoted(server)}`
@@ -243,7 +245,9 @@ const targetsOf = (json: unknown, options: Options): Result.Result<Targets, Inva
       problems.push({ path: `${path}.${field}`, problem, advice })
     }
   }
-  return problems.length > 0 ? Result.fail(new InvalidConfig({ problems })) : Result.succeed(Object.fromEntries(targets))
+  return problems.length > 0
+    ? Result.fail(new InvalidConfig({ problems }))
+    : Result.succeed(Object.fromEntries(targets))
 }
 
 /**
@@ -254,8 +258,8 @@ const targetsOf = (json: unknown, options: Options): Result.Result<Targets, Inva
  * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`. Without one, a URL of HTTP leads to
  *   Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
- *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value is
- *   a problem.
+ *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value
+ *   is a problem.
  * - An entry with `disabled: true` is left out. `envFile` is a problem. Other fields are ignored.
  *
  * The values of `env` and `headers`, and all arguments with references, are redacted. Of a URL, descriptions and errors
@@ -312,7 +316,11 @@ export const parse = (text: string, options: Options = {}): Effect.Effect<Target
     return Result.isSuccess(parsed)
       ? decode(parsed.success, options)
       : Effect.fromResult(
-        invalid("", `the text is not JSON${parsed.failure === "" ? "" : ` ${parsed.failure}`}`, "check brackets and " +
-          "commas, and remove comments")
+        invalid(
+          "",
+          `the text is not JSON${parsed.failure === "" ? "" : ` ${parsed.failure}`}`,
+          "check brackets and " +
+            "commas, and remove comments"
+        )
       )
   })

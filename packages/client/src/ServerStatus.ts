@@ -90,7 +90,9 @@ export const describe = (status: ServerStatus): string => {
     case "Down":
       return `down after ${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}: ` +
         `${describeProblem(status.problem)}; ` +
-        (status.retryMillis === undefined ? "no further attempt" : `the next attempt is due in ${status.retryMillis} ms`)
+        (status.retryMillis === undefined
+          ? "no further attempt"
+          : `the next attempt is due in ${status.retryMillis} ms`)
   }
 }
 

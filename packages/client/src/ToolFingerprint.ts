@@ -11,8 +11,14 @@ import { createHash } from "node:crypto"
  *
  * @category constants
  */
-export const members = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] as const satisfies
-  ReadonlyArray<keyof Tool.Tool>
+export const members = [
+  "name",
+  "title",
+  "description",
+  "inputSchema",
+  "outputSchema",
+  "annotations"
+] as const satisfies ReadonlyArray<keyof Tool.Tool>
 
 /**
  * Returns the fingerprint of a tool: `sha256:` and the SHA-256 of the canonical JSON (RFC 8785) of its

@@ -7,7 +7,11 @@ const tool: Tool.Tool = {
   name: "read",
   title: "Read",
   description: "Reads a file.",
-  inputSchema: { type: "object", properties: { path: { type: "string", description: "The path." } }, required: ["path"] },
+  inputSchema: {
+    type: "object",
+    properties: { path: { type: "string", description: "The path." } },
+    required: ["path"]
+  },
   outputSchema: { type: "object", properties: { text: { type: "string" } } },
   annotations: { readOnlyHint: true, openWorldHint: false },
   icons: [{ src: "https://example.com/icon.png" }],
@@ -80,9 +84,10 @@ describe("the fingerprint of a tool", () => {
     assert.strictEqual(ToolFingerprint.of(reversed(given)), ToolFingerprint.of(given))
   })
 
-  it.prop("two tools have the same one only if all covered members are equal", [Tool.Tool, Tool.Tool], ([one, other]) => {
+  it.prop("is shared by two tools only if all covered members are equal", [Tool.Tool, Tool.Tool], ([one, other]) => {
     const covered = (of: Tool.Tool) =>
-      ToolFingerprint.members.map((member) => of[member] === undefined ? "" : CanonicalJson.textOf(of[member])).join("\n")
+      ToolFingerprint.members.map((member) => of[member] === undefined ? "" : CanonicalJson.textOf(of[member]))
+        .join("\n")
     assert.strictEqual(ToolFingerprint.of(one) === ToolFingerprint.of(other), covered(one) === covered(other))
   })
 })

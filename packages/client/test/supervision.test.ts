@@ -1,6 +1,6 @@
 /** A supervised client and the process of its server, which is killed, ends, hangs or cannot start. */
-import { Content } from "@effect-mcp/protocol"
 import { McpClient, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { Content } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -80,25 +80,28 @@ describe.concurrent("a supervised client", () => {
     }))
 
   for (const [trusted, result] of [[true, "read again"], [false, "OutcomeUnknown"]] as const) {
-    it.live(`[TOOL-11] a tool that declares itself read-only is ${trusted ? "" : "not "}called again if the program ${
-      trusted ? "trusts" : "does not trust"
-    } the server`, () =>
-      Effect.gen(function*() {
-        const { client, pid, ran } = yield* withFixture({ trusted })
-        const server = yield* pid
-        yield* client.tools
-        const calling = yield* Effect.forkChild(
-          Effect.match(client.callTool("read"), {
-            onSuccess: ({ content }) => content.map((part) => part.type === "text" ? part.text : part.type).join(""),
-            onFailure: (error) => error._tag === "RequestError" ? error.reason._tag : error._tag
-          }),
-          { startImmediately: true }
-        )
-        yield* until(() => ran().includes("read"))
-        process.kill(server, "SIGKILL")
-        assert.strictEqual(yield* Fiber.join(calling), result)
-        assert.lengthOf(ran(), trusted ? 2 : 1)
-      }))
+    it.live(
+      `[TOOL-11] a tool that declares itself read-only is ${trusted ? "" : "not "}called again if the program ${
+        trusted ? "trusts" : "does not trust"
+      } the server`,
+      () =>
+        Effect.gen(function*() {
+          const { client, pid, ran } = yield* withFixture({ trusted })
+          const server = yield* pid
+          yield* client.tools
+          const calling = yield* Effect.forkChild(
+            Effect.match(client.callTool("read"), {
+              onSuccess: ({ content }) => content.map((part) => part.type === "text" ? part.text : part.type).join(""),
+              onFailure: (error) => error._tag === "RequestError" ? error.reason._tag : error._tag
+            }),
+            { startImmediately: true }
+          )
+          yield* until(() => ran().includes("read"))
+          process.kill(server, "SIGKILL")
+          assert.strictEqual(yield* Fiber.join(calling), result)
+          assert.lengthOf(ran(), trusted ? 2 : 1)
+        })
+    )
   }
 
   it.live("the option repeat allows any call to be sent again", () =>

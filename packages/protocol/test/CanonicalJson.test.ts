@@ -1,6 +1,6 @@
+import { CanonicalJson } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { CanonicalJson } from "@effect-mcp/protocol"
 
 describe("the canonical text of a value", () => {
   it("does not depend on the order of members, and differs for values that differ", () => {
@@ -59,7 +59,7 @@ describe("the canonical text of a value", () => {
         "\"\ud83d\ude00\":\"Emoji: Grinning Face\",\"\ufb33\":\"Hebrew Letter Dalet With Dagesh\"}"
     )
     assert.strictEqual(
-      CanonicalJson.textOf({ literals: [null, true, false], numbers: [333333333.33333329, 1e30, 4.50, 2e-3, 1e-27] }),
+      CanonicalJson.textOf({ literals: [null, true, false], numbers: [333333333.3333333, 1e30, 4.50, 2e-3, 1e-27] }),
       "{\"literals\":[null,true,false],\"numbers\":[333333333.3333333,1e+30,4.5,0.002,1e-27]}"
     )
   })

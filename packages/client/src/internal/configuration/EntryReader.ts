@@ -76,37 +76,41 @@ export class EntryReader {
 
   /** Reads environment variables. All values are redacted; `null` removes an inherited variable. */
   variables(field: string): Readonly<Record<string, Redacted.Redacted<string> | undefined>> {
-    return Object.fromEntries(this.#members(field).flatMap(([name, value]): ReadonlyArray<Variable> => {
-      const at = `${field}.${name}`
-      if (name === "" || name.includes("=") || name.includes("\0")) {
-        this.report(field, `the name ${JSON.stringify(name)} is not allowed`, "use a name without =")
+    return Object.fromEntries(
+      this.#members(field).flatMap(([name, value]): ReadonlyArray<Variable> => {
+        const at = `${field}.${name}`
+        if (name === "" || name.includes("=") || name.includes("\0")) {
+          this.report(field, `the name ${JSON.stringify(name)} is not allowed`, "use a name without =")
+          return []
+        }
+        if (value === null) return [[name, undefined]]
+        if (typeof value === "number") return [[name, Redacted.make(String(value))]]
+        if (typeof value === "string") return [[name, Redacted.make(this.#expand(at, value).value)]]
+        this.report(at, "it is not a text", "write it in quotes")
         return []
-      }
-      if (value === null) return [[name, undefined]]
-      if (typeof value === "number") return [[name, Redacted.make(String(value))]]
-      if (typeof value === "string") return [[name, Redacted.make(this.#expand(at, value).value)]]
-      this.report(at, "it is not a text", "write it in quotes")
-      return []
-    }))
+      })
+    )
   }
 
   /** Reads headers. All values are redacted. */
   headers(field: string): Readonly<Record<string, Redacted.Redacted<string>>> {
-    return Object.fromEntries(this.#members(field).flatMap(([name, value]) => {
-      const at = `${field}.${name}`
-      if (!headerName.test(name)) {
-        this.report(field, `the name ${JSON.stringify(name)} is not that of a header`, "use letters, digits and -")
+    return Object.fromEntries(
+      this.#members(field).flatMap(([name, value]) => {
+        const at = `${field}.${name}`
+        if (!headerName.test(name)) {
+          this.report(field, `the name ${JSON.stringify(name)} is not that of a header`, "use letters, digits and -")
+          return []
+        }
+        if (typeof value !== "string") {
+          this.report(at, "it is not a text", "write it in quotes")
+          return []
+        }
+        const { value: expanded } = this.#expand(at, value)
+        if (headerValue.test(expanded)) return [[name, Redacted.make(expanded)]]
+        this.report(at, "its value has characters that a header cannot have", "remove line breaks and other ones")
         return []
-      }
-      if (typeof value !== "string") {
-        this.report(at, "it is not a text", "write it in quotes")
-        return []
-      }
-      const { value: expanded } = this.#expand(at, value)
-      if (headerValue.test(expanded)) return [[name, Redacted.make(expanded)]]
-      this.report(at, "its value has characters that a header cannot have", "remove line breaks and other ones")
-      return []
-    }))
+      })
+    )
   }
 
   #members(field: string): ReadonlyArray<readonly [string, unknown]> {

@@ -2,7 +2,7 @@
 
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ListName, McpClientShape } from "../../McpClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
@@ -60,10 +60,10 @@ export const make = Effect.fnUntraced(function*(
   yield* Effect.forkScoped(
     Stream.runForEach(client.statuses, (status) =>
       Effect.sync(() => {
-        if (status._tag === "Ready") for (const list of Object.values(lists)) list.expect()
+        if (status._tag === "Ready") { for (const list of Object.values(lists)) list.expect() }
         statusChanged(name, status)
         // The lists of the group lose a server that goes down, and get one that is there again.
-        if (status._tag !== "Connecting") for (const list of listNames) changed(name, list)
+        if (status._tag !== "Connecting") { for (const list of listNames) changed(name, list) }
       })),
     { startImmediately: true }
   )

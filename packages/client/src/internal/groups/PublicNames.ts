@@ -35,8 +35,7 @@ const isAllowed = (name: string, { allowed, maxLength }: NameRules): boolean =>
   name.length <= maxLength && allowed.test(name)
 
 /** Returns the allowed characters of a text, without runs of underscores, so that it never contains the separator. */
-const readable = (text: string): string =>
-  text.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|_+$/g, "")
+const readable = (text: string): string => text.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|_+$/g, "")
 
 /** Returns a name that differs from those of all other origins by the beginning of a hash. */
 const hashed = ({ name, server }: Origin, length: number, { maxLength }: NameRules): string => {
@@ -55,7 +54,7 @@ export const nameOf = (origin: Origin, nameRules: NameRules): string => {
   return isDivisible(origin.server) && isAllowed(name, nameRules) ? name : hashed(origin, digits[0] ?? 8, nameRules)
 }
 
-/** Returns the names to try in turn: the proposed one if it is allowed, and then names with longer and longer hashes. */
+/** Returns the names to try in turn: the proposed one if it is allowed, and then those with a longer and longer hash. */
 export const candidates = (origin: Origin, proposed: string, nameRules: NameRules): ReadonlyArray<string> => [
   ...isAllowed(proposed, nameRules) ? [proposed] : [],
   ...digits.map((length) => hashed(origin, length, nameRules))

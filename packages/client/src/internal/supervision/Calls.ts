@@ -108,8 +108,11 @@ export const send = <A, R>(
           if (outcome === "Final" || repetitions >= maxRepetitions || left() === 0) {
             return Effect.fail(finalError(error))
           }
-          if (outcome === "Unsent") return again
-          return Effect.flatMap(isRepeatable, (is) => is ? again : Effect.fail(finalError(error)))
+          if (outcome === "Unsent") {
+            return again
+          }
+          return Effect.flatMap(isRepeatable, (is) =>
+            is ? again : Effect.fail(finalError(error)))
         }))
     return attempt(0)
   })

@@ -16,8 +16,11 @@ const delays = { first: 500, longest: 30_000 }
  */
 export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential(delays.first).pipe(
   Schedule.modifyDelay(({ duration }) =>
-    Effect.map(Random.next, (random) =>
-      Duration.millis(Math.round(Math.min(Duration.toMillis(duration), delays.longest) * (0.5 + random / 2))))
+    Effect.map(
+      Random.next,
+      (random) =>
+        Duration.millis(Math.round(Math.min(Duration.toMillis(duration), delays.longest) * (0.5 + random / 2)))
+    )
   )
 )
 

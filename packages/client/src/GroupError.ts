@@ -1,0 +1,79 @@
+/**
+ * The errors of a group of servers: names that it does not have, and those that it has already.
+ */
+import * as Data from "effect/Data"
+
+/**
+ * The error of a call with the name of no server of the group.
+ *
+ * @example
+ * ```ts
+ * import { GroupError } from "@effect-mcp/client"
+ *
+ * const failure = new GroupError.NoSuchServer({ server: "flies", servers: ["files"] })
+ *
+ * export const message = failure.message
+ * // => "the group has no server \"flies\"; its servers are: files"
+ * ```
+ *
+ * @category errors
+ */
+export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
+  readonly server: string
+  /** The servers of the group. */
+  readonly servers: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    return `the group has no server ${JSON.stringify(this.server)}; its servers are: ${this.servers.join(", ")}`
+  }
+}
+
+/**
+ * The error of a call with a name that the group gives to no tool or prompt. `missing` has the servers whose lists could
+ * not be read, and which may have it.
+ *
+ * @example
+ * ```ts
+ * import { GroupError } from "@effect-mcp/client"
+ *
+ * const failure = new GroupError.NoSuchName({ kind: "tool", name: "files__raed", missing: ["mail"] })
+ *
+ * export const message = failure.message
+ * // => "the group has no tool \"files__raed\"; these servers are down or slow, and may have it: mail"
+ * ```
+ *
+ * @category errors
+ */
+export class NoSuchName extends Data.TaggedError("NoSuchName")<{
+  readonly kind: "tool" | "prompt"
+  readonly name: string
+  readonly missing: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    return `the group has no ${this.kind} ${JSON.stringify(this.name)}` +
+      (this.missing.length === 0 ? "" : `; these servers are down or slow, and may have it: ${this.missing.join(", ")}`)
+  }
+}
+
+/**
+ * The error of a server that is added under a name which another server has.
+ *
+ * @example
+ * ```ts
+ * import { GroupError } from "@effect-mcp/client"
+ *
+ * const failure = new GroupError.DuplicateServer({ server: "files" })
+ *
+ * export const message = failure.message
+ * // => "the group has a server \"files\" already; close its scope first, or choose another name"
+ * ```
+ *
+ * @category errors
+ */
+export class DuplicateServer extends Data.TaggedError("DuplicateServer")<{ readonly server: string }> {
+  override get message(): string {
+    return `the group has a server ${
+      JSON.stringify(this.server)
+    } already; close its scope first, or choose another name`
+  }
+}
