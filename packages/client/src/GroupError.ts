@@ -29,8 +29,8 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
 }
 
 /**
- * The error of a call with a name that the group gives to no tool or prompt. `missing` has the servers whose lists could
- * not be read, and which may have it.
+ * The error of a call with a name that the group gives to no tool or prompt. `missing` has the servers whose lists
+ * could not be read, and which may have it.
  *
  * @example
  * ```ts

@@ -54,7 +54,7 @@ export const nameOf = (origin: Origin, nameRules: NameRules): string => {
   return isDivisible(origin.server) && isAllowed(name, nameRules) ? name : hashed(origin, digits[0] ?? 8, nameRules)
 }
 
-/** Returns the names to try in turn: the proposed one if it is allowed, and then those with a longer and longer hash. */
+/** Returns the names to try in turn: the proposed one if it is allowed, and then those with longer hashes. */
 export const candidates = (origin: Origin, proposed: string, nameRules: NameRules): ReadonlyArray<string> => [
   ...isAllowed(proposed, nameRules) ? [proposed] : [],
   ...digits.map((length) => hashed(origin, length, nameRules))
