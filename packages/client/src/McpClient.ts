@@ -12,17 +12,18 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as PubSub from "effect/PubSub"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as CachedList from "./internal/lists/CachedList.ts"
+import * as ListChanges from "./internal/lists/ListChanges.ts"
 import { WatchedResources } from "./internal/lists/WatchedResources.ts"
 import * as Calls from "./internal/supervision/Calls.ts"
 import * as Reconnection from "./internal/supervision/Reconnection.ts"
 import { StatusBoard } from "./internal/supervision/StatusBoard.ts"
 import { SupervisedTransport } from "./internal/supervision/SupervisedTransport.ts"
 import * as Supervisor from "./internal/supervision/Supervisor.ts"
+import * as ToolAnnotations from "./internal/supervision/ToolAnnotations.ts"
 import { trust } from "./internal/trust.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
@@ -57,7 +58,7 @@ export interface CallOptions<R = never> extends RequestOptions<R> {
  *
  * @category models
  */
-export type ListName = "tools" | "prompts" | "resources"
+export type ListName = ListChanges.ListName
 
 /**
  * Options of a client.
@@ -109,7 +110,7 @@ export interface McpClientShape {
   readonly resources: Effect.Effect<ReadonlyArray<Resource.Resource>, CallError>
   /** Returns all resource templates, likewise. */
   readonly resourceTemplates: Effect.Effect<ReadonlyArray<Resource.ResourceTemplate>, CallError>
-  /** Streams the names of the lists that may have changed. */
+  /** Streams the names of the lists that may have changed. A slow follower gets each name once. */
   readonly changes: Stream.Stream<ListName>
   readonly callTool: <R = never>(
     name: string,
@@ -152,8 +153,8 @@ const defaults = {
   health: { interval: Duration.seconds(30), timeout: Duration.seconds(10) }
 }
 
-/** The number of changes of lists that a slow follower may lag behind. */
-const maxLag = 16
+/** The time that a new server has to set its log level, in milliseconds. Calls wait for it. */
+const logLevelTimeout = 5_000
 
 type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown>
 type Session = ClientSession.ClientSessionShape
@@ -164,32 +165,6 @@ const healthOf = ({ healthCheck }: AnyOptions): Supervisor.SupervisorDependencie
     timeoutMillis: Duration.toMillis(healthCheck?.timeout ?? defaults.health.timeout)
   }
 
-const listNames: ReadonlyArray<ListName> = ["tools", "prompts", "resources"]
-
-/** Returns the options of a session, with the notifications that the client itself receives. */
-const sessionOptions = (
-  options: AnyOptions,
-  changed: (list: ListName) => Effect.Effect<void>,
-  observe: (event: SessionEvent.SessionEvent) => void
-): ClientSession.Options<Handlers.Handlers<"server", unknown>, unknown> => {
-  const given = options.handlers ?? {}
-  const also = (list: ListName) => {
-    const name = `notifications/${list}/list_changed` as const
-    const own = given[name]
-    return {
-      [name]: own === undefined ? () => changed(list) : (params: never) => Effect.andThen(changed(list), own(params))
-    }
-  }
-  return {
-    ...options,
-    handlers: Object.assign({}, given, ...listNames.map(also)),
-    observe: (event) => {
-      observe(event)
-      options.observe?.(event)
-    }
-  }
-}
-
 const makeAny = Effect.fnUntraced(function*(
   target: McpTarget<unknown, unknown>,
   options: AnyOptions
@@ -199,8 +174,9 @@ const makeAny = Effect.fnUntraced(function*(
   const context = trust<Context.Context<unknown>>(yield* Effect.context<never>())
   const name = options.name ?? target.description
   const board = yield* StatusBoard.make(name)
-  const changes = yield* PubSub.sliding<ListName>(maxLag)
-  const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runSync(Effect.forkIn(effect, scope))
+  const changes = yield* ListChanges.ListChanges.make
+  const fork = <A, E>(effect: Effect.Effect<A, E>) =>
+    Effect.runSyncWith(context)(Effect.forkIn(effect, scope, { startImmediately: true }))
 
   const send = <A, R>(
     { repeat, waitFor = options.waitFor ?? defaults.waitFor }: CallOptions<R>,
@@ -209,47 +185,63 @@ const makeAny = Effect.fnUntraced(function*(
   ) => Calls.send(board, { waitFor, isRepeatable: repeat === undefined ? isRepeatable : Effect.succeed(repeat) }, call)
   const reading = Effect.succeed(true)
 
-  const listOf = <A>(pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>) =>
+  const listOf = <A>(list: ListName, pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>) =>
     new CachedList.CachedList<A>({
       send: (read) => send({}, reading, read),
       pages: (session) => CachedList.orNone(pages(session)),
+      isSteady: (session) => ListChanges.isSteady(session, list),
       fork
     })
   const lists = {
-    tools: listOf(({ tools }) => tools),
-    prompts: listOf(({ prompts }) => prompts),
-    resources: listOf(({ resources }) => resources),
-    templates: listOf(({ resourceTemplates }) => resourceTemplates)
+    tools: listOf("tools", ({ tools }) => tools),
+    prompts: listOf("prompts", ({ prompts }) => prompts),
+    resources: listOf("resources", ({ resources }) => resources),
+    templates: listOf("resources", ({ resourceTemplates }) => resourceTemplates)
   }
   const changed = (list: ListName): Effect.Effect<void> =>
     Effect.suspend(() => {
       lists[list].invalidate()
       if (list === "resources") lists.templates.invalidate()
-      return Effect.asVoid(PubSub.publish(changes, list))
+      return changes.publish(list)
     })
-  const allChanged = Effect.forEach(listNames, changed, { discard: true })
+  const allChanged = Effect.forEach(ListChanges.listNames, changed, { discard: true })
+  const watched = new WatchedResources({ board, fork })
 
   let logLevel: Logging.Level | undefined
   /** Sets again what belongs to a session and not to the client. */
   const prepare = (session: Session): Effect.Effect<void> =>
-    Effect.andThen(
-      allChanged,
-      Effect.suspend(() => logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel)))
-    )
+    Effect.andThen(allChanged, Effect.suspend(() =>
+      logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel, { timeout: logLevelTimeout }))))
 
   let current: Session | undefined
+  /** Prepares a session again, whose server has lost its state, or may have lost messages. */
+  const renew = (session: Session): Effect.Effect<void> =>
+    Effect.andThen(prepare(session), Effect.suspend(() =>
+      // It may have ended meanwhile.
+      board.session === session ? board.open(session) : Effect.void))
   const observe = (event: SessionEvent.SessionEvent): void => {
     if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
-    // The transport has repeated the handshake, and the server has lost the state of the old session.
-    if (event._tag === "SessionRenewed" && current !== undefined) {
-      fork(Effect.andThen(prepare(current), board.open(current)))
+    if (current === undefined) return
+    // The transport has repeated the handshake.
+    if (event._tag === "SessionRenewed") {
+      watched.lost(current)
+      fork(renew(current))
     }
+    // Notifications may be lost with the standalone stream of HTTP, from its loss until it is open again.
+    if (event._tag === "StreamLost" && event.method === undefined) fork(allChanged)
+    if (event._tag === "StreamResumed" && event.method === undefined) fork(renew(current))
   }
   // Before the fiber that has the session, so that the session closes while its transport is still there.
   const transport = new SupervisedTransport(target.transport, context, yield* Scope.fork(scope))
   const connect = ClientSession.make<Handlers.Handlers<"server">>(
     // The services of the handlers are in the context of the client, which every session gets.
-    trust(sessionOptions(options, changed, observe))
+    trust<ClientSession.Options>({
+      ...options,
+      observe: (event: SessionEvent.SessionEvent) => {
+        observe(event)
+        options.observe?.(event)
+      }
+    })
   )
   yield* Effect.forkScoped(
     Supervisor.run({
@@ -258,6 +250,7 @@ const makeAny = Effect.fnUntraced(function*(
       connect: transport.connect(connect),
       opened: (session) => {
         current = session
+        fork(ListChanges.follow(session, changed))
         return prepare(session)
       },
       schedule: options.reconnect ?? Reconnection.defaultSchedule,
@@ -266,16 +259,19 @@ const makeAny = Effect.fnUntraced(function*(
     })
   )
 
-  /** Returns whether a tool of a trusted server declares that it can be called again. */
-  const isRepeatableTool = (tool: string): Effect.Effect<boolean> =>
-    options.trusted !== true
-      ? Effect.succeed(false)
-      : Effect.map(Effect.orElseSucceed(lists.tools.all, () => []), (tools) => {
-        const annotations = tools.find(({ name }) => name === tool)?.annotations
-        return annotations?.readOnlyHint === true || annotations?.idempotentHint === true
-      })
+  /**
+   * Returns whether a tool of a trusted server declares that it can be called again: to the server that was called, as
+   * far as its list was read, and to the one that would be called now.
+   */
+  const isRepeatableTool = (tool: string): Effect.Effect<boolean> => {
+    if (options.trusted !== true) return Effect.succeed(false)
+    const called = lists.tools.last
+    return Effect.map(
+      Effect.orElseSucceed(lists.tools.all, () => []),
+      (now) => [called ?? now, now].every((tools) => ToolAnnotations.isRepeatable(tools, tool))
+    )
+  }
 
-  const watched = new WatchedResources()
   return {
     name,
     status: Effect.sync(() => board.status),
@@ -285,9 +281,9 @@ const makeAny = Effect.fnUntraced(function*(
     prompts: lists.prompts.all,
     resources: lists.resources.all,
     resourceTemplates: lists.templates.all,
-    changes: Stream.fromPubSub(changes),
+    changes: changes.stream,
     callTool: (tool, input, options = {}) =>
-      send(options, isRepeatableTool(tool), (session) => session.callTool(tool, input, options)),
+      Effect.suspend(() => send(options, isRepeatableTool(tool), (session) => session.callTool(tool, input, options))),
     readResource: (uri, options = {}) => send(options, reading, (session) => session.readResource(uri, options)),
     getPrompt: (prompt, input, options = {}) =>
       send(options, reading, (session) => session.getPrompt(prompt, input, options)),
@@ -297,11 +293,7 @@ const makeAny = Effect.fnUntraced(function*(
         logLevel = level
         return send(options, reading, (session) => session.setLogLevel(level, options))
       }),
-    watch: (uri) =>
-      Stream.switchMap(Stream.filter(board.changes, ({ _tag }) => _tag === "Ready"), () => {
-        const { session } = board
-        return session === undefined ? Stream.empty : watched.inSession(session, uri)
-      })
+    watch: (uri) => watched.watch(uri)
   }
 })
 

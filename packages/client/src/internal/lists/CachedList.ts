@@ -1,5 +1,6 @@
 /** A list of a server that is read when it is needed, and again after it has changed. */
 
+import { ErrorCode } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Deferred from "effect/Deferred"
@@ -13,8 +14,8 @@ type Session = ClientSession.ClientSessionShape
 /** The error of a list that cannot be read. */
 export type ListError = RequestError.RequestError | ServerUnavailable
 
-/** The number of times that a list is read again because it has changed meanwhile. Then callers get what was read. */
-const maxReadings = 3
+/** The number of times that a list is read from its first page again, because the server rejects a cursor of it. */
+const maxRestarts = 2
 
 /** The client of a list. */
 export interface CachedListDependencies<A> {
@@ -23,24 +24,38 @@ export interface CachedListDependencies<A> {
     read: (session: Session) => Effect.Effect<ReadonlyArray<A>, RequestError.RequestError>
   ) => Effect.Effect<ReadonlyArray<A>, ListError>
   readonly pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>
+  /** Returns whether the list stays as it is until the client is notified of a change. If not, it is not kept. */
+  readonly isSteady: (session: Session) => boolean
   /** Forks a reading in the scope of the client, so that it does not end with the caller that started it. */
   readonly fork: <B, E>(effect: Effect.Effect<B, E>) => Fiber.Fiber<B, E>
 }
 
-/** One list of one server. All callers that ask at the same time share a reading. */
+/** A reading of a list, which all callers that ask meanwhile share. */
+interface Reading<A> {
+  readonly done: Deferred.Deferred<ReadonlyArray<A>, ListError>
+  /** The number of changes at the time when its first page was requested. */
+  changes: number
+}
+
+/** Returns whether the server rejects a cursor, because the list has changed between two pages. */
+const isBadCursor = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "ErrorResponse" && reason.error.code === ErrorCode.InvalidParams
+
+/** One list of one server. */
 export class CachedList<A> {
   readonly #dependencies: CachedListDependencies<A>
   #kept: ReadonlyArray<A> | undefined
-  #reading: Deferred.Deferred<ReadonlyArray<A>, ListError> | undefined
+  #last: ReadonlyArray<A> | undefined
+  #reading: Reading<A> | undefined
   #changes = 0
 
   constructor(dependencies: CachedListDependencies<A>) {
     this.#dependencies = dependencies
   }
 
-  /** The list that was read last, unless it has changed since then. */
-  get kept(): ReadonlyArray<A> | undefined {
-    return this.#kept
+  /** The list that was read last. It may have changed since then. */
+  get last(): ReadonlyArray<A> | undefined {
+    return this.#last
   }
 
   /** Drops the list, because it has changed or may have changed. */
@@ -51,39 +66,43 @@ export class CachedList<A> {
 
   /** Returns the list. A caller never gets one that had changed before it asked. */
   get all(): Effect.Effect<ReadonlyArray<A>, ListError> {
-    return Effect.suspend(() => {
-      if (this.#kept !== undefined) return Effect.succeed(this.#kept)
-      return Deferred.await(this.#reading ?? this.#start())
-    })
+    return Effect.suspend(() => this.#allSince(this.#changes))
   }
 
-  #start(): Deferred.Deferred<ReadonlyArray<A>, ListError> {
-    const reading = this.#reading = Deferred.makeUnsafe<ReadonlyArray<A>, ListError>()
+  /** Returns the list as it is after this number of changes. Waits for two readings at most. */
+  #allSince(changes: number): Effect.Effect<ReadonlyArray<A>, ListError> {
+    if (this.#kept !== undefined) return Effect.succeed(this.#kept)
+    const reading = this.#reading ?? this.#start()
+    return Effect.flatMap(Deferred.await(reading.done), (all) =>
+      // Otherwise the caller has joined a reading that began before a change.
+      reading.changes >= changes ? Effect.succeed(all) : Effect.suspend(() => this.#allSince(changes)))
+  }
+
+  #start(): Reading<A> {
+    const reading: Reading<A> = { done: Deferred.makeUnsafe(), changes: this.#changes }
+    this.#reading = reading
     this.#dependencies.fork(
-      Effect.onExit(this.#read(1), (exit) =>
+      Effect.onExit(this.#read(reading), (exit) =>
         Effect.sync(() => {
           this.#reading = undefined
-          Deferred.doneUnsafe(reading, exit)
+          Deferred.doneUnsafe(reading.done, exit)
         }))
     )
     return reading
   }
 
-  #read(readings: number): Effect.Effect<ReadonlyArray<A>, ListError> {
-    return Effect.suspend(() => {
-      const { pages, send } = this.#dependencies
-      let changes = this.#changes
-      const read = (session: Session) =>
-        Effect.suspend(() => {
-          // What has changed before the list is requested is in it, such as by the opening of the session.
-          changes = this.#changes
-          return Stream.runCollect(pages(session))
-        })
-      return Effect.flatMap(send(read), (all) => {
-        if (changes !== this.#changes) return readings < maxReadings ? this.#read(readings + 1) : Effect.succeed(all)
-        this.#kept = all
-        return Effect.succeed(all)
+  #read(reading: Reading<A>): Effect.Effect<ReadonlyArray<A>, ListError> {
+    const { isSteady, pages, send } = this.#dependencies
+    return send((session) => {
+      const read = Effect.suspend(() => {
+        reading.changes = this.#changes
+        return Stream.runCollect(pages(session))
       })
+      return Effect.tap(Effect.retry(read, { times: maxRestarts, while: isBadCursor }), (all) =>
+        Effect.sync(() => {
+          this.#last = all
+          if (reading.changes === this.#changes && isSteady(session)) this.#kept = all
+        }))
     })
   }
 }

@@ -3,63 +3,148 @@
 import type { Resource } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as RequestError from "@effect-mcp/session/RequestError"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import * as Calls from "../supervision/Calls.ts"
+import * as Reconnection from "../supervision/Reconnection.ts"
+import type { StatusBoard } from "../supervision/StatusBoard.ts"
 
 type Session = ClientSession.ClientSessionShape
 
-/** Returns whether the error is the end of a session, after which the stream goes on in the next one. */
-const isSessionLoss = ({ reason }: RequestError.RequestError): boolean =>
-  reason._tag === "Closed" || reason._tag === "OutcomeUnknown" || reason._tag === "SendFailed" ||
-  reason._tag === "NotAllowed"
+/** The client of the resources. */
+export interface WatchedResourcesDependencies {
+  readonly board: StatusBoard
+  /** Forks the end of a subscription, so that the program does not wait for the server. */
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+}
 
-/** The watched resources of one client. Several streams of one resource share its subscription. */
+/** The subscription of one session to one resource. All streams of the resource share it. */
+interface Subscription {
+  watchers: number
+  /** What the server knows of it: `Unknown` after a request without a response. */
+  state: "Open" | "Closed" | "Unknown"
+  /** The subscription is opened or closed by one fiber at a time, so that the server gets the requests in order. */
+  readonly adjusting: Semaphore.Semaphore
+}
+
+/** Returns whether the error says nothing about the resource: the session or a message was lost. */
+const isPassing = (error: RequestError.RequestError): boolean =>
+  error.reason._tag === "Timeout" || Calls.outcomeOf(error) !== "Final"
+
+/** Returns whether an update concerns a resource: a server may name a part of it. */
+const concerns = (uri: string, updated: string): boolean =>
+  updated === uri || updated.startsWith(uri.endsWith("/") ? uri : `${uri}/`)
+
+/** The watched resources of one client. */
 export class WatchedResources {
-  /** The number of streams of each resource, in the session that they subscribed in. */
-  readonly #watching = new WeakMap<Session, Map<string, number>>()
+  readonly #dependencies: WatchedResourcesDependencies
+  readonly #subscriptions = new WeakMap<Session, Map<string, Subscription>>()
 
-  /**
-   * Streams the contents of a resource in one session: those at the beginning, and those after each update. Updates
-   * that arrive while the resource is read count as one. Ends with the session.
-   */
-  inSession(session: Session, uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
-    const contents = Stream.unwrap(Effect.gen({ self: this }, function*() {
-      // Before the subscription, so that no update is missed.
-      const updates = session.notifications("notifications/resources/updated").pipe(
-        Stream.filter((update) => update.uri === uri),
-        Stream.map(() => uri),
-        Stream.buffer({ capacity: 1, strategy: "sliding" })
-      )
-      yield* Effect.acquireRelease(this.#subscribe(session, uri), () => this.#unsubscribe(session, uri))
-      return Stream.mapEffect(
-        Stream.concat(Stream.succeed(uri), updates),
-        () => session.readResource(uri, { reload: true })
-      )
-    }))
-    return Stream.catchIf(contents, isSessionLoss, () => Stream.empty)
+  constructor(dependencies: WatchedResourcesDependencies) {
+    this.#dependencies = dependencies
   }
 
-  #subscribe(session: Session, uri: string): Effect.Effect<void, RequestError.RequestError> {
-    return Effect.andThen(
-      session.subscribeResource(uri),
-      Effect.sync(() => {
-        const counts = this.#watching.get(session) ?? new Map<string, number>()
-        this.#watching.set(session, counts)
-        counts.set(uri, (counts.get(uri) ?? 0) + 1)
-      })
+  /** Streams the contents of a resource, in this session and in all later ones. */
+  watch(uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
+    const { board } = this.#dependencies
+    return Stream.switchMap(
+      Stream.filter(board.changes, ({ _tag }) => _tag === "Ready"),
+      () => board.session === undefined ? Stream.empty : this.#whileOpen(board.session, uri),
+      // A slow follower gets what is new, and not all that was read meanwhile.
+      { bufferSize: 1 }
     )
   }
 
-  #unsubscribe(session: Session, uri: string): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const counts = this.#watching.get(session)
-      const left = (counts?.get(uri) ?? 0) - 1
-      if (left > 0) {
-        counts?.set(uri, left)
-        return Effect.void
-      }
-      counts?.delete(uri)
-      return Effect.ignore(session.unsubscribeResource(uri))
-    })
+  /** Drops the subscriptions of a session that the server has lost. Their streams subscribe again. */
+  lost(session: Session): void {
+    for (const subscription of this.#subscriptions.get(session)?.values() ?? []) subscription.state = "Closed"
+  }
+
+  /** Begins again in a session that stays, because over HTTP it outlives its server. Ends with the session. */
+  #whileOpen(session: Session, uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
+    const isOpen = () => this.#dependencies.board.session === session
+    return Stream.retry(
+      this.#inSession(session, uri),
+      ($) => $(Reconnection.defaultSchedule).pipe(Schedule.while(({ input }) => isPassing(input) && isOpen()))
+    ).pipe(Stream.catchIf((error) => isPassing(error) && !isOpen(), () => Stream.empty))
+  }
+
+  /**
+   * Streams the contents of a resource in one session: those at the beginning, and those after each update. Updates
+   * that arrive while the resource is read, or while the follower is busy, count as one.
+   */
+  #inSession(session: Session, uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
+    return Stream.unwrap(Effect.gen({ self: this }, function*() {
+      const updates = yield* Queue.sliding<void, Cause.Done>(1)
+      // Before the subscription, so that no update is missed.
+      yield* Effect.forkScoped(
+        Effect.ensuring(
+          Stream.runForEach(
+            session.notifications("notifications/resources/updated"),
+            (update) => concerns(uri, update.uri) ? Queue.offer(updates, undefined) : Effect.void
+          ),
+          Queue.end(updates)
+        ),
+        { startImmediately: true }
+      )
+      yield* this.#subscribe(session, uri)
+      yield* Queue.offer(updates, undefined)
+      return Stream.mapEffect(Stream.fromQueue(updates), () => session.readResource(uri, { reload: true }))
+    }))
+  }
+
+  /** Subscribes for as long as the scope is open. */
+  #subscribe(session: Session, uri: string): Effect.Effect<void, RequestError.RequestError, Scope.Scope> {
+    return Effect.flatMap(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const subscription = this.#of(session, uri)
+          subscription.watchers++
+          return subscription
+        }),
+        (subscription) =>
+          Effect.sync(() => {
+            if (--subscription.watchers > 0) return
+            this.#dependencies.fork(Effect.ignore(this.#adjust(session, uri, subscription)))
+          })
+      ),
+      (subscription) => this.#adjust(session, uri, subscription)
+    )
+  }
+
+  #of(session: Session, uri: string): Subscription {
+    const subscriptions = this.#subscriptions.get(session) ?? new Map<string, Subscription>()
+    this.#subscriptions.set(session, subscriptions)
+    const subscription = subscriptions.get(uri) ??
+      { watchers: 0, state: "Closed", adjusting: Semaphore.makeUnsafe(1) }
+    subscriptions.set(uri, subscription)
+    return subscription
+  }
+
+  /** Opens or closes a subscription, as its watchers need it. */
+  #adjust(session: Session, uri: string, subscription: Subscription): Effect.Effect<void, RequestError.RequestError> {
+    const change = (state: "Open" | "Closed", request: Effect.Effect<void, RequestError.RequestError>) =>
+      Effect.suspend(() => {
+        if (subscription.state === state) return Effect.void
+        subscription.state = "Unknown"
+        return Effect.andThen(request, Effect.sync(() => {
+          subscription.state = state
+        }))
+      })
+    return subscription.adjusting.withPermits(1)(Effect.suspend(() => {
+      if (subscription.watchers > 0) return change("Open", session.subscribeResource(uri))
+      return Effect.andThen(
+        change("Closed", session.unsubscribeResource(uri)),
+        Effect.sync(() => {
+          if (subscription.watchers === 0) this.#subscriptions.get(session)?.delete(uri)
+        })
+      )
+    }))
   }
 }

@@ -11,10 +11,13 @@ import type { StatusBoard } from "./StatusBoard.ts"
 
 type Session = ClientSession.ClientSessionShape
 
-/** The number of times that one call is sent again. A server that ends at each call would be started for ever. */
+/**
+ * The number of times that one call is sent again although its outcome is unknown. A server that ends at each call would
+ * be started for ever.
+ */
 const maxRepetitions = 3
 
-/** The pauses before a call is sent again, in milliseconds. They double from time to time. */
+/** The pauses before a call is sent again in the same session, in milliseconds. They double from time to time. */
 const pause = { first: 100, longest: 2_000 }
 
 /** The statuses with which a gateway answers for a server that is down. The server has not seen the message. */
@@ -35,9 +38,10 @@ const isPassing = ({ reason }: TransportError.TransportError): boolean => {
 }
 
 /** The knowledge of whether a server has carried out a call that failed. */
-type Outcome = "Unsent" | "Unknown" | "Final"
+export type Outcome = "Unsent" | "Unknown" | "Final"
 
-const outcomeOf = ({ reason }: RequestError.RequestError): Outcome => {
+/** Returns what an error says about the outcome of its request. `Final`: sending it again would not help. */
+export const outcomeOf = ({ reason }: RequestError.RequestError): Outcome => {
   switch (reason._tag) {
     case "SendFailed":
       return isPassing(reason.error) ? "Unsent" : "Final"
@@ -92,27 +96,38 @@ export const send = <A, R>(
     const totalMillis = Duration.toMillis(waitFor)
     const until = now() + totalMillis
     const left = () => Math.max(until - now(), 0)
+    /**
+     * Sends the call after as many pauses, and as many repetitions. `lost` is the error after which the server may have
+     * carried it out: a call that cannot be repeated then fails with it.
+     */
     const attempt = (
-      repetitions: number
+      pauses: number,
+      repetitions: number,
+      lost?: RequestError.RequestError
     ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> =>
-      Effect.flatMap(board.ready(until, totalMillis), (session) =>
-        Effect.catchTag(call(session), "RequestError", (error) => {
-          const outcome = outcomeOf(error)
-          const again = Effect.andThen(
-            // A session that has ended has a successor later. Over HTTP, the session stays while its server is down.
-            board.session === session
-              ? Effect.sleep(Math.min(pause.first * 2 ** repetitions, pause.longest, left()))
-              : Effect.void,
-            attempt(repetitions + 1)
-          )
-          if (outcome === "Final" || repetitions >= maxRepetitions || left() === 0) {
-            return Effect.fail(finalError(error))
-          }
-          if (outcome === "Unsent") {
-            return again
-          }
-          return Effect.flatMap(isRepeatable, (is) =>
-            is ? again : Effect.fail(finalError(error)))
-        }))
-    return attempt(0)
+      Effect.flatMap(
+        Effect.mapError(board.ready(until, totalMillis), (error) => lost ?? error),
+        (session) =>
+          Effect.catchTag(call(session), "RequestError", (error) => {
+            const outcome = outcomeOf(error)
+            if (outcome === "Final") return Effect.fail(error)
+            const last = outcome === "Unknown" ? finalError(error) : lost
+            const again = (repeated: number) =>
+              // A session that has ended has a successor later. Over HTTP, the session stays while its server is down.
+              board.session === session
+                ? Effect.andThen(
+                  Effect.sleep(Math.min(pause.first * 2 ** pauses, pause.longest, left())),
+                  attempt(pauses + 1, repeated, last)
+                )
+                : attempt(pauses, repeated, last)
+            if (left() === 0) return Effect.fail(last ?? error)
+            if (outcome === "Unsent") return again(repetitions)
+            if (repetitions >= maxRepetitions) return Effect.fail(last ?? error)
+            return Effect.flatMap(
+              Effect.timeoutOrElse(isRepeatable, { duration: left(), orElse: () => Effect.succeed(false) }),
+              (is) => is ? again(repetitions + 1) : Effect.fail(last ?? error)
+            )
+          })
+      )
+    return attempt(0, 0)
   })

@@ -43,8 +43,9 @@ const problemIn = (cause: Cause.Cause<unknown>): ServerStatus.Problem => {
     : { _tag: "TargetFailed", cause: found.success }
 }
 
-/** Returns whether the error of a health check shows that the server answers. */
-const isAlive = ({ reason }: RequestError): boolean => reason._tag === "ErrorResponse" || reason._tag === "NotAllowed"
+/** Returns whether the error of a health check shows that the server answers, or that the session ends by itself. */
+const isAlive = ({ reason }: RequestError): boolean =>
+  reason._tag === "ErrorResponse" || reason._tag === "NotAllowed" || reason._tag === "Closed"
 
 /** Checks a session again and again, and closes it if its server does not answer. Returns the problem then. */
 const watch = (
