@@ -311,7 +311,8 @@ describe.concurrent("a client that falls back", () => {
       yield* Fiber.join(waiting)
       yield* Fiber.interrupt(interrupted)
       streams[0]?.end()
-      assert.strictEqual((yield* Fiber.join(unanswered))._tag, "PeerEnded")
+      // The server may have carried it out.
+      assert.strictEqual((yield* Fiber.join(unanswered))._tag, "ExchangeEnded")
       assert.deepStrictEqual(yield* Fiber.join(client.running), Exit.succeed({ exit: undefined, writable: false }))
       assert.strictEqual((yield* reasonOf(client.request(request(4))))._tag, "PeerEnded")
     }))

@@ -163,7 +163,7 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       assert.isUndefined(exitOf(client.running))
     }))
 
-  it.live("that is lost fails with ExchangeEnded, or with PeerEnded if the stream has ended, too", () =>
+  it.live("that is lost fails with ExchangeEnded, even if the stream has ended, too", () =>
     Effect.gen(function*() {
       const peer = yield* serveStream((received, reply) => {
         if (idOf(received) === 2) peer.streams[0]?.disconnect()
@@ -172,7 +172,7 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       const client = yield* connect(peer)
       assert.strictEqual((yield* reasonOf(client.send(request(1))))._tag, "ExchangeEnded")
       assert.isUndefined(exitOf(client.running))
-      assert.strictEqual((yield* reasonOf(client.send(request(2))))._tag, "PeerEnded")
+      assert.strictEqual((yield* reasonOf(client.send(request(2))))._tag, "ExchangeEnded")
       yield* Fiber.join(client.running)
     }))
 

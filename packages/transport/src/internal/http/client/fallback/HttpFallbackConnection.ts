@@ -58,6 +58,9 @@ type Detected = "Streamable" | "HttpSse"
 
 const peerEnded = Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
 
+/** The error of a request that was sent before the end: the server may have carried it out. */
+const exchangeEnded = Exit.fail(TransportError.make({ _tag: "ExchangeEnded" }))
+
 /** The transport that a server supports. The first message of any connection detects it, for all connections. */
 class Detection {
   #detected: Detected | undefined
@@ -107,7 +110,7 @@ class PendingResponses {
   /** Fails all requests: the connection has ended. */
   end(): void {
     this.#ended = true
-    for (const response of this.#responses.values()) Deferred.doneUnsafe(response, peerEnded)
+    for (const response of this.#responses.values()) Deferred.doneUnsafe(response, exchangeEnded)
   }
 
   /** Sends a request, and waits for its response. */

@@ -194,9 +194,12 @@ const open = Effect.fnUntraced(function*(
   const messages = yield* stream.open(scope)
   let revision: string | undefined
 
-  /** Fails with the end of the stream instead, if the server has gone away: that is the more useful error. */
+  /**
+   * Fails with the end of the stream instead, if the server has gone away: that is the more useful error. Not if the
+   * message may have been sent, because the server may have carried it out.
+   */
   const unlessEnded = (error: TransportError.TransportError): Effect.Effect<never, TransportError.TransportError> =>
-    error.reason._tag === "ConnectFailed" || error.reason._tag === "ExchangeEnded"
+    error.reason._tag === "ConnectFailed"
       ? Effect.raceFirst(
         Effect.andThen(
           Effect.exit(stream.ended),
