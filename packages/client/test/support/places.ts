@@ -71,7 +71,7 @@ export const addressOf = (
   options: McpTarget.UrlOptions = {}
 ): Effect.Effect<Address> =>
   Effect.gen(function*() {
-    if (transport === "stdio") return { target: (args) => McpTarget.command(process.execPath, args), bind: "" }
+    if (transport === "stdio") return { target: (args: ReadonlyArray<string>) => McpTarget.command(process.execPath, args), bind: "" }
     if (transport === "unix") {
       const file = path.join(directory, "socket")
       return { target: () => McpTarget.url(`unix://${file}`), bind: file }
@@ -125,7 +125,7 @@ export const start = Effect.fnUntraced(function*(
   const start = transport === "stdio" ? Effect.void : Effect.suspend(() => {
     const starts = () => record().filter((line) => line.startsWith("start ")).length
     const before = starts()
-    spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] })
+    spawn(process.execPath, args, { stdio: "ignore" })
     return until(() => starts() > before)
   })
   yield* start
