@@ -42,7 +42,9 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/McpTool.ts",
     "packages/server/src/McpToolkit.ts",
     "packages/server/src/internal/*",
-    "packages/client/src/McpRemoteToolkit.ts"
+    "packages/client/src/McpRemoteToolkit.ts",
+    "packages/client/src/McpTypedClient.ts",
+    "packages/client/src/internal/typed/*"
   ],
   "effect/ai/AiError": ["packages/server/src/McpToolkit.ts", "packages/client/src/McpRemoteToolkit.ts"],
   "effect/ai/Prompt": "packages/client/src/internal/toolkit/ModelParts.ts",

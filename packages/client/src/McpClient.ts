@@ -26,6 +26,7 @@ import * as Supervisor from "./internal/supervision/Supervisor.ts"
 import * as ToolAnnotations from "./internal/supervision/ToolAnnotations.ts"
 import { trust } from "./internal/trust.ts"
 import type { McpTarget } from "./McpTarget.ts"
+import * as McpTypedClient from "./McpTypedClient.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
 import type { ServerUnavailable } from "./ServerUnavailable.ts"
 
@@ -138,6 +139,11 @@ export interface McpClientShape {
    * subscriptions.
    */
   readonly watch: (uri: string) => Stream.Stream<Resource.ReadResourceResult, CallError>
+  /**
+   * Returns the members of a group as functions, by its definitions: with values of its schemas as arguments and
+   * results, and with the failures that it declares.
+   */
+  readonly of: McpTypedClient.Of
 }
 
 /**
@@ -272,7 +278,7 @@ const makeAny = Effect.fnUntraced(function*(
     )
   }
 
-  return {
+  const client: Omit<McpClientShape, "of"> = {
     name,
     status: Effect.sync(() => board.status),
     statuses: board.changes,
@@ -295,6 +301,7 @@ const makeAny = Effect.fnUntraced(function*(
       }),
     watch: (uri) => watched.watch(uri)
   }
+  return { ...client, of: McpTypedClient.make(client) }
 })
 
 /**

@@ -24,6 +24,37 @@ export interface Options {
   readonly uris?: "prefixed" | "unchanged"
 }
 
+/**
+ * The names and URIs of a mounted group, as clients see them.
+ *
+ * @category models
+ */
+export interface Naming {
+  /** Returns the name of a tool, a prompt, a resource or a template. */
+  readonly name: (name: string) => string
+  /** Returns a URI, or the text of a URI template. One without a scheme, which cannot be mounted, is returned as it is. */
+  readonly uri: (uri: string) => string
+}
+
+/**
+ * Returns the names and URIs that {@link prefixed} gives to a group.
+ *
+ * @example
+ * ```ts
+ * import { McpMount } from "@effect-mcp/server"
+ *
+ * const work = McpMount.naming("work")
+ *
+ * export const outer = [work.name("add"), work.uri("tasks://{id}")] // => ["work_add", "tasks://work/{id}"]
+ * ```
+ *
+ * @category constructors
+ */
+export const naming = (prefix: string, { separator = "_", uris = "prefixed" }: Options = {}): Naming => {
+  const mapping = uris === "prefixed" ? PrefixedUris.prefixed(prefix) : PrefixedUris.unchanged
+  return { name: (name) => `${prefix}${separator}${name}`, uri: (uri) => mapping.outer(uri) ?? uri }
+}
+
 /** The characters of a prefix and of a separator: those of a tool's name (TOOL-10), which a URI also allows. */
 const allowed = /^[A-Za-z0-9_.-]*$/
 

@@ -71,3 +71,19 @@ export const ContentWithMeta: Schema.Codec<ContentWithMeta> = Schema.Struct({
   content: Content,
   _meta: Schema.optionalKey(Meta.Meta)
 })
+
+/**
+ * The member of `_meta` with the encoded failure of a tool, in a result with `isError`: for clients that have the
+ * definition of the tool.
+ *
+ * @category constants
+ */
+export const failureKey = "effect-mcp/failure"
+
+/**
+ * The member of `_meta` with the encoded success of a tool whose content does not show it: a text that could be a number
+ * as well, or the content of `toModelOutput` without structured content. It is for clients that have the definition.
+ *
+ * @category constants
+ */
+export const successKey = "effect-mcp/success"

@@ -22,6 +22,8 @@ export interface ToolDefinition {
   readonly headers: ReadonlyArray<ParameterHeader.ParameterHeader>
   readonly decode: (input: unknown) => Effect.Effect<unknown, Misfit, unknown>
   readonly encode: (value: unknown) => Effect.Effect<unknown, Misfit, unknown>
+  /** Whether each success is encoded as a string. */
+  readonly isText: boolean
   readonly encodeFailure: (error: unknown) => Effect.Effect<unknown, Misfit, unknown>
 }
 
@@ -143,6 +145,7 @@ export const make = (
     headers: headers.success,
     decode,
     encode: success.encode,
+    isText: success.isText,
     encodeFailure: failure.encode
   }
 }

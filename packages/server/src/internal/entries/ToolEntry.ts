@@ -28,12 +28,19 @@ import * as ModelOutput from "./ModelOutput.ts"
 import * as ToolDefinition from "./ToolDefinition.ts"
 import { ToolMessage } from "./ToolMessage.ts"
 
-/** The member of `_meta` with the encoded failure of a tool, for clients that know its definition. */
-export const failureKey = "effect-mcp/failure"
-
 type ToolHandler = (params: unknown, context: ToolContext<unknown>) => Handler<unknown, unknown>
 
 const textOf = (encoded: unknown): string => typeof encoded === "string" ? encoded : JSON.stringify(encoded)
+
+/** Returns whether an encoded value has the same text as another one: the string `12` has that of a number. */
+const hasTextOfAnother = (encoded: unknown): boolean => {
+  if (typeof encoded !== "string") return false
+  try {
+    return typeof JSON.parse(encoded) !== "string"
+  } catch {
+    return false
+  }
+}
 
 const failed = (text: string, meta?: { readonly [key: string]: unknown }): Protocol.CallToolResult => ({
   content: [Content.text(text)],
@@ -162,9 +169,13 @@ class ToolServer {
     }
     const content = this.#contentOf(value, encoded)
     // The encoded form of a schema that is described as an object is one.
-    return this.#isStructured
-      ? { content, structuredContent: trust<{ [name: string]: unknown }>(encoded) }
-      : { content }
+    if (this.#isStructured) return { content, structuredContent: trust<{ [name: string]: unknown }>(encoded) }
+    return this.#isShown(encoded) ? { content } : { content, _meta: { [McpTool.successKey]: encoded } }
+  }
+
+  /** Returns whether the content alone shows the value to a client that has the definition. */
+  #isShown(encoded: unknown): boolean {
+    return this.#tool.toModelOutput === undefined && (this.#definition.isText || !hasTextOfAnother(encoded))
   }
 
   /** Returns the content of a result: that of `toModelOutput`, or else the text form of the value (TOOL-09). */
@@ -190,7 +201,7 @@ class ToolServer {
       Effect.orDie(this.#definition.encodeFailure(error)),
       (encoded) =>
         failed(error instanceof Error && error.message !== "" ? error.message : textOf(encoded), {
-          [failureKey]: encoded
+          [McpTool.failureKey]: encoded
         })
     )
   }

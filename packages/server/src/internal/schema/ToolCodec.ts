@@ -8,6 +8,7 @@ import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import { trust } from "../trust.ts"
+import * as EncodingChain from "./EncodingChain.ts"
 import { isObject } from "./JsonSchemaKeywords.ts"
 import * as Misfit from "./Misfit.ts"
 import { SchemaRejected } from "./SchemaRejected.ts"
@@ -27,6 +28,8 @@ export interface Input<out A, out R> {
 export interface Output<in A, out R> {
   /** The JSON Schema; `undefined` if the success is not always an object, so that the tool answers with text. */
   readonly jsonSchema: Tool.ObjectSchema | undefined
+  /** Whether each result is encoded as a string. */
+  readonly isText: boolean
   /** Encodes a result to JSON that the JSON Schema accepts. Returns an `Exit` as the decoding of arguments does. */
   readonly encode: (value: A) => Effect.Effect<Schema.Json, Misfit.Misfit, R>
 }
@@ -154,6 +157,22 @@ export const input = <S extends Schema.Constraint>(
 
 const isJson = Schema.is(Schema.Json)
 
+/** Returns whether a schema encodes each of its values as a string. */
+const isOfStrings = (ast: SchemaAST.AST): boolean => {
+  const last = EncodingChain.end(ast)
+  switch (last._tag) {
+    case "String":
+    case "TemplateLiteral":
+      return true
+    case "Literal":
+      return typeof last.literal === "string"
+    case "Union":
+      return last.types.every(isOfStrings)
+    default:
+      return false
+  }
+}
+
 /** Prepares the success of a tool. Fails for a schema that is not suitable. */
 export const output = <S extends Schema.Constraint>(
   schema: S,
@@ -179,6 +198,7 @@ export const output = <S extends Schema.Constraint>(
         : Exit.succeed(json)
     return {
       jsonSchema,
+      isText: isOfStrings(codec.ast),
       encode: (value) => {
         const encoded = encode(value)
         const done = succeeded(encoded)
