@@ -205,9 +205,23 @@ export interface TemplateOptions<Template extends string, Given extends Schema.S
   readonly content?: Content
 }
 
-const shapeOf = (schema: Schema.Constraint): UriTemplate.Shape => {
-  const encoded = SchemaAST.toEncoded(schema.ast)
-  return encoded._tag === "Arrays" ? "List" : encoded._tag === "Objects" ? "Record" : "String"
+/** Returns the shape of values, from the encoded side of their schema. The types of `ShapesOf` state the same. */
+const shapeOf = (encoded: SchemaAST.AST): UriTemplate.Shape => {
+  switch (encoded._tag) {
+    case "Arrays":
+      return "List"
+    case "Objects":
+      return "Record"
+    case "Union": {
+      // `Schema.optional` makes a union with undefined.
+      const [first = "String", ...others] = encoded.types.flatMap((type) =>
+        type._tag === "Undefined" ? [] : [shapeOf(type)]
+      )
+      return others.every((shape) => shape === first) ? first : "Record"
+    }
+    default:
+      return "String"
+  }
 }
 
 /** Returns the schema of a variable that has no schema of its own. */
@@ -250,7 +264,10 @@ export const template = <
 ): McpResourceTemplate<Name, ParametersOf<Template, Given>, Content> => {
   const { content, parameters, uri, ...description } = options
   const given: { readonly [name: string]: Schema.Constraint } = { ...parameters }
-  const shapes = Object.fromEntries(Object.entries(given).map(([variable, schema]) => [variable, shapeOf(schema)]))
+  const shapes = Object.fromEntries(Object.entries(given).map(([variable, schema]) => [
+    variable,
+    shapeOf(SchemaAST.toEncoded(schema.ast))
+  ]))
   const uriTemplate: UriTemplate.UriTemplate = UriTemplate.makeUnsafe<string, UriTemplate.AnyShapes>(uri, { shapes })
   const fields = Object.fromEntries(
     uriTemplate.variables.map((variable) => [variable.name, given[variable.name] ?? defaultSchema(variable)])
