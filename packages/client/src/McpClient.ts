@@ -15,6 +15,7 @@ import * as Layer from "effect/Layer"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Answering from "./internal/answers/Answering.ts"
 import * as CachedList from "./internal/lists/CachedList.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
 import { WatchedResources } from "./internal/lists/WatchedResources.ts"
@@ -25,6 +26,7 @@ import { SupervisedTransport } from "./internal/supervision/SupervisedTransport.
 import * as Supervisor from "./internal/supervision/Supervisor.ts"
 import * as ToolAnnotations from "./internal/supervision/ToolAnnotations.ts"
 import { trust } from "./internal/trust.ts"
+import type * as McpAnswers from "./McpAnswers.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import * as McpTypedClient from "./McpTypedClient.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
@@ -66,7 +68,9 @@ export type ListName = ListChanges.ListName
  *
  * @category models
  */
-export interface Options<H = Handlers.Handlers<"server">, R = never> extends ClientSession.Options<H, R> {
+export interface Options<H = Handlers.Handlers<"server">, R = never, A = McpAnswers.Answers>
+  extends ClientSession.Options<H, R>
+{
   /** The name of the server in errors, logs and questions. Default: the description of its target. */
   readonly name?: string
   /**
@@ -89,6 +93,11 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Cli
    * Default: no.
    */
   readonly trusted?: boolean
+  /**
+   * The answers to the server's questions. They declare their capabilities. A method that they serve has no handler in
+   * `handlers`, which would pass by their policy. Default: no question is answered.
+   */
+  readonly answers?: A
 }
 
 /**
@@ -162,7 +171,13 @@ const defaults = {
 /** The time that a new server has to set its log level, in milliseconds. Calls wait for it. */
 const logLevelTimeout = 5_000
 
-type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown>
+/** The options whose names are checked by the types. */
+interface Checked<H, A> {
+  readonly handlers?: McpAnswers.HandlersBeside<H, A>
+  readonly answers?: McpAnswers.Only<A>
+}
+
+type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown, McpAnswers.Answers<unknown>>
 type Session = ClientSession.ClientSessionShape
 
 const healthOf = ({ healthCheck }: AnyOptions): Supervisor.SupervisorDependencies["health"] =>
@@ -179,6 +194,7 @@ const makeAny = Effect.fnUntraced(function*(
   // The types of the constructor demand the services of the target and of the handlers.
   const context = trust<Context.Context<unknown>>(yield* Effect.context<never>())
   const name = options.name ?? target.description
+  const answering = Answering.make(name, options.answers, options)
   const board = yield* StatusBoard.make(name)
   const changes = yield* ListChanges.ListChanges.make
   const fork = <A, E>(effect: Effect.Effect<A, E>) =>
@@ -216,8 +232,12 @@ const makeAny = Effect.fnUntraced(function*(
   let logLevel: Logging.Level | undefined
   /** Sets again what belongs to a session and not to the client. */
   const prepare = (session: Session): Effect.Effect<void> =>
-    Effect.andThen(allChanged, Effect.suspend(() =>
-      logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel, { timeout: logLevelTimeout }))))
+    Effect.andThen(
+      Effect.andThen(allChanged, answering.opened(session)),
+      Effect.suspend(() =>
+        logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel, { timeout: logLevelTimeout }))
+      )
+    )
 
   let current: Session | undefined
   /** Prepares a session again, whose server has lost its state, or may have lost messages. */
@@ -243,12 +263,15 @@ const makeAny = Effect.fnUntraced(function*(
     // The services of the handlers are in the context of the client, which every session gets.
     trust<ClientSession.Options>({
       ...options,
+      capabilities: answering.capabilities,
+      handlers: answering.handlers,
       observe: (event: SessionEvent.SessionEvent) => {
         observe(event)
         options.observe?.(event)
       }
     })
   )
+  yield* Effect.forkScoped(answering.follow(() => current), { startImmediately: true })
   yield* Effect.forkScoped(
     Supervisor.run({
       server: JSON.stringify(name),
@@ -332,11 +355,16 @@ export const make = <
   E,
   RT,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
-  R = never
+  R = never,
+  const A extends McpAnswers.Answers<unknown> = {}
 >(
   target: McpTarget<E, RT>,
-  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
-): Effect.Effect<McpClientShape, never, Scope.Scope | RT | Handlers.ServicesOf<H, "server"> | R> =>
+  options: Options<H, R, A> & Checked<H, A>
+): Effect.Effect<
+  McpClientShape,
+  never,
+  Scope.Scope | RT | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R
+> =>
   // The services of the target and of the handlers are in the context of the caller, as the type of the result demands.
   trust(makeAny(trust(target), trust(options)))
 
@@ -362,13 +390,17 @@ export const layerOf = <
   E,
   RT,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
-  R = never
+  R = never,
+  const A extends McpAnswers.Answers<unknown> = {}
 >(
   key: Context.Key<Self, McpClientShape>,
   target: McpTarget<E, RT>,
-  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
-): Layer.Layer<Self, never, Exclude<RT | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>> =>
-  Layer.fresh(Layer.effect(key, make(target, options)))
+  options: Options<H, R, A> & Checked<H, A>
+): Layer.Layer<
+  Self,
+  never,
+  Exclude<RT | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
+> => Layer.fresh(Layer.effect(key, make(target, options)))
 
 /**
  * Provides the client of one server. Every build of this Layer makes a new client.
@@ -392,9 +424,13 @@ export const layer = <
   E,
   RT,
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
-  R = never
+  R = never,
+  const A extends McpAnswers.Answers<unknown> = {}
 >(
   target: McpTarget<E, RT>,
-  options: Options<H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
-): Layer.Layer<McpClient, never, Exclude<RT | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>> =>
-  layerOf(McpClient, target, options)
+  options: Options<H, R, A> & Checked<H, A>
+): Layer.Layer<
+  McpClient,
+  never,
+  Exclude<RT | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
+> => layerOf(McpClient, target, options)

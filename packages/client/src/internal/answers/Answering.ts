@@ -1,0 +1,170 @@
+/** The answers of one client, as the handlers and the capabilities of its sessions. */
+
+import { type Capabilities, type Elicitation, McpError, Sampling } from "@effect-mcp/protocol"
+import { CallbackContext } from "@effect-mcp/session/CallbackContext"
+import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as McpAnswers from "../../McpAnswers.ts"
+import * as RootsSource from "./RootsSource.ts"
+
+type ServerHandlers = Handlers.Handlers<"server", unknown>
+type Session = ClientSession.ClientSessionShape
+
+/** The options of a session that answers add to. */
+export interface AnsweringOptions {
+  readonly handlers?: ServerHandlers
+  readonly capabilities?: Capabilities.ClientCapabilities
+}
+
+/** The answers of one client. */
+export interface Answering {
+  readonly handlers: ServerHandlers
+  readonly capabilities: Capabilities.ClientCapabilities
+  /** Notifies a new session if it has received roots that have changed since. */
+  readonly opened: (session: Session) => Effect.Effect<void>
+  /** Notifies the session of the time of each change of the roots. */
+  readonly follow: (session: () => Session | undefined) => Effect.Effect<void>
+}
+
+/** The error of a request for a message that was not approved (SMP-06). */
+const userRejected = new McpError.McpError({ code: -1, message: "User rejected sampling request" })
+
+/** Logs the problem of an answer. The server does not receive it, because it may contain words of the user. */
+const hide = (problem: string): Effect.Effect<never, McpError.McpError> =>
+  Effect.andThen(Effect.logError(problem), Effect.fail(McpError.internalError))
+
+/** Fails if an answer does not fit the form of its question. */
+const checkForm = (
+  { params, server }: McpAnswers.FormQuestion,
+  result: Elicitation.ElicitResult
+): Effect.Effect<Elicitation.ElicitResult, McpAnswers.InvalidAnswer> => {
+  const problems = result.action === "accept" ? McpAnswers.check(params.requestedSchema, result.content ?? {}) : []
+  return problems.length === 0
+    ? Effect.succeed(result)
+    : Effect.fail(new McpAnswers.InvalidAnswer({ server, problems }))
+}
+
+/** Fails if a message is not allowed as the answer to its question. */
+const checkSample = (
+  { params, server }: McpAnswers.SampleQuestion,
+  result: Sampling.CreateMessageResult
+): Effect.Effect<Sampling.CreateMessageResult, McpError.McpError> => {
+  const checked = Sampling.checkResult(params, result)
+  return Result.isSuccess(checked)
+    ? Effect.succeed(result)
+    : hide(`the message for the server ${JSON.stringify(server)} was not sent: ${checked.failure}`)
+}
+
+/** The part of a question that does not depend on its kind. */
+type Asker = Pick<McpAnswers.Question, "server" | "profile">
+
+/** Makes a function that answers a question if it is approved. */
+const answering =
+  (server: string, approve: McpAnswers.Answers<unknown>["approve"]) =>
+  <Question extends McpAnswers.Question, A>(
+    ask: (asker: Asker) => Question,
+    refused: Effect.Effect<A, McpError.McpError>,
+    answer: (question: Question) => Effect.Effect<A, McpError.McpError, unknown>
+  ): Effect.Effect<A, McpError.McpError, unknown> =>
+    Effect.flatMap(CallbackContext, ({ profile }) => {
+      const question = ask({ server, profile })
+      return approve === undefined
+        ? answer(question)
+        : Effect.flatMap(approve(question), (isApproved) => isApproved ? answer(question) : refused)
+    })
+
+const declined = Effect.succeed(McpAnswers.decline)
+
+/** Returns the handlers and the capabilities of answers. */
+const serve = (
+  server: string,
+  { approve, elicit, elicitUrl, sample }: McpAnswers.Answers<unknown>,
+  roots: RootsSource.RootsSource | undefined
+): Required<AnsweringOptions> => {
+  const answer = answering(server, approve)
+  const elicited = (params: Elicitation.ElicitParams) =>
+    params.mode === "url"
+      ? answer((asker) => ({ _tag: "Url", params, ...asker }), declined, elicitUrl ?? (() => declined))
+      : answer((asker) => ({ _tag: "Form", params, ...asker }), declined, (question) =>
+        elicit === undefined
+          ? declined
+          : Effect.catch(
+            Effect.flatMap(elicit(question), (result) => checkForm(question, result)),
+            (error) => error._tag === "InvalidAnswer" ? hide(error.message) : Effect.fail(error)
+          ))
+  const sampler = typeof sample === "function" ? { answer: sample } : sample
+  return {
+    handlers: {
+      ...(elicit === undefined && elicitUrl === undefined ? {} : { "elicitation/create": elicited }),
+      ...(sampler === undefined ? {} : {
+        "sampling/createMessage": (params) =>
+          answer(
+            (asker) => ({ _tag: "Sample", params, ...asker }),
+            Effect.fail(userRejected),
+            (question) => Effect.flatMap(sampler.answer(question), (result) => checkSample(question, result))
+          )
+      }),
+      ...(roots === undefined ? {} : {
+        "roots/list": (params) =>
+          Effect.map(
+            answer((asker) => ({ _tag: "Roots", params, ...asker }), Effect.succeed([]), roots.read),
+            (list) => ({ roots: list })
+          )
+      })
+    },
+    capabilities: {
+      ...(elicit === undefined && elicitUrl === undefined ? {} : {
+        elicitation: { ...(elicit === undefined ? {} : { form: {} }), ...(elicitUrl === undefined ? {} : { url: {} }) }
+      }),
+      ...(sampler === undefined ? {} : { sampling: sampler.tools === true ? { tools: {} } : {} }),
+      ...(roots === undefined ? {} : { roots: roots.followed === undefined ? {} : { listChanged: true } })
+    }
+  }
+}
+
+/** Adds handlers to given ones. Throws an error if both serve a method. */
+const withHandlers = (given: ServerHandlers, own: ServerHandlers): ServerHandlers => {
+  for (const method of Object.keys(own)) {
+    if (!Object.hasOwn(given, method)) continue
+    throw new Error(`the options handlers and answers of the client both serve ${method}; give one of them`)
+  }
+  return { ...given, ...own }
+}
+
+/** Adds capabilities to given ones, part by part. */
+const withCapabilities = (
+  given: Capabilities.ClientCapabilities,
+  { elicitation, roots, sampling }: Capabilities.ClientCapabilities
+): Capabilities.ClientCapabilities => ({
+  ...given,
+  ...(elicitation === undefined ? {} : { elicitation: { ...given.elicitation, ...elicitation } }),
+  ...(sampling === undefined ? {} : { sampling: { ...given.sampling, ...sampling } }),
+  ...(roots === undefined ? {} : { roots: { ...given.roots, ...roots } })
+})
+
+/** Adds the answers of a client to the options of its sessions. */
+export const make = (
+  server: string,
+  answers: McpAnswers.Answers<unknown> = {},
+  { capabilities = {}, handlers = {} }: AnsweringOptions
+): Answering => {
+  const roots = answers.roots === undefined ? undefined : RootsSource.make(answers.roots)
+  const served = serve(server, answers, roots)
+  const followed = roots?.followed
+  return {
+    handlers: withHandlers(handlers, served.handlers),
+    capabilities: withCapabilities(capabilities, served.capabilities),
+    // A session that is about to end needs no notification.
+    opened: (session) =>
+      Effect.suspend(() => followed?.isOutdated === true ? Effect.ignore(session.rootsListChanged) : Effect.void),
+    follow: (session) =>
+      followed === undefined ? Effect.void : Stream.runForEach(followed.changes, () =>
+        Effect.suspend(() => {
+          const present = session()
+          return present === undefined ? Effect.void : Effect.ignore(present.rootsListChanged)
+        }))
+  }
+}

@@ -1,0 +1,394 @@
+/** The answers of a client to a server in the same process, in a revision with a handshake and in one without. */
+import { McpAnswers, McpClient } from "@effect-mcp/client"
+import { McpError, type Roots } from "@effect-mcp/protocol"
+import { McpRequest } from "@effect-mcp/server"
+import { RequestContext } from "@effect-mcp/session"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import { type Ask, ask, askingServer, revisions } from "./fixtures/askingServer.ts"
+
+const info = { name: "host", version: "1.0.0" }
+
+const Booking = Schema.Struct({
+  name: Schema.NonEmptyString,
+  guests: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8 })).annotate({ default: 2 })
+})
+
+const book = Effect.map(McpRequest.elicit("Who comes?", Booking), ({ guests, name }) => `${guests} with ${name}`)
+
+const connect = Effect.as(
+  McpRequest.elicitUrl("Sign in first", { url: "https://example.com/in", elicitationId: "in-1" }),
+  "signed in"
+)
+
+const summarize = Effect.map(
+  McpRequest.sample("Summarize: bees", { maxTokens: 10 }),
+  ({ model, text }) => `${model}: ${text}`
+)
+
+const folders = Effect.map(McpRequest.roots(), (uris) => uris.join(" "))
+
+const capabilities = Effect.map(
+  RequestContext.RequestContext,
+  ({ profile }) => JSON.stringify(profile?.capabilities ?? null)
+)
+
+const sampled = { role: "assistant", content: { type: "text", text: "Busy." }, model: "test-1" } as const
+
+const homes: ReadonlyArray<Roots.Root> = [{ uri: "file:///home/ada" }]
+
+/** Records the texts of all log messages of an effect. */
+const logged = Effect.fnUntraced(function*<A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const messages: Array<string> = []
+  const value = yield* Effect.provide(
+    effect,
+    Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))])
+  )
+  return { value, messages }
+})
+
+describe.concurrent("answers", () => {
+  for (const revision of revisions) {
+    const connected = (server: Ask, answers: McpAnswers.Answers) =>
+      McpClient.make(askingServer(server), {
+        info,
+        name: "booking",
+        revisions: [revision],
+        healthCheck: false,
+        answers
+      })
+    const asking = (server: Ask, answers: McpAnswers.Answers) => Effect.flatMap(connected(server, answers), ask)
+
+    /** Returns the code of the error that the client answered, as the server or the caller of the tool sees it. */
+    const rejection = (server: Ask, answers: McpAnswers.Answers) =>
+      Effect.gen(function*() {
+        const client = yield* connected(
+          Effect.catchTag(server, "RequestError", ({ reason }) =>
+            Effect.succeed(reason._tag === "ErrorResponse" ? String(reason.error.code) : reason._tag)),
+          answers
+        )
+        return yield* Effect.catchTag(ask(client), "RequestError", ({ reason }) =>
+          Effect.succeed(reason._tag === "QuestionFailed" ? String(reason.error.code) : reason._tag))
+      })
+
+    describe.concurrent(`in revision ${revision}`, () => {
+      it.effect("a form is answered with values, and the answer knows which server asks and what", () =>
+        Effect.gen(function*() {
+          const asked: Array<McpAnswers.FormQuestion> = []
+          const text = yield* asking(book, {
+            elicit: (question) => {
+              asked.push(question)
+              return McpAnswers.accept(question, { name: "Ada", guests: 3 })
+            }
+          })
+          assert.strictEqual(text, "3 with Ada")
+          assert.deepStrictEqual(
+            asked.map(({ _tag, params, profile, server }) => [_tag, server, profile.info.name, params.message]),
+            [["Form", "booking", "a name of its own", "Who comes?"]]
+          )
+        }))
+
+      it.effect("a field without a value gets the default of the form", () =>
+        Effect.gen(function*() {
+          const elicit = (question: McpAnswers.FormQuestion) =>
+            McpAnswers.accept(question, { name: "Ada", guests: undefined })
+          assert.strictEqual(yield* asking(book, { elicit }), "2 with Ada")
+        }))
+
+      it.effect("values that do not fit the form fail before they are sent, and the user can be asked again", () =>
+        Effect.gen(function*() {
+          const failed: Array<McpAnswers.InvalidAnswer> = []
+          const text = yield* asking(book, {
+            elicit: (question) =>
+              Effect.catchTag(
+                McpAnswers.accept(question, { name: "", guests: 9, meal: "fish" }),
+                "InvalidAnswer",
+                (error) => {
+                  failed.push(error)
+                  return McpAnswers.accept(question, { name: "Ada", guests: 8 })
+                }
+              )
+          })
+          assert.strictEqual(text, "8 with Ada")
+          assert.deepStrictEqual(failed.map(({ problems, server }) => [server, problems]), [["booking", [
+            { field: "name", problem: "is shorter than 1 characters" },
+            { field: "guests", problem: "is more than 8" },
+            { field: "meal", problem: "is no field of the form" }
+          ]]])
+        }))
+
+      for (
+        const [how, elicit] of [
+          ["accept", (question) => McpAnswers.accept(question, { name: "Ada", guests: 9 })],
+          ["the result itself", () => Effect.succeed({ action: "accept", content: { name: "Ada", guests: 9 } })]
+        ] satisfies ReadonlyArray<readonly [string, McpAnswers.Answers["elicit"]]>
+      ) {
+        it.effect(`an invalid answer by ${how} is an error in the log that names the field`, () =>
+          Effect.gen(function*() {
+            const { messages, value } = yield* logged(rejection(book, { elicit }))
+            assert.strictEqual(value, "-32603")
+            assert.deepStrictEqual(messages.filter((message) => message.includes("guests")), [
+              "the answer to a form of the server \"booking\" does not fit it, and was not sent: " +
+              "\"guests\" is more than 8"
+            ])
+          }))
+      }
+
+      it.effect("a user declines and cancels", () =>
+        Effect.gen(function*() {
+          const declined = yield* asking(book, { elicit: () => Effect.succeed(McpAnswers.decline) })
+          const cancelled = yield* asking(book, { elicit: () => Effect.succeed(McpAnswers.cancel) })
+          assert.include(declined, "declined")
+          assert.notStrictEqual(cancelled, declined)
+        }))
+
+      it.effect("a page is visited with consent", () =>
+        Effect.gen(function*() {
+          const visited: Array<string> = []
+          const text = yield* asking(connect, {
+            elicitUrl: ({ _tag, params, server }) => {
+              visited.push(_tag, server, params.url)
+              return Effect.succeed(McpAnswers.consent)
+            }
+          })
+          assert.strictEqual(text, "signed in")
+          assert.deepStrictEqual(visited, ["Url", "booking", "https://example.com/in"])
+        }))
+
+      it.effect("a message is sampled by a function", () =>
+        Effect.gen(function*() {
+          const text = yield* asking(summarize, {
+            sample: ({ params, server }) => Effect.succeed({ ...sampled, model: `${server} ${params.maxTokens}` })
+          })
+          assert.strictEqual(text, "booking 10: Busy.")
+        }))
+
+      it.effect("a message of several blocks is not sent to a server that has offered no tools", () =>
+        Effect.gen(function*() {
+          const { messages, value } = yield* logged(rejection(summarize, {
+            sample: () => Effect.succeed({ ...sampled, content: [sampled.content, sampled.content] })
+          }))
+          assert.strictEqual(value, "-32603")
+          assert.include(messages.join("\n"), "the message for the server \"booking\" was not sent: content")
+        }))
+
+      it.effect("roots are a list, an effect, a function of the server that asks, or a ref", () =>
+        Effect.gen(function*() {
+          const ref = yield* SubscriptionRef.make(homes)
+          const given: ReadonlyArray<McpAnswers.RootsAnswer> = [
+            homes,
+            Effect.succeed(homes),
+            ({ server }) => Effect.succeed([{ uri: `file:///home/${server}` }]),
+            ref
+          ]
+          assert.deepStrictEqual(yield* Effect.forEach(given, (roots) => asking(folders, { roots })), [
+            "file:///home/ada",
+            "file:///home/ada",
+            "file:///home/booking",
+            "file:///home/ada"
+          ])
+        }))
+
+      it.effect("only what is given is declared as a capability", () =>
+        Effect.gen(function*() {
+          const ref = yield* SubscriptionRef.make(homes)
+          const elicit = () => Effect.succeed(McpAnswers.decline)
+          const answer = () => Effect.succeed(sampled)
+          // Revision 2026-07-28 has no notification of changed roots.
+          const listed = revision === "2026-07-28" ? {} : { listChanged: true }
+          const table: ReadonlyArray<readonly [McpAnswers.Answers, object]> = [
+            [{}, {}],
+            [{ approve: () => Effect.succeed(true) }, {}],
+            [{ elicit }, { elicitation: { form: {} } }],
+            [{ elicitUrl: elicit }, { elicitation: { url: {} } }],
+            [{ elicit, elicitUrl: elicit }, { elicitation: { form: {}, url: {} } }],
+            [{ sample: answer }, { sampling: {} }],
+            [{ sample: { answer } }, { sampling: {} }],
+            [{ sample: { answer, tools: true } }, { sampling: { tools: {} } }],
+            [{ roots: homes }, { roots: {} }],
+            [{ roots: ref }, { roots: listed }]
+          ]
+          for (const [answers, declared] of table) {
+            assert.deepStrictEqual(JSON.parse(yield* asking(capabilities, answers)), declared)
+          }
+        }))
+
+      it.effect("what is not given is refused", () =>
+        Effect.gen(function*() {
+          const table: ReadonlyArray<readonly [Ask, McpAnswers.Answers]> = [
+            [book, {}],
+            [book, { elicitUrl: () => Effect.succeed(McpAnswers.consent) }],
+            [connect, { elicit: () => Effect.succeed(McpAnswers.consent) }],
+            [summarize, { roots: homes }],
+            [folders, { sample: () => Effect.succeed(sampled) }]
+          ]
+          for (const [server, answers] of table) {
+            assert.strictEqual(yield* rejection(server, answers), "MissingCapability")
+          }
+        }))
+
+      it.effect("a question that is not approved is refused in the words of its method, and runs no answer", () =>
+        Effect.gen(function*() {
+          const asked: Array<string> = []
+          let answered = 0
+          const count = <A>(value: A) =>
+            Effect.sync(() => {
+              answered++
+              return value
+            })
+          const answers: McpAnswers.Answers = {
+            elicit: () => count(McpAnswers.consent),
+            elicitUrl: () => count(McpAnswers.consent),
+            sample: () => count(sampled),
+            roots: () => count(homes),
+            approve: ({ _tag, server }) => {
+              asked.push(`${server} ${_tag}`)
+              return Effect.succeed(false)
+            }
+          }
+          assert.include(yield* asking(book, answers), "declined")
+          assert.include(yield* asking(connect, answers), "declined")
+          assert.strictEqual(yield* rejection(summarize, answers), "-1")
+          assert.strictEqual(yield* asking(folders, answers), "")
+          assert.deepStrictEqual(asked, ["booking Form", "booking Url", "booking Sample", "booking Roots"])
+          assert.strictEqual(answered, 0)
+        }))
+
+      it.effect("a question that is approved is answered afterwards", () =>
+        Effect.gen(function*() {
+          const order: Array<string> = []
+          const note = (text: string) => Effect.sync(() => void order.push(text))
+          yield* asking(summarize, {
+            sample: () => Effect.as(note("answered"), sampled),
+            approve: ({ params }) => Effect.as(note("maxTokens" in params ? `approved ${params.maxTokens}` : ""), true)
+          })
+          assert.deepStrictEqual(order, ["approved 10", "answered"])
+        }))
+
+      it.effect("an error of the policy is the answer", () =>
+        Effect.gen(function*() {
+          const approve = () => Effect.fail(new McpError.McpError({ code: -7, message: "Ask again tomorrow" }))
+          assert.strictEqual(yield* rejection(folders, { roots: homes, approve }), "-7")
+        }))
+    })
+  }
+
+  it.effect("an answer is interrupted when the server no longer waits for it", () =>
+    Effect.gen(function*() {
+      const interrupted = yield* Deferred.make<void>()
+      const started = yield* Deferred.make<void>()
+      const client = yield* McpClient.make(
+        askingServer(Effect.raceFirst(book, Effect.as(Deferred.await(started), "too late"))),
+        {
+          info,
+          revisions: ["2025-11-25"],
+          healthCheck: false,
+          answers: {
+            elicit: () =>
+              Deferred.succeed(started, undefined).pipe(
+                Effect.andThen(Effect.never),
+                Effect.onInterrupt(() => Deferred.succeed(interrupted, undefined))
+              )
+          }
+        }
+      )
+      assert.strictEqual(yield* ask(client), "too late")
+      yield* Deferred.await(interrupted)
+    }))
+
+  it.effect("each change of the roots is sent to every session, and a new list is served", () =>
+    Effect.gen(function*() {
+      const ref = yield* SubscriptionRef.make(homes)
+      const clients = yield* Effect.forEach(["one", "two"], (name) =>
+        Effect.gen(function*() {
+          const changes = yield* Queue.unbounded<string>()
+          const client = yield* McpClient.make(askingServer(folders, Queue.offer(changes, name)), {
+            info,
+            name,
+            revisions: ["2025-11-25"],
+            healthCheck: false,
+            answers: { roots: ref }
+          })
+          assert.strictEqual(yield* ask(client), "file:///home/ada")
+          return { client, changes }
+        }))
+      yield* SubscriptionRef.set(ref, [{ uri: "file:///home/grace" }])
+      for (const { changes, client } of clients) {
+        yield* Queue.take(changes)
+        assert.strictEqual(yield* ask(client), "file:///home/grace")
+      }
+    }))
+
+  it.effect("in revision 2026-07-28 a server receives the present roots whenever it asks", () =>
+    Effect.gen(function*() {
+      const ref = yield* SubscriptionRef.make(homes)
+      const client = yield* McpClient.make(askingServer(folders), {
+        info,
+        revisions: ["2026-07-28"],
+        healthCheck: false,
+        answers: { roots: ref }
+      })
+      assert.strictEqual(yield* ask(client), "file:///home/ada")
+      yield* SubscriptionRef.set(ref, [{ uri: "file:///home/grace" }])
+      assert.strictEqual(yield* ask(client), "file:///home/grace")
+    }))
+
+  it.live("roots that change while the client has no session are announced to the next one", () =>
+    Effect.gen(function*() {
+      const ref = yield* SubscriptionRef.make(homes)
+      const changes = yield* Queue.unbounded<string>()
+      const client = yield* McpClient.make(askingServer(folders, Queue.offer(changes, "changed")), {
+        info,
+        revisions: ["2025-11-25"],
+        reconnect: Schedule.spaced("200 millis"),
+        healthCheck: false,
+        answers: { roots: ref }
+      })
+      assert.strictEqual(yield* ask(client), "file:///home/ada")
+      yield* Effect.flatMap(client.session, ({ close }) => close)
+      yield* SubscriptionRef.set(ref, [{ uri: "file:///home/grace" }])
+      assert.strictEqual(yield* Queue.take(changes), "changed")
+      assert.strictEqual(yield* ask(client), "file:///home/grace")
+    }))
+
+  it.effect("a handler of a method that is answered does not compile, and is a defect", () =>
+    Effect.gen(function*() {
+      const handlers = { "roots/list": () => Effect.succeed({ roots: homes }) }
+      const answers = { roots: homes }
+      type Handlers = typeof handlers
+      expectTypeOf<Handlers>().not.toExtend<McpAnswers.HandlersBeside<Handlers, typeof answers>>()
+      expectTypeOf<Handlers>().toExtend<McpAnswers.HandlersBeside<Handlers, { readonly sample: () => never }>>()
+      // Programs whose options have a wider type compile.
+      const options: McpClient.Options = { info, handlers, answers }
+      const cause = yield* Effect.flip(Effect.sandbox(McpClient.make(askingServer(folders), options)))
+      assert.include(Cause.pretty(cause), "the options handlers and answers of the client both serve roots/list")
+    }))
+})
+
+class Person extends Context.Service<Person, { readonly consents: boolean }>()("test/Person") {}
+class Model extends Context.Service<Model, { readonly text: string }>()("test/Model") {}
+
+const answersOfServices = McpAnswers.make({
+  sample: () => Effect.map(Model, ({ text }) => ({ ...sampled, content: { type: "text", text } } as const)),
+  approve: () => Effect.map(Person, ({ consents }) => consents)
+})
+
+it("the client needs the services of its answers", () => {
+  const client = McpClient.make(askingServer(summarize), { info, answers: answersOfServices })
+  expectTypeOf<Effect.Services<typeof client>>().toEqualTypeOf<Person | Model | Scope.Scope>()
+})
+
+it.effect("answers run with the services of the client", () =>
+  Effect.gen(function*() {
+    const client = yield* McpClient.make(askingServer(summarize), { info, answers: answersOfServices })
+    assert.strictEqual(yield* ask(client), "test-1: Hm.")
+  }).pipe(Effect.provideService(Person, { consents: true }), Effect.provideService(Model, { text: "Hm." })))
