@@ -43,15 +43,23 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/McpToolkit.ts",
     "packages/server/src/internal/*",
     "packages/client/src/McpRemoteToolkit.ts",
+    "packages/client/src/McpSampling.ts",
     "packages/client/src/McpTypedClient.ts",
     "packages/client/src/internal/typed/*"
   ],
-  "effect/ai/AiError": ["packages/server/src/McpToolkit.ts", "packages/client/src/McpRemoteToolkit.ts"],
-  "effect/ai/Prompt": "packages/client/src/internal/toolkit/ModelParts.ts",
+  "effect/ai/AiError": [
+    "packages/server/src/McpToolkit.ts",
+    "packages/client/src/McpRemoteToolkit.ts",
+    "packages/client/src/McpSampling.ts"
+  ],
+  "effect/ai/LanguageModel": "packages/client/src/McpSampling.ts",
+  "effect/ai/Prompt": ["packages/client/src/McpSampling.ts", "packages/client/src/internal/toolkit/ModelParts.ts"],
+  "effect/ai/Response": "packages/client/src/McpSampling.ts",
   "effect/ai/Toolkit": [
     "packages/server/src/McpGroup.ts",
     "packages/server/src/McpToolkit.ts",
-    "packages/client/src/McpRemoteToolkit.ts"
+    "packages/client/src/McpRemoteToolkit.ts",
+    "packages/client/src/McpSampling.ts"
   ],
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
   "effect/http/*": [
