@@ -8,12 +8,15 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as RootsSource from "../src/internal/answers/RootsSource.ts"
 import { type Ask, ask, askingServer, revisions } from "./fixtures/askingServer.ts"
 
 const info = { name: "host", version: "1.0.0" }
@@ -326,6 +329,30 @@ describe.concurrent("answers", () => {
         yield* Queue.take(changes)
         assert.strictEqual(yield* ask(client), "file:///home/grace")
       }
+    }))
+
+  it.effect("a slow follower of the roots receives the last change, and no queue of changes grows", () =>
+    Effect.gen(function*() {
+      const ref = yield* SubscriptionRef.make(homes)
+      const { followed } = RootsSource.make(ref)
+      const isFree = yield* Latch.make()
+      const received: Array<string> = []
+      const last = yield* Deferred.make<void>()
+      yield* Effect.forkChild(
+        Stream.runForEach(followed?.changes ?? Stream.empty, ([root]) =>
+          Effect.andThen(isFree.await, () => {
+            received.push(root?.uri ?? "")
+            return root?.uri === "file:///999" ? Deferred.succeed(last, undefined) : Effect.void
+          })),
+        { startImmediately: true }
+      )
+      for (let change = 0; change < 1_000; change++) {
+        yield* SubscriptionRef.set(ref, [{ uri: `file:///${change}` }])
+        yield* Effect.yieldNow
+      }
+      yield* isFree.open
+      yield* Deferred.await(last)
+      assert.isBelow(received.length, 5)
     }))
 
   it.effect("in revision 2026-07-28 a server receives the present roots whenever it asks", () =>

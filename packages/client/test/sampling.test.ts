@@ -232,6 +232,17 @@ describe.concurrent("a LanguageModel that answers a server", () => {
           }])
         }))
 
+      it.effect("a use of a tool has the reason toolUse, whatever reason the provider gives", () =>
+        Effect.gen(function*() {
+          const { model } = yield* scripted([call({ a: 2, b: 3 }), finish("stop")])
+          assert.deepStrictEqual(yield* sample(sum, { model: "test-1" }, model), {
+            role: "assistant",
+            content: [{ type: "tool_use", id: "call-1", name: "add", input: { a: 2, b: 3 } }],
+            model: "test-1",
+            stopReason: "toolUse"
+          })
+        }))
+
       it.effect("an image of the model is the message, and its reasoning stays at the client", () =>
         Effect.gen(function*() {
           const { model } = yield* scripted([
