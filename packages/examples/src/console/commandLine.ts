@@ -1,0 +1,234 @@
+/**
+ * The command line of the console.
+ */
+import * as Logging from "@effect-mcp/protocol/Logging"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as Argument from "effect/cli/Argument"
+import * as CliConfig from "effect/cli/CliConfig"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import { TerminalCapabilities } from "effect/cli/TerminalCapabilities"
+import * as Arguments from "./arguments.ts"
+import * as Commands from "./commands.ts"
+import * as Connection from "./connection.ts"
+import * as Failures from "./failures.ts"
+import * as Interactive from "./interactive.ts"
+import * as PipedScreen from "./pipedScreen.ts"
+import * as Plain from "./plain.ts"
+import * as Render from "./render.ts"
+import { Screen } from "./screen.ts"
+import * as Server from "./server.ts"
+import * as TerminalScreen from "./terminalScreen.ts"
+
+const flags = {
+  json: Flag.Boolean("json").pipe(
+    Flag.withDescription("Print the result as JSON"),
+    Flag.withDefault(false)
+  ),
+  revision: Flag.Literals("revision", Revision.supported).pipe(
+    Flag.withDescription("Speak this revision of the protocol only"),
+    Flag.optional
+  ),
+  header: Flag.String("header").pipe(
+    Flag.withDescription("Send this header to an HTTP server, as \"name: value\"; may be repeated"),
+    Flag.atLeast(0)
+  ),
+  config: Flag.String("config").pipe(
+    Flag.withDescription("Read the server from a file with \"mcpServers\""),
+    Flag.optional
+  ),
+  server: Flag.String("server").pipe(
+    Flag.withDescription("The name of the server in the file"),
+    Flag.optional
+  ),
+  root: Flag.String("root").pipe(
+    Flag.withDescription("A folder that the server may use (roots); may be repeated"),
+    Flag.atLeast(0)
+  ),
+  answer: Flag.String("answer").pipe(
+    Flag.withDescription("In a script: the values of the next form of the server, as JSON; may be repeated"),
+    Flag.atLeast(0)
+  ),
+  logLevel: Flag.Literals("log-level", Logging.levels).pipe(
+    Flag.withDescription("The level of the server's log messages (default: info)"),
+    Flag.withDefault("info")
+  )
+}
+
+/** The status of the process: whether a command has failed. */
+class Exit {
+  isFailure = false
+}
+
+const headersOf = Effect.fnUntraced(function*(headers: ReadonlyArray<string>) {
+  const pairs = headers.map((header) => [header.slice(0, header.indexOf(":")), header] as const)
+  const other = pairs.find(([name]) => name.trim() === "")
+  if (other !== undefined) {
+    return yield* new Failures.InvalidCommand({ problem: `--header: expected "name: value", but got ${other[1]}` })
+  }
+  return Object.fromEntries(pairs.map(([name, header]) => [name.trim(), header.slice(name.length + 1).trim()]))
+})
+
+/** Returns the command of the console whose server is named by these words. */
+const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
+  const shared = Command.make("console").pipe(Command.withSharedFlags(flags))
+
+  const connect = Effect.fnUntraced(function*(options: Effect.Success<typeof shared>, isLasting: boolean) {
+    const screen = yield* Screen
+    const target = yield* Server.target({
+      words: serverWords,
+      headers: yield* headersOf(options.header),
+      config: Option.getOrUndefined(options.config),
+      server: Option.getOrUndefined(options.server),
+      onStderr: (line) => Effect.runFork(screen.note(`server: ${line}`))
+    })
+    const answers = yield* Effect.fromResult(Result.all(options.answer.map(Arguments.fromJson)))
+    return yield* Connection.make({
+      target,
+      revision: Option.getOrUndefined(options.revision),
+      roots: options.root,
+      logLevel: options.logLevel,
+      answers,
+      isLasting
+    })
+  })
+
+  /** Runs one command, and prints its result. */
+  const once = <R>(
+    run: (client: Effect.Success<ReturnType<typeof connect>>) => Effect.Effect<Commands.Outcome, Failures.Failure, R>
+  ) =>
+    Effect.gen(function*() {
+      const options = yield* shared
+      const screen = yield* Screen
+      const outcome = yield* screen.untilCancelled(Effect.flatMap(connect(options, false), run))
+      if (Option.isNone(outcome)) return yield* Effect.interrupt
+      const { isFailure, text, value } = outcome.value
+      yield* screen.print(options.json ? Plain.json(value) : text)
+      exit.isFailure = isFailure
+    }).pipe(Effect.scoped, reportingFailure)
+
+  const reportingFailure = <A, R>(effect: Effect.Effect<A, Failures.Failure, R>) =>
+    Effect.catch(effect, (failure) =>
+      Effect.flatMap(Screen, (screen) => {
+        exit.isFailure = true
+        return screen.note(`error: ${Failures.describe(failure)}`)
+      }))
+
+  const words = Argument.String("argument").pipe(
+    Argument.withDescription("An object in JSON, or name=value"),
+    Argument.variadic()
+  )
+  const named = (name: string, description: string) =>
+    Argument.String(name).pipe(Argument.withDescription(description))
+
+  const list = Command.make("list", {
+    only: Argument.Literals("part", ["tools", "resources", "prompts"]).pipe(Argument.optional)
+  }, ({ only }) => once((client) => Commands.list(client, Option.getOrUndefined(only)))).pipe(
+    Command.withDescription("List what the server has")
+  )
+  const describe = Command.make(
+    "describe",
+    { tool: named("tool", "The name of the tool") },
+    ({ tool }) => once((client) => Commands.describe(client, tool))
+  ).pipe(Command.withDescription("Show a tool with its schemas"))
+  const call = Command.make(
+    "call",
+    { tool: named("tool", "The name of the tool"), words },
+    ({ tool, words }) => once((client) => Commands.call(client, tool, words))
+  ).pipe(Command.withDescription("Call a tool; exits with status 1 if it fails"))
+  const read = Command.make(
+    "read",
+    { uri: named("uri", "The URI of the resource") },
+    ({ uri }) => once((client) => Commands.read(client, uri))
+  ).pipe(Command.withDescription("Read a resource"))
+  const prompt = Command.make(
+    "prompt",
+    { name: named("name", "The name of the prompt"), words },
+    ({ name, words }) => once((client) => Commands.prompt(client, name, words))
+  ).pipe(Command.withDescription("Get a prompt"))
+  const complete = Command.make(
+    "complete",
+    {
+      target: named("target", "The name of a prompt, or a resource template"),
+      argument: named("name", "The name of the argument"),
+      value: named("text", "The beginning of the argument"),
+      words: Argument.String("argument").pipe(
+        Argument.withDescription("Other arguments, as name=value"),
+        Argument.variadic()
+      )
+    },
+    ({ argument, target, value, words }) =>
+      once((client) => Commands.complete(client, target, argument, value, words))
+  ).pipe(Command.withDescription("Complete an argument of a prompt or of a resource template"))
+  const watch = Command.make("watch", { uri: named("uri", "The URI of the resource") }, ({ uri }) =>
+    Effect.gen(function*() {
+      const options = yield* shared
+      const screen = yield* Screen
+      const client = yield* connect(options, true)
+      const watched = Stream.runForEach(client.watch(uri), (result) =>
+        screen.print(options.json ? Plain.json(result) : Render.readResult(result)))
+      if (Option.isNone(yield* screen.untilCancelled(watched))) return yield* Effect.interrupt
+    }).pipe(Effect.scoped, reportingFailure)).pipe(
+      Command.withDescription("Print a resource now, and whenever it changes, until Ctrl-C")
+    )
+
+  return shared.pipe(
+    Command.withHandler((options) =>
+      Effect.gen(function*() {
+        const screen = yield* Screen
+        const client = yield* connect(options, true)
+        if (!screen.canAsk) {
+          return yield* new Failures.InvalidCommand({
+            problem: "the interactive mode needs a terminal; in a script, use list, call, read, prompt or complete"
+          })
+        }
+        yield* Interactive.run(client)
+      }).pipe(Effect.scoped, reportingFailure)
+    ),
+    Command.withDescription(
+      "Tries an MCP server. The server is named after --: a command, or a URL. Without a command of the console, a " +
+        "person enters one after the other."
+    ),
+    Command.withExamples([
+      { command: "console -- npx -y some-server", description: "Enter commands for a server over stdio" },
+      { command: "console --header \"Authorization: Bearer …\" -- https://example.com/mcp", description: "… over HTTP" },
+      { command: "console call add '{\"a\":15,\"b\":27}' --json -- node calculator.ts", description: "Call a tool" },
+      { command: "console list --config mcp.json --server files", description: "List what a configured server has" }
+    ]),
+    Command.withSubcommands([list, describe, call, read, prompt, complete, watch])
+  )
+}
+
+const screen = Layer.unwrap(
+  Effect.map(
+    TerminalCapabilities,
+    ({ canPrompt }) => canPrompt ? TerminalScreen.layer : PipedScreen.layer
+  )
+)
+
+/** Logs of this program appear as notes. */
+const logs = Logger.layer([
+  Logger.make(({ logLevel, message }) => {
+    Effect.runFork(Console.error(Plain.text(`[${logLevel}] ${Array.isArray(message) ? message.join(" ") : message}`)))
+  })
+])
+
+/** Runs the console with the words of its command line, and returns whether it has succeeded. */
+export const run = Effect.fnUntraced(function*(words: ReadonlyArray<string>) {
+  const { command: own, server } = Server.divide(words)
+  const exit = new Exit()
+  yield* Command.runWith(command(server, exit), { version: "0.1.0" })(own).pipe(
+    Effect.provide(screen),
+    Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),
+    Effect.provide(logs)
+  )
+  return !exit.isFailure
+})

@@ -1,0 +1,77 @@
+/**
+ * The connection to the server: a supervised client whose messages appear on the screen.
+ */
+import { McpClient, type McpTarget, ServerStatus } from "@effect-mcp/client"
+import type * as Logging from "@effect-mcp/protocol/Logging"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import { pathToFileURL } from "node:url"
+import * as Answers from "./answers.ts"
+import * as Plain from "./plain.ts"
+import * as Render from "./render.ts"
+import { Screen } from "./screen.ts"
+
+/** What the command line says about the connection. */
+export interface Options {
+  readonly target: McpTarget.McpTarget
+  readonly revision: Revision.Revision | undefined
+  readonly roots: ReadonlyArray<string>
+  readonly logLevel: Logging.Level
+  /** The answers to forms, if nobody can be asked. */
+  readonly answers: ReadonlyArray<object>
+  /** Whether the console connects again after it has lost the server. A script fails instead. */
+  readonly isLasting: boolean
+}
+
+/** The time for a server to start: `npx` may have to download it. */
+const startTime = "2 minutes"
+
+const info = { name: "effect-mcp-console", title: "Console", version: "0.1.0" }
+
+/** Returns a status as a note, with the last lines that a child process has written to its standard error. */
+const statusNote = (status: ServerStatus.ServerStatus): string => `* ${Plain.line(ServerStatus.describe(status))}`
+
+/** Connects in the background until the scope closes. */
+export const make = Effect.fnUntraced(function*(options: Options) {
+  const screen = yield* Screen
+  const changed = (list: string) => () => screen.note(`* the list of ${list} has changed`)
+  const notices = {
+    "notifications/message": (params: Logging.LogMessageParams) => screen.note(Render.log(params)),
+    "notifications/elicitation/complete": () => screen.note("* the server has seen your visit of its page"),
+    "notifications/tools/list_changed": changed("tools"),
+    "notifications/prompts/list_changed": changed("prompts"),
+    "notifications/resources/list_changed": changed("resources")
+  }
+  const roots = options.roots.map((path) => ({ uri: pathToFileURL(path).href }))
+  const answers = screen.canAsk
+    ? Answers.ofPerson(screen)
+    : options.answers.length === 0
+    ? {}
+    : Answers.ofScript(options.answers, screen)
+  const handlers: Handlers.Handlers<"server"> = {
+    ...notices,
+    ...answers,
+    ...(roots.length === 0 ? {} : { "roots/list": () => Effect.succeed({ roots }) })
+  }
+  const client = yield* McpClient.make(options.target, {
+    info,
+    handlers,
+    ...(screen.canAsk ? { capabilities: { elicitation: { form: {}, url: {} } } } : {}),
+    ...(options.revision === undefined ? {} : { revisions: [options.revision] as const }),
+    ...(options.isLasting ? {} : { reconnect: Schedule.recurs(0) }),
+    limits: { handshakeTimeout: startTime, requestTimeout: "1 hour" },
+    waitFor: startTime
+  })
+  // A server without log messages rejects this, and a server that is down fails the next command.
+  const setLogLevel = Effect.ignore(client.setLogLevel(options.logLevel))
+  if (!options.isLasting) {
+    yield* setLogLevel
+    return client
+  }
+  yield* Effect.forkScoped(Stream.runForEach(client.statuses, (status) => screen.note(statusNote(status))))
+  yield* Effect.forkScoped(setLogLevel)
+  return client
+})

@@ -1,0 +1,50 @@
+/**
+ * The failures of commands, in the words of the console.
+ */
+import { type McpClient, ServerStatus } from "@effect-mcp/client"
+import * as Data from "effect/Data"
+import type { QuitError } from "effect/Terminal"
+import type { InvalidArguments } from "./arguments.ts"
+import * as Plain from "./plain.ts"
+import type { NoServer } from "./server.ts"
+
+/** The error of a command that names something that the server does not have. */
+export class Unknown extends Data.TaggedError("Unknown")<{
+  readonly kind: string
+  readonly name: string
+  readonly known: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    const { kind, known, name } = this
+    return `the server has no ${kind} ${JSON.stringify(name)}; it has ${known.length === 0 ? "none" : known.join(", ")}`
+  }
+}
+
+/** The error of a command that the console does not know, or that lacks a word. */
+export class InvalidCommand extends Data.TaggedError("InvalidCommand")<{ readonly problem: string }> {
+  override get message(): string {
+    return this.problem
+  }
+}
+
+/** A failure of a command. */
+export type Failure = McpClient.CallError | InvalidArguments | InvalidCommand | NoServer | QuitError | Unknown
+
+/** Returns a failure in words. */
+export const describe = (failure: Failure): string => {
+  switch (failure._tag) {
+    case "QuitError":
+      return "cancelled"
+    case "ServerUnavailable": {
+      const { server, status } = failure
+      if (status._tag !== "Down") return `${Plain.line(server)} is not available: ${ServerStatus.describe(status)}`
+      const lines = ServerStatus.stderr(status.problem)
+      return [
+        `could not connect to ${Plain.line(server)}: ${ServerStatus.describeProblem(status.problem)}`,
+        ...(lines.length === 0 ? [] : ["its last lines on standard error:", ...lines.map((line) => `  ${line}`)])
+      ].join("\n")
+    }
+    default:
+      return failure.message
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The keyboard. It is read from the beginning to the end of the program, so that the terminal stays in raw mode, and
+ * each key goes to the prompt that is open. Keys that no prompt has asked for are dropped: they must not answer a
+ * question that nobody has read.
+ */
+import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import type * as Terminal from "effect/Terminal"
+
+type Keys = Queue.Queue<Terminal.UserInput, Cause.Done>
+
+export interface Keyboard {
+  /** Opens a prompt, until its scope closes. */
+  readonly keys: Terminal.Terminal["readInput"]
+  /** Calls a function when Ctrl-C is pressed and no prompt is open, or when the terminal is closed. */
+  readonly onCancel: (cancel: (() => void) | undefined) => void
+}
+
+const isCancel = ({ key }: Terminal.UserInput): boolean => key.ctrl && (key.name === "c" || key.name === "d")
+
+export const make: Effect.Effect<Keyboard, never, Scope.Scope> = Effect.gen(function*() {
+  const terminal = yield* NodeTerminal.make(() => false)
+  const pressed = yield* terminal.readInput
+  let open: Keys | undefined
+  let cancel: (() => void) | undefined
+  let isEnded = false
+
+  const route = (input: Terminal.UserInput): void => {
+    if (open === undefined) {
+      if (isCancel(input)) cancel?.()
+    } else if (isCancel(input) || input.key.name === "escape") {
+      Queue.endUnsafe(open)
+    } else {
+      Queue.offerUnsafe(open, input)
+    }
+  }
+  yield* Queue.take(pressed).pipe(
+    Effect.map(route),
+    Effect.forever,
+    Effect.catch(() =>
+      Effect.sync(() => {
+        isEnded = true
+        if (open !== undefined) Queue.endUnsafe(open)
+        cancel?.()
+      })
+    ),
+    Effect.forkScoped
+  )
+  return {
+    keys: Effect.acquireRelease(
+      Effect.map(Queue.make<Terminal.UserInput, Cause.Done>(), (keys) => {
+        open = keys
+        if (isEnded) Queue.endUnsafe(keys)
+        return keys
+      }),
+      () =>
+        Effect.sync(() => {
+          open = undefined
+        })
+    ),
+    onCancel: (next) => {
+      cancel = next
+    }
+  }
+})

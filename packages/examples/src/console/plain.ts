@@ -1,0 +1,29 @@
+/**
+ * Text of a server, made harmless for a terminal: control characters and invisible ones are shown, and never
+ * interpreted.
+ */
+
+/**
+ * Control characters (with these, all escape sequences of a terminal begin), characters that change the direction of
+ * text or cannot be seen, and halves of characters. The joiners of emoji and of some scripts are not among them.
+ */
+const harmful = /(?![\u{200c}\u{200d}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)
+
+/** Returns text of several lines. A harmful character such as the escape character becomes `\u{1b}`. */
+export const text = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replaceAll(
+    harmful,
+    (character) => character === "\n" || character === "\t" ? character : `\\u{${codeOf(character)}}`
+  )
+
+/** Returns text in one line, such as a name: its line breaks are shown as well. */
+export const line = (value: string): string => text(value).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
+
+/** Returns a value as JSON, in which harmful characters are escaped as JSON escapes them. */
+export const json = (value: unknown, indentation?: number): string =>
+  JSON.stringify(value, undefined, indentation).replaceAll(harmful, (character) =>
+    character === "\n"
+      ? character
+      : character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""))

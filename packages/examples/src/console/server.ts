@@ -1,0 +1,117 @@
+/**
+ * The server that the console connects to: the words of the command line after `--`, or an entry of a file with
+ * `mcpServers`, as Claude Desktop, Cursor and VS Code keep it.
+ */
+import { McpTarget } from "@effect-mcp/client"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+/** The error of a command line that names no server. */
+export class NoServer extends Data.TaggedError("NoServer")<{ readonly problem: string }> {
+  override get message(): string {
+    return this.problem
+  }
+}
+
+const isUrl = (word: string): boolean => /^(?:https?|wss?|unix):/.test(word)
+
+/** Divides the words of the command line. Those after `--` are the server, and a URL in front is one as well. */
+export const divide = (
+  words: ReadonlyArray<string>
+): { readonly command: ReadonlyArray<string>; readonly server: ReadonlyArray<string> } => {
+  const at = words.indexOf("--")
+  const command = at < 0 ? words : words.slice(0, at)
+  const server = at < 0 ? [] : words.slice(at + 1)
+  const [first] = command
+  return server.length === 0 && first !== undefined && isUrl(first)
+    ? { command: command.slice(1), server: [first] }
+    : { command, server }
+}
+
+/** What the command line says about the server. */
+export interface Options {
+  readonly words: ReadonlyArray<string>
+  readonly headers: Readonly<Record<string, string>>
+  readonly config: string | undefined
+  readonly server: string | undefined
+  readonly onStderr: (line: string) => void
+}
+
+const Entry = Schema.Struct({
+  command: Schema.optionalKey(Schema.String),
+  args: Schema.optionalKey(Schema.Array(Schema.String)),
+  env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  cwd: Schema.optionalKey(Schema.String),
+  url: Schema.optionalKey(Schema.String),
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+})
+
+const Entries = Schema.Record(Schema.String, Schema.Unknown)
+
+const Configuration = Schema.fromJsonString(Schema.Struct({
+  mcpServers: Schema.optionalKey(Entries),
+  // The name in the files of VS Code.
+  servers: Schema.optionalKey(Entries)
+}))
+
+const ofUrl = (url: string, headers: Readonly<Record<string, string>>): Effect.Effect<McpTarget.McpTarget, NoServer> =>
+  Effect.try({
+    try: () => McpTarget.url(url, { headers }),
+    catch: (error) => new NoServer({ problem: error instanceof Error ? error.message : String(error) })
+  })
+
+const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, server }: Options) {
+  const { readFileString } = yield* FileSystem.FileSystem
+  const text = yield* Effect.mapError(
+    readFileString(path),
+    ({ message }) => new NoServer({ problem: `could not read ${path}: ${message}` })
+  )
+  const file = Schema.decodeUnknownResult(Configuration)(text)
+  if (Result.isFailure(file)) return yield* new NoServer({ problem: `${path} is no such file: ${file.failure.message}` })
+  const entries = { ...file.success.servers, ...file.success.mcpServers }
+  const names = Object.keys(entries)
+  const name = server ?? (names.length === 1 ? names[0] : undefined)
+  const known = names.length === 0 ? "it has none" : `it has: ${names.join(", ")}`
+  if (name === undefined) return yield* new NoServer({ problem: `name a server of ${path} with --server; ${known}` })
+  if (!Object.hasOwn(entries, name)) {
+    return yield* new NoServer({ problem: `${path} has no server ${JSON.stringify(name)}; ${known}` })
+  }
+  const entry = Schema.decodeUnknownResult(Entry)(entries[name])
+  if (Result.isFailure(entry)) {
+    return yield* new NoServer({ problem: `the server ${JSON.stringify(name)} of ${path}: ${entry.failure.message}` })
+  }
+  const { args = [], command, cwd, env, url } = entry.success
+  if (url !== undefined) return yield* ofUrl(url, { ...entry.success.headers, ...headers })
+  if (command === undefined) {
+    return yield* new NoServer({
+      problem: `the server ${JSON.stringify(name)} of ${path} has neither a "command" nor a "url"`
+    })
+  }
+  return McpTarget.command(command, args, {
+    stderr: onStderr,
+    ...(env === undefined ? {} : { env }),
+    ...(cwd === undefined ? {} : { cwd })
+  })
+})
+
+/** Returns the place of the server. */
+export const target = (
+  options: Options
+): Effect.Effect<McpTarget.McpTarget, NoServer, FileSystem.FileSystem> => {
+  const [first, ...args] = options.words
+  if (first !== undefined && options.config !== undefined) {
+    return Effect.fail(new NoServer({ problem: "name the server after -- or with --config, but not both" }))
+  }
+  if (options.config !== undefined) return ofFile(options.config, options)
+  if (first === undefined) {
+    return Effect.fail(
+      new NoServer({ problem: "name the server after --: a command such as `-- npx -y some-server`, or a URL" })
+    )
+  }
+  return isUrl(first)
+    ? ofUrl(first, options.headers)
+    : Effect.succeed(McpTarget.command(first, args, { stderr: options.onStderr }))
+}
