@@ -3,11 +3,11 @@
  */
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as Argument from "effect/cli/Argument"
@@ -214,21 +214,25 @@ const screen = Layer.unwrap(
   )
 )
 
-/** Logs of this program appear as notes. */
-const logs = Logger.layer([
-  Logger.make(({ logLevel, message }) => {
-    Effect.runFork(Console.error(Plain.text(`[${logLevel}] ${Array.isArray(message) ? message.join(" ") : message}`)))
-  })
-])
+/** Errors that the library logs appear as notes. Its warnings repeat what the status of the server says. */
+const logs = Layer.merge(
+  Layer.unwrap(Effect.map(Screen, ({ note }) =>
+    Logger.layer([
+      Logger.make(({ cause, message }) => {
+        const words = [...(Array.isArray(message) ? message : [message]), ...cause.reasons.map(String)].join(" ")
+        Effect.runFork(note(`error: ${words}`))
+      })
+    ]))),
+  Layer.succeed(References.MinimumLogLevel, "Error")
+)
 
 /** Runs the console with the words of its command line, and returns whether it has succeeded. */
 export const run = Effect.fnUntraced(function*(words: ReadonlyArray<string>) {
   const { command: own, server } = Server.divide(words)
   const exit = new Exit()
   yield* Command.runWith(command(server, exit), { version: "0.1.0" })(own).pipe(
-    Effect.provide(screen),
-    Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })),
-    Effect.provide(logs)
+    Effect.provide(Layer.provideMerge(logs, screen)),
+    Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
   )
   return !exit.isFailure
 })

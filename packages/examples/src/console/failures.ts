@@ -37,12 +37,9 @@ export const describe = (failure: Failure): string => {
       return "cancelled"
     case "ServerUnavailable": {
       const { server, status } = failure
-      if (status._tag !== "Down") return `${Plain.line(server)} is not available: ${ServerStatus.describe(status)}`
-      const lines = ServerStatus.stderr(status.problem)
-      return [
-        `could not connect to ${Plain.line(server)}: ${ServerStatus.describeProblem(status.problem)}`,
-        ...(lines.length === 0 ? [] : ["its last lines on standard error:", ...lines.map((line) => `  ${line}`)])
-      ].join("\n")
+      return status._tag === "Down"
+        ? `could not connect to ${Plain.line(server)}: ${ServerStatus.describeProblem(status.problem)}`
+        : `${Plain.line(server)} is not available: ${ServerStatus.describe(status)}`
     }
     default:
       return failure.message

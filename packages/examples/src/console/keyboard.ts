@@ -13,8 +13,8 @@ import type * as Terminal from "effect/Terminal"
 type Keys = Queue.Queue<Terminal.UserInput, Cause.Done>
 
 export interface Keyboard {
-  /** Opens a prompt, until its scope closes. */
-  readonly keys: Terminal.Terminal["readInput"]
+  /** Opens a prompt, until its scope closes. Ctrl-C leaves it, and so may the escape key. */
+  readonly keys: (canEscape: boolean) => Terminal.Terminal["readInput"]
   /** Calls a function when Ctrl-C is pressed and no prompt is open, or when the terminal is closed. */
   readonly onCancel: (cancel: (() => void) | undefined) => void
 }
@@ -24,17 +24,19 @@ const isCancel = ({ key }: Terminal.UserInput): boolean => key.ctrl && (key.name
 export const make: Effect.Effect<Keyboard, never, Scope.Scope> = Effect.gen(function*() {
   const terminal = yield* NodeTerminal.make(() => false)
   const pressed = yield* terminal.readInput
-  let open: Keys | undefined
+  let open: { readonly keys: Keys; readonly canEscape: boolean } | undefined
   let cancel: (() => void) | undefined
   let isEnded = false
 
   const route = (input: Terminal.UserInput): void => {
     if (open === undefined) {
       if (isCancel(input)) cancel?.()
-    } else if (isCancel(input) || input.key.name === "escape") {
-      Queue.endUnsafe(open)
+    } else if (isCancel(input)) {
+      Queue.endUnsafe(open.keys)
+    } else if (input.key.name === "escape") {
+      if (open.canEscape) Queue.endUnsafe(open.keys)
     } else {
-      Queue.offerUnsafe(open, input)
+      Queue.offerUnsafe(open.keys, input)
     }
   }
   yield* Queue.take(pressed).pipe(
@@ -43,24 +45,25 @@ export const make: Effect.Effect<Keyboard, never, Scope.Scope> = Effect.gen(func
     Effect.catch(() =>
       Effect.sync(() => {
         isEnded = true
-        if (open !== undefined) Queue.endUnsafe(open)
+        if (open !== undefined) Queue.endUnsafe(open.keys)
         cancel?.()
       })
     ),
     Effect.forkScoped
   )
   return {
-    keys: Effect.acquireRelease(
-      Effect.map(Queue.make<Terminal.UserInput, Cause.Done>(), (keys) => {
-        open = keys
-        if (isEnded) Queue.endUnsafe(keys)
-        return keys
-      }),
-      () =>
-        Effect.sync(() => {
-          open = undefined
-        })
-    ),
+    keys: (canEscape) =>
+      Effect.acquireRelease(
+        Effect.map(Queue.make<Terminal.UserInput, Cause.Done>(), (keys) => {
+          open = { keys, canEscape }
+          if (isEnded) Queue.endUnsafe(keys)
+          return keys
+        }),
+        () =>
+          Effect.sync(() => {
+            open = undefined
+          })
+      ),
     onCancel: (next) => {
       cancel = next
     }

@@ -24,7 +24,10 @@ export class Screen extends Context.Service<Screen, {
   readonly ask: <A>(prompt: Prompt.Prompt<A>) => Effect.Effect<A, QuitError>
   /** Has the person to itself: the prompts of another effect wait until this one has ended. */
   readonly exclusively: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Runs a prompt while nothing else is to be done. It makes room for every other prompt, and returns after it. */
+  /**
+   * Runs a prompt while nothing else is to be done. It makes room for every other prompt, and returns after it. Ctrl-C
+   * leaves it, and the escape key does not.
+   */
   readonly askIdle: <A>(prompt: Prompt.Prompt<A>) => Effect.Effect<A, QuitError>
   /** Runs an effect until it ends or the person presses Ctrl-C, which interrupts it. */
   readonly untilCancelled: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<Option.Option<A>, E, R>

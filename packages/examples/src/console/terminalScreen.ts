@@ -79,14 +79,15 @@ const make = Effect.gen(function*() {
       bottom.bar = ""
     })
   )
-  const terminal = Terminal.make({
-    columns: Effect.sync(bottom.columns),
-    rows: Effect.sync(() => process.stdout.rows ?? 24),
-    size: Effect.die(new Error("prompts do not follow the size of the terminal")),
-    readLine: Effect.fail(new Terminal.QuitError({})),
-    readInput: keyboard.keys,
-    display: (text) => Effect.sync(() => bottom.display(text))
-  })
+  const terminal = (canEscape: boolean) =>
+    Terminal.make({
+      columns: Effect.sync(bottom.columns),
+      rows: Effect.sync(() => process.stdout.rows ?? 24),
+      size: Effect.die(new Error("prompts do not follow the size of the terminal")),
+      readLine: Effect.fail(new Terminal.QuitError({})),
+      readInput: keyboard.keys(canEscape),
+      display: (text) => Effect.sync(() => bottom.display(text))
+    })
   const person = yield* Semaphore.make(1)
   /** Closed while an effect has the person to itself, or waits for that. */
   const isIdle = yield* Latch.make(true)
@@ -94,10 +95,10 @@ const make = Effect.gen(function*() {
   let makeRoom: Deferred.Deferred<void> | undefined
 
   const print = (text: string) => Effect.sync(() => bottom.print(text))
-  const ask: Screen["Service"]["ask"] = (prompt) =>
+  const askWith = (canEscape: boolean): Screen["Service"]["ask"] => (prompt) =>
     prompt.pipe(
       Effect.ensuring(Effect.sync(() => bottom.leave())),
-      Effect.provideService(Terminal.Terminal, terminal),
+      Effect.provideService(Terminal.Terminal, terminal(canEscape)),
       Effect.provideContext(context)
     )
   const exclusively: Screen["Service"]["exclusively"] = (effect) =>
@@ -117,7 +118,7 @@ const make = Effect.gen(function*() {
         const left = yield* Deferred.make<void>()
         makeRoom = left
         const answer = yield* person.withPermits(1)(
-          Effect.raceFirst(Effect.map(ask(prompt), Option.some), Effect.as(Deferred.await(left), Option.none()))
+          Effect.raceFirst(Effect.map(askWith(false)(prompt), Option.some), Effect.as(Deferred.await(left), Option.none()))
         ).pipe(Effect.ensuring(Effect.sync(() => {
           makeRoom = undefined
         })))
@@ -143,7 +144,7 @@ const make = Effect.gen(function*() {
       }),
     columns: bottom.columns,
     canAsk: true,
-    ask,
+    ask: askWith(true),
     exclusively,
     askIdle,
     untilCancelled

@@ -107,8 +107,14 @@ export class CachedList<A> {
   }
 }
 
+/** Returns whether a server does not have a list: it has not declared it, or does not know the method. */
+const isAbsent = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "MissingCapability" ||
+  // No capability says whether a server with resources has templates, too.
+  (reason._tag === "ErrorResponse" && reason.error.code === ErrorCode.MethodNotFound)
+
 /** Treats a list that the server does not have as an empty one. */
 export const orNone = <A>(
   stream: Stream.Stream<A, RequestError.RequestError>
 ): Stream.Stream<A, RequestError.RequestError> =>
-  Stream.catchIf(stream, ({ reason }) => reason._tag === "MissingCapability", () => Stream.empty)
+  Stream.catchIf(stream, isAbsent, () => Stream.empty)
