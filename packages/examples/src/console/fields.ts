@@ -63,7 +63,8 @@ const maxDepth = 16
 const flattened = (schema: unknown, root: Members, depth = 0): Members => {
   if (!isMembers(schema) || depth > maxDepth) return {}
   const { $ref, allOf, ...own } = schema
-  const [, , folder = "", name = ""] = textIn($ref)?.split("/") ?? []
+  // `#/$defs/Name`, or `#/definitions/Name` in older schemas.
+  const [, folder = "", name = ""] = textIn($ref)?.split("/") ?? []
   const definitions = root[folder]
   const target = isMembers(definitions) ? definitions[name] : undefined
   const joined: Members = Object.assign(

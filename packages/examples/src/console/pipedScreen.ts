@@ -17,7 +17,8 @@ const write = (stream: NodeJS.WriteStream) => (text: string) =>
 export const layer: Layer.Layer<Screen> = Layer.sync(Screen, () => ({
   print: write(process.stdout),
   note: write(process.stderr),
-  setBar: () => Effect.void,
+  // Each step of progress is a line of its own.
+  setBar: (line) => line === undefined ? Effect.void : write(process.stderr)(line),
   columns: () => 80,
   canAsk: false,
   ask: () => Effect.fail(new QuitError({})),
