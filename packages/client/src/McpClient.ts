@@ -2,11 +2,10 @@
  * Supervised clients: a client connects to its server in the background, connects again after it has lost it, and keeps
  * its lists current.
  */
-import type { Completion, Logging, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import type { Logging, Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import type * as RequestError from "@effect-mcp/session/RequestError"
-import type { RequestOptions } from "@effect-mcp/session/RequestOptions"
 import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -14,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as Answering from "./internal/answers/Answering.ts"
 import * as CachedList from "./internal/lists/CachedList.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
@@ -27,34 +26,25 @@ import * as Supervisor from "./internal/supervision/Supervisor.ts"
 import * as ToolAnnotations from "./internal/supervision/ToolAnnotations.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
+import type * as McpCall from "./McpCall.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import * as McpTypedClient from "./McpTypedClient.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
 import type { ServerUnavailable } from "./ServerUnavailable.ts"
 
 /**
- * The errors of a call: those of its request, and that of a server that is down. A call whose session ended before its
- * response fails with the reason `OutcomeUnknown`, unless it may be sent again.
+ * The errors of a call: {@link McpCall.CallError}.
  *
  * @category errors
  */
-export type CallError = RequestError.RequestError | ServerUnavailable
+export type CallError = McpCall.CallError
 
 /**
  * Options of a call.
  *
  * @category models
  */
-export interface CallOptions<R = never> extends RequestOptions<R> {
-  /** The time that the call waits for a server that is down. Default: that of the client, 10 seconds. */
-  readonly waitFor?: Duration.Input
-  /**
-   * Sends the call again if the server may have carried it out before the session ended. Give it only for calls that
-   * may have their effect twice. Default: requests that only read are sent again, and tools are if the client trusts
-   * its server (`trusted`) and the tool declares itself read-only or idempotent.
-   */
-  readonly repeat?: boolean
-}
+export interface CallOptions<R = never> extends McpCall.CallOptions<R> {}
 
 /**
  * A list of a server.
@@ -105,7 +95,7 @@ export interface Options<H = Handlers.Handlers<"server">, R = never, A = McpAnsw
  *
  * @category models
  */
-export interface McpClientShape {
+export interface McpClientShape extends McpCall.McpCalls {
   readonly name: string
   readonly status: Effect.Effect<ServerStatus>
   /** Streams the present status, and then its changes. A slow follower misses old ones. */
@@ -122,32 +112,8 @@ export interface McpClientShape {
   readonly resourceTemplates: Effect.Effect<ReadonlyArray<Resource.ResourceTemplate>, CallError>
   /** Streams the names of the lists that may have changed. A slow follower gets each name once. */
   readonly changes: Stream.Stream<ListName>
-  readonly callTool: <R = never>(
-    name: string,
-    input?: { readonly [name: string]: unknown },
-    options?: CallOptions<R>
-  ) => Effect.Effect<Tool.CallToolResult, CallError, R>
-  readonly readResource: <R = never>(
-    uri: string,
-    options?: CallOptions<R>
-  ) => Effect.Effect<Resource.ReadResourceResult, CallError, R>
-  readonly getPrompt: <R = never>(
-    name: string,
-    input?: { readonly [name: string]: string },
-    options?: CallOptions<R>
-  ) => Effect.Effect<Prompt.GetPromptResult, CallError, R>
-  readonly complete: <R = never>(
-    params: Completion.CompleteParams,
-    options?: CallOptions<R>
-  ) => Effect.Effect<Completion.CompleteResult, CallError, R>
   /** Sets the level of the server's log messages, in this session and in all later ones. */
   readonly setLogLevel: (level: Logging.Level, options?: CallOptions) => Effect.Effect<void, CallError>
-  /**
-   * Streams the contents of a resource: those now, and those after each update. In each new session the client
-   * subscribes again and reads again. The stream fails if the server does not have the resource, or does not serve
-   * subscriptions.
-   */
-  readonly watch: (uri: string) => Stream.Stream<Resource.ReadResourceResult, CallError>
   /**
    * Returns the members of a group as functions, by its definitions: with values of its schemas as arguments and
    * results, and with the failures that it declares.
@@ -157,6 +123,17 @@ export interface McpClientShape {
 
 /**
  * The client of one server, for programs with one server.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const uris = Effect.gen(function*() {
+ *   const { resources } = yield* McpClient.McpClient
+ *   return (yield* resources).map(({ uri }) => uri)
+ * })
+ * ```
  *
  * @category services
  */
@@ -235,16 +212,22 @@ const makeAny = Effect.fnUntraced(function*(
     Effect.andThen(
       Effect.andThen(allChanged, answering.opened(session)),
       Effect.suspend(() =>
-        logLevel === undefined ? Effect.void : Effect.ignore(session.setLogLevel(logLevel, { timeout: logLevelTimeout }))
+        logLevel === undefined
+          ? Effect.void
+          : Effect.ignore(session.setLogLevel(logLevel, { timeout: logLevelTimeout }))
       )
     )
 
   let current: Session | undefined
   /** Prepares a session again, whose server has lost its state, or may have lost messages. */
   const renew = (session: Session): Effect.Effect<void> =>
-    Effect.andThen(prepare(session), Effect.suspend(() =>
-      // It may have ended meanwhile.
-      board.session === session ? board.open(session) : Effect.void))
+    Effect.andThen(
+      prepare(session),
+      Effect.suspend(() =>
+        // It may have ended meanwhile.
+        board.session === session ? board.open(session) : Effect.void
+      )
+    )
   const observe = (event: SessionEvent.SessionEvent): void => {
     if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
     if (current === undefined) return

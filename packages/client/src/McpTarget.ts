@@ -32,7 +32,9 @@ export interface McpTarget<out E = never, out R = never> {
  * ```ts
  * import { McpTarget } from "@effect-mcp/client"
  *
- * export const { message } = new McpTarget.InvalidUrl({ url: "ftp://example.com", problem: "ftp: is not supported" })
+ * const error = new McpTarget.InvalidUrl({ url: "ftp://example.com", problem: "ftp: is not supported" })
+ *
+ * export const message = error.message
  * // => "the URL ftp://example.com leads to no server: ftp: is not supported"
  * ```
  *
@@ -55,7 +57,7 @@ export class InvalidUrl extends Data.TaggedError("InvalidUrl")<{ readonly url: s
  *
  * const server = ServerSession.layerInProcess({}, { info: { name: "own", version: "1.0.0" } })
  *
- * export const { description } = McpTarget.transport(server, "own") // => "own"
+ * export const description = McpTarget.transport(server, "own").description // => "own"
  * ```
  *
  * @category constructors
@@ -82,7 +84,7 @@ export interface CommandOptions extends Omit<StdioClient.Options, "command" | "a
  *
  * const files = McpTarget.command("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada"])
  *
- * export const { description } = files // => "npx -y @modelcontextprotocol/server-filesystem /home/ada"
+ * export const description = files.description // => "npx -y @modelcontextprotocol/server-filesystem /home/ada"
  * ```
  *
  * @category constructors
@@ -122,7 +124,7 @@ const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}
  *
  * const remote = McpTarget.url("https://example.com/mcp?key=secret", { headers: { authorization: "Bearer ada" } })
  *
- * export const { description } = remote // => "https://example.com/mcp"
+ * export const description = remote.description // => "https://example.com/mcp"
  * ```
  *
  * @category constructors

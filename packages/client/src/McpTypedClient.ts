@@ -1,6 +1,6 @@
 /**
- * Clients that are typed by the definitions of a group: calls with the values of its schemas, and with the failures that
- * it declares.
+ * Clients that are typed by the definitions of a group: calls with the values of its schemas, and with the failures
+ * that it declares.
  */
 import type { Completion, Prompt, Resource } from "@effect-mcp/protocol"
 import type * as McpGroup from "@effect-mcp/server/McpGroup"
@@ -14,7 +14,7 @@ import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { trust } from "./internal/trust.ts"
 import * as TypedGroup from "./internal/typed/TypedGroup.ts"
-import type { CallError, CallOptions } from "./McpClient.ts"
+import type { CallError, CallOptions } from "./McpCall.ts"
 import type { InvalidArguments, ToolFailed, UnexpectedResult } from "./TypedCallError.ts"
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ export type Problem =
  *
  * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood.
  * - `Ready`: a session is open with a server of this profile.
- * - `Down`: there is no session. The next attempt is due in `retryMillis`; `undefined` means that there is none, because
- *   the schedule has ended.
+ * - `Down`: there is no session. The next attempt is due in `retryMillis`; `undefined` means that there is none,
+ *   because the schedule has ended.
  *
  * @category models
  */

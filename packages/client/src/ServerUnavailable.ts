@@ -12,12 +12,18 @@ import * as ServerStatus from "./ServerStatus.ts"
  * ```ts
  * import { ServerUnavailable } from "@effect-mcp/client"
  *
- * export const { message } = new ServerUnavailable.ServerUnavailable({
+ * const error = new ServerUnavailable.ServerUnavailable({
  *   server: "files",
  *   status: { _tag: "Connecting", attempt: 3 },
  *   waitedMillis: 10_000
  * })
- * // => "the server \"files\" is not available: connecting, attempt 3; the call waited 10000 ms; set waitFor to wait longer"
+ *
+ * export const words = error.message.split("; ")
+ * // => [
+ * //   "the server \"files\" is not available: connecting, attempt 3",
+ * //   "the call waited 10000 ms",
+ * //   "set waitFor to wait longer"
+ * // ]
  * ```
  *
  * @category errors

@@ -5,17 +5,19 @@ import { Excerpt, type Tool } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 
 /**
- * The error of arguments that do not fit the definition of a member: a check of its schema rejects them, or a URI cannot
- * carry them. Nothing was sent. `member` names the member, such as `the tool "add"`.
+ * The error of arguments that do not fit the definition of a member: a check of its schema rejects them, or a URI
+ * cannot carry them. Nothing was sent. `member` names the member, such as `the tool "add"`.
  *
  * @example
  * ```ts
  * import { TypedCallError } from "@effect-mcp/client"
  *
- * export const { message } = new TypedCallError.InvalidArguments({
+ * const error = new TypedCallError.InvalidArguments({
  *   member: "the tool \"add\"",
  *   problem: "Expected an integer"
  * })
+ *
+ * export const message = error.message
  * // => "the arguments of the tool \"add\" do not fit its definition: Expected an integer"
  * ```
  *
@@ -31,18 +33,21 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
 }
 
 /**
- * The error of a result that does not fit the definition of a member: the server has another definition. A tool has run.
+ * The error of a result that does not fit the definition of a member: the server has another definition. A tool has
+ * run.
  * `result` is the whole result.
  *
  * @example
  * ```ts
  * import { TypedCallError } from "@effect-mcp/client"
  *
- * export const { message } = new TypedCallError.UnexpectedResult({
+ * const error = new TypedCallError.UnexpectedResult({
  *   member: "the tool \"add\"",
  *   problem: "Expected number",
  *   result: { content: [] }
  * })
+ *
+ * export const message = error.message
  * // => "the result of the tool \"add\" does not fit its definition: Expected number"
  * ```
  *
@@ -74,7 +79,8 @@ const maxText = 1024
  *   result: { content: [{ type: "text", text: "the disk is full" }], isError: true }
  * })
  *
- * export const texts = [failed.text, failed.message] // => ["the disk is full", "the tool \"add\" failed: the disk is full"]
+ * export const texts = [failed.text, failed.message]
+ * // => ["the disk is full", "the tool \"add\" failed: the disk is full"]
  * ```
  *
  * @category errors

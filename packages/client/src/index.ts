@@ -3,6 +3,7 @@
  */
 export * as GroupError from "./GroupError.ts"
 export * as McpAnswers from "./McpAnswers.ts"
+export * as McpCall from "./McpCall.ts"
 export * as McpClient from "./McpClient.ts"
 export * as McpClients from "./McpClients.ts"
 export * as McpServersConfig from "./McpServersConfig.ts"

@@ -12,8 +12,8 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as RecordedServer from "./fixtures/RecordedServer.ts"
-import { type Place, places, type RunningServer, start } from "./support/places.ts"
 import { leavingNothing } from "./support/leavingNothing.ts"
+import { type Place, places, type RunningServer, start } from "./support/places.ts"
 import { until } from "./support/until.ts"
 
 const info = { name: "host", version: "1.0.0" }
@@ -23,7 +23,13 @@ const connect = (
   { target }: RunningServer,
   options: Partial<McpClient.Options> = {}
 ): Effect.Effect<McpClient.McpClientShape, never, Scope.Scope> =>
-  McpClient.make(target, { info, revisions, reconnect: Schedule.spaced("50 millis"), waitFor: "15 seconds", ...options })
+  McpClient.make(target, {
+    info,
+    revisions,
+    reconnect: Schedule.spaced("50 millis"),
+    waitFor: "15 seconds",
+    ...options
+  })
 
 const nameOf = (error: McpClient.CallError): string => error._tag === "RequestError" ? error.reason._tag : error._tag
 
@@ -54,7 +60,7 @@ for (const place of places) {
   const isChild = place.transport === "stdio"
 
   layer(Layer.effect(Server, start(place)), { excludeTestServices: true })(`a server over ${place.name}`, (it) => {
-    it.effect(`${isChild ? "[STD-17] " : ""}is killed in the middle of calls: each ends, none is carried out twice`, () =>
+    it.effect(`${isChild ? "[STD-17] " : ""}is killed in the middle of calls: each ends, none runs twice`, () =>
       Effect.gen(function*() {
         const server = yield* Server
         yield* leavingNothing(Effect.gen(function*() {
@@ -87,7 +93,7 @@ for (const place of places) {
 
     if (!place.isNotified) return
 
-    it.effect(`${isChild ? "[STD-18] " : ""}is killed: the client subscribes and lists again, and sets the log level`, () =>
+    it.effect(`${isChild ? "[STD-18] " : ""}is killed: the client subscribes, lists and sets its level again`, () =>
       Effect.gen(function*() {
         const server = yield* Server
         yield* leavingNothing(Effect.gen(function*() {
@@ -127,26 +133,30 @@ for (const place of places) {
         }))
       }))
 
-    it.effect("floods list_changed and changes its tools while they are called: calls end, and the list is the last", () =>
-      Effect.gen(function*() {
-        const server = yield* Server
-        yield* leavingNothing(Effect.gen(function*() {
-          const client = yield* connect(place, server)
-          yield* client.tools
-          const flooded = yield* Deferred.make<void>()
-          yield* Effect.forkChild(
-            Effect.ensuring(client.callTool("change", { count: 100_000 }), Deferred.succeed(flooded, undefined))
-          )
-          let calls = 0
-          while (!(yield* Deferred.isDone(flooded))) {
-            yield* client.callTool("quick", { key: `e${calls++}` })
+    it.effect(
+      "floods list_changed while its tools are called: calls end, and the list is the last",
+      () =>
+        Effect.gen(function*() {
+          const server = yield* Server
+          yield* leavingNothing(Effect.gen(function*() {
+            const client = yield* connect(place, server)
             yield* client.tools
-          }
-          assert.strictEqual(server.record().filter((line) => line.startsWith("quick e")).length, calls)
-          const last = textOf(yield* client.callTool("change"))
-          assert.strictEqual(yield* newest(client, last), last)
-        }))
-      }), 60_000)
+            const flooded = yield* Deferred.make<void>()
+            yield* Effect.forkChild(
+              Effect.ensuring(client.callTool("change", { count: 100_000 }), Deferred.succeed(flooded, undefined))
+            )
+            let calls = 0
+            while (!(yield* Deferred.isDone(flooded))) {
+              yield* client.callTool("quick", { key: `e${calls++}` })
+              yield* client.tools
+            }
+            assert.strictEqual(server.record().filter((line) => line.startsWith("quick e")).length, calls)
+            const last = textOf(yield* client.callTool("change"))
+            assert.strictEqual(yield* newest(client, last), last)
+          }))
+        }),
+      60_000
+    )
   })
 }
 
@@ -154,8 +164,13 @@ for (const place of places) {
 const watching = (client: McpClient.McpClientShape): Effect.Effect<Queue.Queue<string>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const texts = yield* Queue.unbounded<string>()
-    yield* Effect.forkScoped(Stream.runForEach(client.watch(RecordedServer.uri), ({ contents }) =>
-      Queue.offer(texts, contents.map((content) => "text" in content ? content.text : "").join())))
+    yield* Effect.forkScoped(
+      Stream.runForEach(client.watch(RecordedServer.uri), ({ contents }) =>
+        Queue.offer(
+          texts,
+          contents.map((content) => "text" in content ? content.text : "").join()
+        ))
+    )
     return texts
   })
 

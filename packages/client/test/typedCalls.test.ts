@@ -1,6 +1,6 @@
 /** Calls that are typed by the definitions of a group. */
 import { McpClient, McpTarget, TypedCallError } from "@effect-mcp/client"
-import { Content, McpError, type Resource, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import { Content, McpError, type Resource, type Revision, type Tool as Protocol } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpPrompt, McpResource, McpServer, McpTool } from "@effect-mcp/server"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import * as AjvValidator from "@effect-mcp/session/AjvValidator"
@@ -31,7 +31,10 @@ const Tasks = McpGroup.make(
     parameters: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] },
     success: Schema.Int
   }),
-  McpResource.make("counter", { uri: "tasks://counter", content: Schema.Struct({ at: Schema.Date, count: Schema.Int }) }),
+  McpResource.make("counter", {
+    uri: "tasks://counter",
+    content: Schema.Struct({ at: Schema.Date, count: Schema.Int })
+  }),
   McpResource.make("notes", { uri: "tasks://notes" }),
   McpResource.template("task", {
     uri: "tasks://one/{id}{?fields,since}",
@@ -58,11 +61,15 @@ const TasksLive = Tasks.toLayer(Effect.fnUntraced(function*(handlers) {
   const count = yield* Ref.make(0)
   const server = yield* McpServer.McpServer
   return handlers
-    .tool("get", ({ id }) =>
-      id === 1 ? Effect.succeed(new Task({ id, due: new Date(0) })) : Effect.fail(new NoSuchTask({ id })))
+    .tool(
+      "get",
+      ({ id }) => id === 1 ? Effect.succeed(new Task({ id, due: new Date(0) })) : Effect.fail(new NoSuchTask({ id }))
+    )
     .tool("ask", () => Effect.as(RequestContext.createMessage({ messages: [], maxTokens: 1 }), "answered"))
-    .tool("tick", () =>
-      Effect.andThen(Ref.update(count, (before) => before + 1), server.resourceUpdated("tasks://counter")))
+    .tool(
+      "tick",
+      () => Effect.andThen(Ref.update(count, (before) => before + 1), server.resourceUpdated("tasks://counter"))
+    )
     .tool("draw", () => Effect.succeed([Content.link({ uri: "tasks://notes", name: "notes" })]))
     .tool("measure", () => Effect.succeed({ content: [Content.text("wide")], _meta: { "example.com/width": 1 } }))
     .tool("raw", (input) => Effect.succeed(typeof input === "object" && input !== null && "id" in input ? 1 : 0))
@@ -110,7 +117,9 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
   it.effect("fails with the failure that a tool declares", () =>
     Effect.gen(function*() {
       const { tools } = (yield* connect).of(Tasks)
-      const id = yield* tools.get({ id: 7 }).pipe(Effect.catchTag("NoSuchTask", ({ id }) => Effect.succeed({ missing: id })))
+      const id = yield* tools.get({ id: 7 }).pipe(
+        Effect.catchTag("NoSuchTask", ({ id }) => Effect.succeed({ missing: id }))
+      )
       assert.deepStrictEqual(id, { missing: 7 })
       assert.instanceOf(yield* Effect.flip(tools.get({ id: 7 })), NoSuchTask)
     }).pipe(Effect.scoped))
@@ -123,8 +132,11 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
         error._tag === "ToolFailed" ? error.text : error._tag,
         "Invalid arguments for the tool \"raw\": the arguments: must be integer at [\"id\"]"
       )
-      assert.strictEqual(error.message, "the tool \"raw\" failed: Invalid arguments for the tool \"raw\": " +
-        "the arguments: must be integer at [\"id\"]")
+      assert.strictEqual(
+        error.message,
+        "the tool \"raw\" failed: Invalid arguments for the tool \"raw\": " +
+          "the arguments: must be integer at [\"id\"]"
+      )
     }).pipe(Effect.scoped))
 
   it.effect("calls tools without parameters, and tools whose parameters are a JSON Schema", () =>

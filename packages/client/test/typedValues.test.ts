@@ -1,6 +1,6 @@
 /** The values of schemas survive the way to a server and back, as arguments, results and failures. */
 import { McpClient, McpTarget } from "@effect-mcp/client"
-import { Revision } from "@effect-mcp/protocol"
+import { type Revision } from "@effect-mcp/protocol"
 import { McpGroup, McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"

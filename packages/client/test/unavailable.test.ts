@@ -27,8 +27,10 @@ const listening = (server: net.Server, bind: string): Effect.Effect<void, never,
   })
   return Effect.asVoid(Effect.acquireRelease(
     Effect.callback<void>((resume) => {
-      server.listen(path.isAbsolute(bind) ? { path: bind } : { port: Number(bind), host: "127.0.0.1" }, () =>
-        resume(Effect.void))
+      server.listen(
+        path.isAbsolute(bind) ? { path: bind } : { port: Number(bind), host: "127.0.0.1" },
+        () => resume(Effect.void)
+      )
     }),
     () =>
       Effect.sync(() => {

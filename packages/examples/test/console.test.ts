@@ -65,7 +65,10 @@ describe.concurrent("the console in a script", () => {
           const list = listIn(yield* printed(["list", "--json", ...at], server))
           assert.strictEqual(list.revision, revision)
           assert.includeMembers(list.tools.map(({ name }) => name), ["add", "count", "fail"])
-          assert.include(yield* printed(["list", "tools", ...at], server), "  add(a: number, b: number)  Adds two numbers.")
+          assert.include(
+            yield* printed(["list", "tools", ...at], server),
+            "  add(a: number, b: number)  Adds two numbers."
+          )
 
           const json = yield* printed(["call", "add", "{\"a\":15,\"b\":27}", "--json", ...at], server)
           assert.deepStrictEqual(resultIn(json).content, [Content.text("42")])
@@ -77,59 +80,81 @@ describe.concurrent("the console in a script", () => {
     }
 
     for (const [transport, start] of Object.entries(notebooks)) {
-      it.live(`${revision}, ${transport}: reads resources, gets prompts and completes arguments`, () =>
-        Effect.gen(function*() {
-          const server = yield* start
-          const at = ["--revision", revision]
-          const list = yield* printed(["list", ...at], server)
-          assert.include(list, `revision ${revision}, with `)
-          assert.include(list, "note:///plan  text/markdown")
-          assert.include(list, "note:///{name}")
-          assert.include(list, "summarize(note, style?)  Asks for a summary, and contains the note")
+      it.live(
+        `${revision}, ${transport}: reads resources, gets prompts and completes arguments`,
+        () =>
+          Effect.gen(function*() {
+            const server = yield* start
+            const at = ["--revision", revision]
+            const list = yield* printed(["list", ...at], server)
+            assert.include(list, `revision ${revision}, with `)
+            assert.include(list, "note:///plan  text/markdown")
+            assert.include(list, "note:///{name}")
+            assert.include(list, "summarize(note, style?)  Asks for a summary, and contains the note")
 
-          assert.include(yield* printed(["read", "note:///plan", ...at], server), "  Read more, write less")
-          const prompt = yield* printed(["prompt", "summarize", "note=plan", "style=as a haiku", ...at], server)
-          assert.include(prompt, "user: Summarize this note as a haiku.")
-          assert.strictEqual(yield* printed(["complete", "summarize", "style", "as a h", ...at], server), "as a haiku")
-          assert.strictEqual(yield* printed(["complete", "note:///{name}", "name", "pl", ...at], server), "plan")
-          const others = yield* printed(["complete", "compare", "second", "", "first=plan", ...at], server)
-          assert.notInclude(others.split("\n"), "plan")
-          assert.include(others.split("\n"), "letter")
-        }).pipe(Effect.scoped), 60_000)
+            assert.include(yield* printed(["read", "note:///plan", ...at], server), "  Read more, write less")
+            const prompt = yield* printed(["prompt", "summarize", "note=plan", "style=as a haiku", ...at], server)
+            assert.include(prompt, "user: Summarize this note as a haiku.")
+            assert.strictEqual(
+              yield* printed(["complete", "summarize", "style", "as a h", ...at], server),
+              "as a haiku"
+            )
+            assert.strictEqual(yield* printed(["complete", "note:///{name}", "name", "pl", ...at], server), "plan")
+            const others = yield* printed(["complete", "compare", "second", "", "first=plan", ...at], server)
+            assert.notInclude(others.split("\n"), "plan")
+            assert.include(others.split("\n"), "letter")
+          }).pipe(Effect.scoped),
+        60_000
+      )
     }
 
-    it.live(`${revision}: watches a resource until it is interrupted, and then nothing is left`, () =>
-      Effect.gen(function*() {
-        const server = yield* notebooks.HTTP
-        const at = ["--revision", revision]
-        const watching = yield* Console.start(["watch", "note:///plan", ...at], server)
-        yield* Child.until(() => watching.stdout().includes("  Read more, write less"))
-        yield* printed(["call", "write", "name=plan", "text=Stay at home.", ...at], server)
-        yield* Child.until(() => watching.stdout().includes("  Stay at home."))
-        watching.kill("SIGINT")
-        assert.strictEqual((yield* watching.exited).exitCode, 130)
-      }).pipe(Effect.scoped), 60_000)
+    it.live(
+      `${revision}: watches a resource until it is interrupted, and then nothing is left`,
+      () =>
+        Effect.gen(function*() {
+          const server = yield* notebooks.HTTP
+          const at = ["--revision", revision]
+          const watching = yield* Console.start(["watch", "note:///plan", ...at], server)
+          yield* Child.until(() => watching.stdout().includes("  Read more, write less"))
+          yield* printed(["call", "write", "name=plan", "text=Stay at home.", ...at], server)
+          yield* Child.until(() => watching.stdout().includes("  Stay at home."))
+          watching.kill("SIGINT")
+          assert.strictEqual((yield* watching.exited).exitCode, 130)
+        }).pipe(Effect.scoped),
+      60_000
+    )
 
-    it.live(`${revision}: answers forms with the values of the command line, and declines without any`, () =>
-      Effect.gen(function*() {
-        const at = ["--revision", revision]
-        const answer = ["--answer", "{\"sure\":true,\"reason\":\"wrong\"}"]
-        const erased = yield* printed(["call", "erase", "name=plan", ...answer, ...at], Console.notebook)
-        assert.strictEqual(erased, "The note “plan” is erased: wrong.")
-        const kept = yield* Console.run(["call", "erase", "name=plan", "--answer", "{\"sure\":7}", ...at], Console.notebook)
-        assert.strictEqual(kept.exitCode, 1)
-        assert.include(kept.stdout + kept.stderr, "the --answer of the command line does not fit the form")
-        const nobody = yield* Console.run(["call", "erase", "name=plan", ...at], Console.notebook)
-        assert.strictEqual(nobody.exitCode, 1, nobody.stdout)
-      }).pipe(Effect.scoped), 60_000)
+    it.live(
+      `${revision}: answers forms with the values of the command line, and declines without any`,
+      () =>
+        Effect.gen(function*() {
+          const at = ["--revision", revision]
+          const answer = ["--answer", "{\"sure\":true,\"reason\":\"wrong\"}"]
+          const erased = yield* printed(["call", "erase", "name=plan", ...answer, ...at], Console.notebook)
+          assert.strictEqual(erased, "The note “plan” is erased: wrong.")
+          const kept = yield* Console.run(
+            ["call", "erase", "name=plan", "--answer", "{\"sure\":7}", ...at],
+            Console.notebook
+          )
+          assert.strictEqual(kept.exitCode, 1)
+          assert.include(kept.stdout + kept.stderr, "the --answer of the command line does not fit the form")
+          const nobody = yield* Console.run(["call", "erase", "name=plan", ...at], Console.notebook)
+          assert.strictEqual(nobody.exitCode, 1, nobody.stdout)
+        }).pipe(Effect.scoped),
+      60_000
+    )
 
-    it.live(`${revision}: prints log messages apart from the result, from the given level on`, () =>
-      Effect.gen(function*() {
-        const call = ["call", "log", "level=warning", "message=the disk is full", "--revision", revision]
-        const { stderr, stdout } = yield* Console.run(call, Console.calculator)
-        assert.deepStrictEqual([stdout, stderr], ["logged\n", "[warning] calculator: the disk is full\n"])
-        assert.strictEqual((yield* Console.run([...call, "--log-level", "error"], Console.calculator)).stderr, "")
-      }).pipe(Effect.scoped), 60_000)
+    it.live(
+      `${revision}: prints log messages apart from the result, from the given level on`,
+      () =>
+        Effect.gen(function*() {
+          const call = ["call", "log", "level=warning", "message=the disk is full", "--revision", revision]
+          const { stderr, stdout } = yield* Console.run(call, Console.calculator)
+          assert.deepStrictEqual([stdout, stderr], ["logged\n", "[warning] calculator: the disk is full\n"])
+          assert.strictEqual((yield* Console.run([...call, "--log-level", "error"], Console.calculator)).stderr, "")
+        }).pipe(Effect.scoped),
+      60_000
+    )
   }
 
   it.live("a call that is interrupted is cancelled, and its server ends", () =>
@@ -181,7 +206,10 @@ describe.concurrent("the console in a script", () => {
       const notes = yield* listed("--server", "notes", ...header)
       assert.strictEqual(notes.exitCode, 0, notes.stderr)
       assert.strictEqual((yield* listed("--server", "notes")).exitCode, 1)
-      assert.include((yield* listed("--server", "nots")).stderr, "has no server \"nots\"; it has: calculator, notes, empty")
+      assert.include(
+        (yield* listed("--server", "nots")).stderr,
+        "has no server \"nots\"; it has: calculator, notes, empty"
+      )
       assert.include((yield* listed()).stderr, "name a server of ")
       assert.include((yield* listed("--server", "empty")).stderr, "has neither a \"command\" nor a \"url\"")
       assert.include(yield* printed(["list", "tools", ...header], [url]), "tools (")
@@ -195,30 +223,37 @@ describe.concurrent("the console in a script", () => {
       assert.include(yield* rejected(["call", "add", "a=one"], calculator), "a: enter a number")
       assert.include(yield* rejected(["read", "note:///x"], Console.notebook), "note:///x")
       assert.include(yield* rejected(["list"], ["/no/such/program"]), "could not connect to /no/such/program")
-      assert.include(yield* rejected(["list"], ["http://127.0.0.1:1/mcp"]), "could not connect to http://127.0.0.1:1/mcp")
+      assert.include(
+        yield* rejected(["list"], ["http://127.0.0.1:1/mcp"]),
+        "could not connect to http://127.0.0.1:1/mcp"
+      )
       assert.include(yield* rejected(["list"], []), "name the server after --")
       assert.include(yield* rejected([], calculator), "the interactive mode needs a terminal")
       const unknown = yield* Console.run(["lst"], calculator)
       assert.deepStrictEqual([unknown.exitCode, unknown.stderr.includes("lst")], [1, true])
     }).pipe(Effect.scoped), 120_000)
 
-  it.live("shows control characters and escape sequences of a server, and never sends them to the terminal", () =>
-    Effect.gen(function*() {
-      for (
-        const words of [
-          ["list"],
-          ["call", "attack", "--json"],
-          ["call", "unknown"],
-          ["read", "note:///a"],
-          ["call", "attack", "--answer", "{\"text\":\"t\",\"choice\":\"one\"}"]
-        ]
-      ) {
-        const { stderr, stdout } = yield* Console.run(words, Console.hostile)
-        const output = stdout + stderr
-        assert.match(output, /\\u(?:\{1b\}|001b)/, words.join(" "))
-        assert.notMatch(output.replaceAll("\n", ""), /[\p{Cc}\u{202e}]/u, words.join(" "))
-      }
-    }).pipe(Effect.scoped), 120_000)
+  it.live(
+    "shows control characters and escape sequences of a server, and never sends them to the terminal",
+    () =>
+      Effect.gen(function*() {
+        for (
+          const words of [
+            ["list"],
+            ["call", "attack", "--json"],
+            ["call", "unknown"],
+            ["read", "note:///a"],
+            ["call", "attack", "--answer", "{\"text\":\"t\",\"choice\":\"one\"}"]
+          ]
+        ) {
+          const { stderr, stdout } = yield* Console.run(words, Console.hostile)
+          const output = stdout + stderr
+          assert.match(output, /\\u(?:\{1b\}|001b)/, words.join(" "))
+          assert.notMatch(output.replaceAll("\n", ""), /[\p{Cc}\u{202e}]/u, words.join(" "))
+        }
+      }).pipe(Effect.scoped),
+    120_000
+  )
 
   it.live("explains itself", () =>
     Effect.gen(function*() {

@@ -10,7 +10,10 @@ import * as Server from "../src/console/server.ts"
 
 describe("the text of a server", () => {
   it("is shown with its control characters and invisible characters, and keeps its lines", () => {
-    assert.strictEqual(Plain.text("a\u{1b}[31mb\u{7f}\u{9b}c\u{202e}d\r\ne\tf"), "a\\u{1b}[31mb\\u{7f}\\u{9b}c\\u{202e}d\ne\tf")
+    assert.strictEqual(
+      Plain.text("a\u{1b}[31mb\u{7f}\u{9b}c\u{202e}d\r\ne\tf"),
+      "a\\u{1b}[31mb\\u{7f}\\u{9b}c\\u{202e}d\ne\tf"
+    )
     assert.strictEqual(Plain.text("\u{e0041}\u{2028}\u{d800}"), "\\u{e0041}\\u{2028}\\u{d800}")
     assert.strictEqual(Plain.text("größer 👩\u{200d}👩 ファイル"), "größer 👩\u{200d}👩 ファイル")
     assert.strictEqual(Plain.line("a\nb\tc"), "a\\nb\\tc")
@@ -74,7 +77,14 @@ describe("the fields of a schema", () => {
     )
     assert.deepStrictEqual(
       ["7", "0", "10", "1.5", "x", ""].map((text) => read("count", text)),
-      [7, "enter a number of at least 1", "enter a number of at most 9", "enter a whole number", "enter a number", "enter a number"]
+      [
+        7,
+        "enter a number of at least 1",
+        "enter a number of at most 9",
+        "enter a whole number",
+        "enter a number",
+        "enter a number"
+      ]
     )
     assert.deepStrictEqual(["1.5", "yes", "maybe"].map((text) => [read("ratio", text), read("sure", text)]), [
       [1.5, "enter true or false"],
@@ -140,7 +150,10 @@ describe("the frame of a prompt", () => {
 
   it("is told from bells and from the erasure of the frame before it", () => {
     assert.deepStrictEqual(["\u{7}", "\u{1b}[?25h", "\u{1b}[2K\u{1b}[G? "].map(Frame.isVisible), [false, false, true])
-    assert.strictEqual(Frame.withoutErasure("\u{1b}[2K\u{1b}[1A\u{1b}[2K\u{1b}[G\u{1b}[?25l\u{1b}[1m? a"), "\u{1b}[1m? a")
+    assert.strictEqual(
+      Frame.withoutErasure("\u{1b}[2K\u{1b}[1A\u{1b}[2K\u{1b}[G\u{1b}[?25l\u{1b}[1m? a"),
+      "\u{1b}[1m? a"
+    )
   })
 })
 

@@ -264,10 +264,12 @@ export const template = <
 ): McpResourceTemplate<Name, ParametersOf<Template, Given>, Content> => {
   const { content, parameters, uri, ...description } = options
   const given: { readonly [name: string]: Schema.Constraint } = { ...parameters }
-  const shapes = Object.fromEntries(Object.entries(given).map(([variable, schema]) => [
-    variable,
-    shapeOf(SchemaAST.toEncoded(schema.ast))
-  ]))
+  const shapes = Object.fromEntries(
+    Object.entries(given).map(([variable, schema]) => [
+      variable,
+      shapeOf(SchemaAST.toEncoded(schema.ast))
+    ])
+  )
   const uriTemplate: UriTemplate.UriTemplate = UriTemplate.makeUnsafe<string, UriTemplate.AnyShapes>(uri, { shapes })
   const fields = Object.fromEntries(
     uriTemplate.variables.map((variable) => [variable.name, given[variable.name] ?? defaultSchema(variable)])

@@ -7,8 +7,7 @@ import type * as Scope from "effect/Scope"
 
 const kinds: ReadonlySet<string> = new Set(["ProcessWrap", "PipeWrap", "TCPSocketWrap", "TCPServerWrap"])
 
-const open = (): ReadonlyArray<string> =>
-  process.getActiveResourcesInfo().filter((kind) => kinds.has(kind)).toSorted()
+const open = (): ReadonlyArray<string> => process.getActiveResourcesInfo().filter((kind) => kinds.has(kind)).toSorted()
 
 /** Waits for a while until as many resources are open as before, because the platform closes them later. */
 const settled = (before: ReadonlyArray<string>, attempts = 200): Effect.Effect<ReadonlyArray<string>> =>

@@ -71,10 +71,15 @@ export const addressOf = (
   options: McpTarget.UrlOptions = {}
 ): Effect.Effect<Address> =>
   Effect.gen(function*() {
-    if (transport === "stdio") return { target: (args: ReadonlyArray<string>) => McpTarget.command(process.execPath, args), bind: "" }
+    if (transport === "stdio") {
+      return { target: (args: ReadonlyArray<string>) => McpTarget.command(process.execPath, args), bind: "" }
+    }
     if (transport === "unix") {
       const file = path.join(directory, "socket")
-      return { target: () => McpTarget.url(`unix://${file}`), bind: file }
+      return {
+        target: () => McpTarget.url(`unix://${file}`),
+        bind: file
+      }
     }
     const port = yield* freePort
     const scheme = transport === "websocket" ? "ws" : "http"

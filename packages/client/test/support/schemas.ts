@@ -22,7 +22,19 @@ const Tree: Schema.Codec<Tree> = Schema.Struct({
 }).annotate({ identifier: "Tree" })
 
 /** Texts, among them those that are JSON. */
-const Text = Schema.Literals(["", "12", "null", "true", "\"quoted\"", "quoted", "{\"a\":1}", "[1]", "NaN", " 1 ", "plain"])
+const Text = Schema.Literals([
+  "",
+  "12",
+  "null",
+  "true",
+  "\"quoted\"",
+  "quoted",
+  "{\"a\":1}",
+  "[1]",
+  "NaN",
+  " 1 ",
+  "plain"
+])
 
 /** Schemas that are not composed of others of this list. */
 export const leaves: ReadonlyArray<readonly [name: string, schema: AnySchema]> = [
@@ -73,7 +85,7 @@ const compositions: ReadonlyArray<readonly [name: string, compose: Compose]> = [
 ]
 
 /** Returns numbers below 1 that follow from a seed (mulberry32). */
-const numbers = (seed: number): (() => number) => {
+const numbers = (seed: number): () => number => {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

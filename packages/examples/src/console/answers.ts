@@ -8,10 +8,10 @@ import * as ErrorCode from "@effect-mcp/protocol/ErrorCode"
 import { McpError } from "@effect-mcp/protocol/McpError"
 import type * as Sampling from "@effect-mcp/protocol/Sampling"
 import * as CallbackContext from "@effect-mcp/session/CallbackContext"
+import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Prompt from "effect/cli/Prompt"
 import * as Fields from "./fields.ts"
 import * as Form from "./form.ts"
 import * as Plain from "./plain.ts"
@@ -31,7 +31,10 @@ const contentOf = (
   values: unknown
 ): Result.Result<ElicitationContent.ElicitationContent, string> => {
   const decoded = Result.mapError(decodeContent(values), String)
-  return Result.flatMap(decoded, (content) => Result.map(ElicitationContent.check(requestedSchema, content), () => content))
+  return Result.flatMap(
+    decoded,
+    (content) => Result.map(ElicitationContent.check(requestedSchema, content), () => content)
+  )
 }
 
 /** Shows a form, and has it filled in until it is valid. The person can also decline, or leave it. */
@@ -65,11 +68,13 @@ export const openUrl = Effect.fnUntraced(function*(
   return yield* exclusively(Effect.gen(function*() {
     const host = URL.canParse(url) ? new URL(url).host : ""
     yield* print(`${Plain.line(server)} asks you to open a page: ${message}\n${url}`)
-    const action = yield* ask(choose<Elicitation.ElicitResult["action"]>(`Open the page${host === "" ? "" : ` of ${host}`} in your browser`, [
-      ["I have opened it", "accept"],
-      ["decline", "decline"],
-      ["cancel", "cancel"]
-    ]))
+    const action = yield* ask(
+      choose<Elicitation.ElicitResult["action"]>(`Open the page${host === "" ? "" : ` of ${host}`} in your browser`, [
+        ["I have opened it", "accept"],
+        ["decline", "decline"],
+        ["cancel", "cancel"]
+      ])
+    )
     return { action }
   })).pipe(Effect.catchTag("QuitError", () => Effect.succeed(cancelled)))
 })

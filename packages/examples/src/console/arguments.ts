@@ -27,7 +27,9 @@ export const fromJson = (text: string): Result.Result<Arguments, InvalidArgument
     const value: unknown = JSON.parse(text)
     return isArguments(value)
       ? Result.succeed(value)
-      : Result.fail(new InvalidArguments({ problem: `the arguments must be a JSON object such as {"a":1}, not ${text}` }))
+      : Result.fail(
+        new InvalidArguments({ problem: `the arguments must be a JSON object such as {"a":1}, not ${text}` })
+      )
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     return Result.fail(new InvalidArguments({ problem: `the arguments are no JSON: ${problem}` }))
@@ -47,7 +49,9 @@ const fromPair = (
   if (field === undefined) {
     const names = fields.map((field) => field.name).join(", ")
     return Result.fail(
-      new InvalidArguments({ problem: `there is no argument ${name}; there ${names === "" ? "are none" : `are: ${names}`}` })
+      new InvalidArguments({
+        problem: `there is no argument ${name}; there ${names === "" ? "are none" : `are: ${names}`}`
+      })
     )
   }
   return Result.mapBoth(Fields.parse(field, pair.slice(at + 1)), {

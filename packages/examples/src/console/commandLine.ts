@@ -3,6 +3,12 @@
  */
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Argument from "effect/cli/Argument"
+import * as CliConfig from "effect/cli/CliConfig"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import { TerminalCapabilities } from "effect/cli/TerminalCapabilities"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -10,12 +16,6 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import * as Argument from "effect/cli/Argument"
-import * as CliConfig from "effect/cli/CliConfig"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
-import * as GlobalFlag from "effect/cli/GlobalFlag"
-import { TerminalCapabilities } from "effect/cli/TerminalCapabilities"
 import * as Arguments from "./arguments.ts"
 import * as Commands from "./commands.ts"
 import * as Connection from "./connection.ts"
@@ -126,8 +126,7 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
     Argument.withDescription("An object in JSON, or name=value"),
     Argument.variadic()
   )
-  const named = (name: string, description: string) =>
-    Argument.String(name).pipe(Argument.withDescription(description))
+  const named = (name: string, description: string) => Argument.String(name).pipe(Argument.withDescription(description))
 
   const list = Command.make("list", {
     only: Argument.Literals("part", ["tools", "resources", "prompts"]).pipe(Argument.optional)
@@ -165,20 +164,25 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
         Argument.variadic()
       )
     },
-    ({ argument, target, value, words }) =>
-      once((client) => Commands.complete(client, target, argument, value, words))
+    ({ argument, target, value, words }) => once((client) => Commands.complete(client, target, argument, value, words))
   ).pipe(Command.withDescription("Complete an argument of a prompt or of a resource template"))
-  const watch = Command.make("watch", { uri: named("uri", "The URI of the resource") }, ({ uri }) =>
-    Effect.gen(function*() {
-      const options = yield* shared
-      const screen = yield* Screen
-      const client = yield* connect(options, true)
-      const watched = Stream.runForEach(client.watch(uri), (result) =>
-        screen.print(options.json ? Plain.json(result) : Render.readResult(result)))
-      if (Option.isNone(yield* screen.untilCancelled(watched))) return yield* Effect.interrupt
-    }).pipe(Effect.scoped, reportingFailure)).pipe(
-      Command.withDescription("Print a resource now, and whenever it changes, until Ctrl-C")
-    )
+  const watch = Command.make(
+    "watch",
+    { uri: named("uri", "The URI of the resource") },
+    ({ uri }) =>
+      Effect.gen(function*() {
+        const options = yield* shared
+        const screen = yield* Screen
+        const client = yield* connect(options, true)
+        const watched = Stream.runForEach(
+          client.watch(uri),
+          (result) => screen.print(options.json ? Plain.json(result) : Render.readResult(result))
+        )
+        if (Option.isNone(yield* screen.untilCancelled(watched))) return yield* Effect.interrupt
+      }).pipe(Effect.scoped, reportingFailure)
+  ).pipe(
+    Command.withDescription("Print a resource now, and whenever it changes, until Ctrl-C")
+  )
 
   return shared.pipe(
     Command.withHandler((options) =>
@@ -199,7 +203,10 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
     ),
     Command.withExamples([
       { command: "console -- npx -y some-server", description: "Enter commands for a server over stdio" },
-      { command: "console --header \"Authorization: Bearer …\" -- https://example.com/mcp", description: "… over HTTP" },
+      {
+        command: "console --header \"Authorization: Bearer …\" -- https://example.com/mcp",
+        description: "… over HTTP"
+      },
       { command: "console call add '{\"a\":15,\"b\":27}' --json -- node calculator.ts", description: "Call a tool" },
       { command: "console list --config mcp.json --server files", description: "List what a configured server has" }
     ]),

@@ -108,12 +108,14 @@ const callWithPages = (
   })
 
 /** Calls a tool. */
-export const call = Effect.fnUntraced(function*(client: McpClient.McpClientShape, name: string, words: ReadonlyArray<string>) {
-  const tool = yield* findTool(client, name)
-  const input = yield* readArguments(Fields.of(tool.inputSchema), words)
-  const result = yield* callWithPages(client, name, input)
-  return { value: result, text: Render.toolResult(result), isFailure: result.isError === true }
-})
+export const call = Effect.fnUntraced(
+  function*(client: McpClient.McpClientShape, name: string, words: ReadonlyArray<string>) {
+    const tool = yield* findTool(client, name)
+    const input = yield* readArguments(Fields.of(tool.inputSchema), words)
+    const result = yield* callWithPages(client, name, input)
+    return { value: result, text: Render.toolResult(result), isFailure: result.isError === true }
+  }
+)
 
 /** Reads a resource. */
 export const read = (client: McpClient.McpClientShape, uri: string) =>
@@ -143,16 +145,18 @@ const fieldsOf = ({ arguments: parameters = [] }: PromptMessages.Prompt): Readon
   parameters.map(({ description, name, required, title }) => textField(name, title, description, required === true))
 
 /** Gets a prompt. */
-export const prompt = Effect.fnUntraced(function*(client: McpClient.McpClientShape, name: string, words: ReadonlyArray<string>) {
-  const prompts = yield* client.prompts
-  const found = prompts.find((prompt) => prompt.name === name)
-  if (found === undefined) {
-    return yield* new Failures.Unknown({ kind: "prompt", name, known: prompts.map(({ name }) => name) })
+export const prompt = Effect.fnUntraced(
+  function*(client: McpClient.McpClientShape, name: string, words: ReadonlyArray<string>) {
+    const prompts = yield* client.prompts
+    const found = prompts.find((prompt) => prompt.name === name)
+    if (found === undefined) {
+      return yield* new Failures.Unknown({ kind: "prompt", name, known: prompts.map(({ name }) => name) })
+    }
+    const input = yield* readArguments(fieldsOf(found), words, suggestFor(client, { type: "ref/prompt", name }))
+    const result = yield* client.getPrompt(name, Arguments.texts(input))
+    return succeeded(result, Render.promptResult(result))
   }
-  const input = yield* readArguments(fieldsOf(found), words, suggestFor(client, { type: "ref/prompt", name }))
-  const result = yield* client.getPrompt(name, Arguments.texts(input))
-  return succeeded(result, Render.promptResult(result))
-})
+)
 
 /** Asks for the variables of a resource template, and reads the resource. */
 export const readTemplate = Effect.fnUntraced(function*(client: McpClient.McpClientShape, uriTemplate: string) {

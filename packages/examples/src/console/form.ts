@@ -1,10 +1,10 @@
 /**
  * A form in the terminal: one prompt for each field.
  */
+import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { QuitError } from "effect/Terminal"
-import * as Prompt from "effect/cli/Prompt"
 import type { Arguments } from "./arguments.ts"
 import * as Fields from "./fields.ts"
 import * as Plain from "./plain.ts"

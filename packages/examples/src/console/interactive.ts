@@ -3,11 +3,11 @@
  */
 import { type McpClient, ServerStatus } from "@effect-mcp/client"
 import * as Logging from "@effect-mcp/protocol/Logging"
+import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import * as Prompt from "effect/cli/Prompt"
 import * as Commands from "./commands.ts"
 import * as Failures from "./failures.ts"
 import * as Plain from "./plain.ts"
@@ -31,9 +31,12 @@ const help = [
 
 /** Divides a line into words. Quotes keep blanks in a word. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
-  Array.from(line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g), ([word]) =>
-    word.replaceAll(/"([^"]*)"|'([^']*)'/g, (_, double: string | undefined, single: string | undefined) =>
-      double ?? single ?? ""))
+  Array.from(
+    line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g),
+    ([word]) =>
+      word.replaceAll(/"([^"]*)"|'([^']*)'/g, (_, double: string | undefined, single: string | undefined) =>
+        double ?? single ?? "")
+  )
 
 /** Divides a line into words. An object in JSON is the last word, as it is. */
 const parse = (line: string): ReadonlyArray<string> => {
@@ -128,7 +131,9 @@ export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape)
           break
         case "complete": {
           const [argument, value = "", ...others] = rest
-          if (first === undefined || argument === undefined) return yield* lacking("complete <prompt> <argument> [text]")
+          if (first === undefined || argument === undefined) {
+            return yield* lacking("complete <prompt> <argument> [text]")
+          }
           yield* show(yield* Commands.complete(client, first, argument, value, others))
           break
         }

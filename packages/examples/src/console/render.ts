@@ -108,7 +108,9 @@ export const tool = (tool: Tool.Tool): string =>
 export const resources = (resources: ReadonlyArray<Resource.Resource>): string =>
   section(
     "resources",
-    resources.map(({ description, mimeType, name, title, uri }) => described([uri, mimeType, title ?? name, description]))
+    resources.map(({ description, mimeType, name, title, uri }) =>
+      described([uri, mimeType, title ?? name, description])
+    )
   )
 
 /** Returns the list of resource templates. */
@@ -164,6 +166,8 @@ export const samplingMessage = ({ content: blocks, role }: Sampling.SamplingMess
 export const profile = ({ capabilities, info, instructions, revision }: Profile.ServerProfile): string =>
   [
     described([info.title ?? info.name, info.name, info.version]),
-    `revision ${revision}, with ${Object.keys(capabilities).toSorted().map(Plain.line).join(", ") || "no capabilities"}`,
+    `revision ${revision}, with ${
+      Object.keys(capabilities).toSorted().map(Plain.line).join(", ") || "no capabilities"
+    }`,
     ...(instructions === undefined ? [] : [instructions])
   ].join("\n")

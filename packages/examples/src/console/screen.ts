@@ -2,11 +2,11 @@
  * The place where the console prints, asks and shows progress. Everything that is printed passes `plain.ts`, so that no
  * text of a server is interpreted by the terminal.
  */
+import type * as Prompt from "effect/cli/Prompt"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { QuitError } from "effect/Terminal"
-import type * as Prompt from "effect/cli/Prompt"
 
 /** The screen, and the person in front of it. */
 export class Screen extends Context.Service<Screen, {

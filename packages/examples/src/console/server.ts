@@ -70,7 +70,9 @@ const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, se
     ({ message }) => new NoServer({ problem: `could not read ${path}: ${message}` })
   )
   const file = Schema.decodeUnknownResult(Configuration)(text)
-  if (Result.isFailure(file)) return yield* new NoServer({ problem: `${path} is no such file: ${file.failure.message}` })
+  if (Result.isFailure(file)) {
+    return yield* new NoServer({ problem: `${path} is no such file: ${file.failure.message}` })
+  }
   const entries = { ...file.success.servers, ...file.success.mcpServers }
   const names = Object.keys(entries)
   const name = server ?? (names.length === 1 ? names[0] : undefined)

@@ -118,7 +118,10 @@ const make = Effect.gen(function*() {
         const left = yield* Deferred.make<void>()
         makeRoom = left
         const answer = yield* person.withPermits(1)(
-          Effect.raceFirst(Effect.map(askWith(false)(prompt), Option.some), Effect.as(Deferred.await(left), Option.none()))
+          Effect.raceFirst(
+            Effect.map(askWith(false)(prompt), Option.some),
+            Effect.as(Deferred.await(left), Option.none())
+          )
         ).pipe(Effect.ensuring(Effect.sync(() => {
           makeRoom = undefined
         })))

@@ -116,5 +116,4 @@ const isAbsent = ({ reason }: RequestError.RequestError): boolean =>
 /** Treats a list that the server does not have as an empty one. */
 export const orNone = <A>(
   stream: Stream.Stream<A, RequestError.RequestError>
-): Stream.Stream<A, RequestError.RequestError> =>
-  Stream.catchIf(stream, isAbsent, () => Stream.empty)
+): Stream.Stream<A, RequestError.RequestError> => Stream.catchIf(stream, isAbsent, () => Stream.empty)

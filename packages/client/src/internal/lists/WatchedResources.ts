@@ -27,7 +27,7 @@ export interface WatchedResourcesDependencies {
 /** The subscription of one session to one resource. All streams of the resource share it. */
 interface Subscription {
   watchers: number
-  /** What the server knows of it: `Unknown` after a request without a response. */
+  /** The knowledge of the server: `Unknown` after a request without a response. */
   state: "Open" | "Closed" | "Unknown"
   /** The subscription is opened or closed by one fiber at a time, so that the server gets the requests in order. */
   readonly adjusting: Semaphore.Semaphore
@@ -133,9 +133,12 @@ export class WatchedResources {
       Effect.suspend(() => {
         if (subscription.state === state) return Effect.void
         subscription.state = "Unknown"
-        return Effect.andThen(request, Effect.sync(() => {
-          subscription.state = state
-        }))
+        return Effect.andThen(
+          request,
+          Effect.sync(() => {
+            subscription.state = state
+          })
+        )
       })
     return subscription.adjusting.withPermits(1)(Effect.suspend(() => {
       if (subscription.watchers > 0) return change("Open", session.subscribeResource(uri))

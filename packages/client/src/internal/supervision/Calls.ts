@@ -12,8 +12,8 @@ import type { StatusBoard } from "./StatusBoard.ts"
 type Session = ClientSession.ClientSessionShape
 
 /**
- * The number of times that one call is sent again although its outcome is unknown. A server that ends at each call would
- * be started for ever.
+ * The number of times that one call is sent again although its outcome is unknown. A server that ends at each call
+ * would be started for ever.
  */
 const maxRepetitions = 3
 

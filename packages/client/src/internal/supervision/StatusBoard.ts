@@ -11,7 +11,7 @@ import { ServerUnavailable } from "../../ServerUnavailable.ts"
 
 type Session = ClientSession.ClientSessionShape
 
-/** The number of changes that a slow follower of the status may lag behind. Then it misses the oldest. */
+/** The number of changes that are kept for a slow follower of the status. Then it misses the oldest. */
 const maxLag = 16
 
 /** The status of one client. */

@@ -4,7 +4,7 @@ import * as McpTool from "@effect-mcp/server/McpTool"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
-import type { CallOptions, McpClientShape } from "../../McpClient.ts"
+import type { CallOptions, McpCalls } from "../../McpCall.ts"
 import { InvalidArguments, ToolFailed, UnexpectedResult } from "../../TypedCallError.ts"
 import { JsonCodec } from "./JsonCodec.ts"
 
@@ -43,7 +43,7 @@ export class ToolMember {
   }
 
   call(
-    client: Pick<McpClientShape, "callTool">,
+    client: Pick<McpCalls, "callTool">,
     name: string,
     input: unknown = {},
     options: CallOptions<unknown> = {}
@@ -51,8 +51,11 @@ export class ToolMember {
     return Effect.flatMap(
       this.#encoded(name, input),
       (encoded) =>
-        Effect.flatMap(client.callTool(name, encoded, options), (result) =>
-          result.isError === true ? this.#failed(name, result) : this.#fitting(name, result, this.#valueOf(result)))
+        Effect.flatMap(
+          client.callTool(name, encoded, options),
+          (result) =>
+            result.isError === true ? this.#failed(name, result) : this.#fitting(name, result, this.#valueOf(result))
+        )
     )
   }
 
@@ -61,8 +64,10 @@ export class ToolMember {
     const encoded = this.#parameters === undefined
       ? Effect.succeed(input)
       : Effect.mapError(this.#parameters.encode(input), invalid)
-    return Effect.flatMap(encoded, (encoded) =>
-      isMembers(encoded) ? Effect.succeed(encoded) : Effect.fail(invalid("arguments are an object")))
+    return Effect.flatMap(
+      encoded,
+      (encoded) => isMembers(encoded) ? Effect.succeed(encoded) : Effect.fail(invalid("arguments are an object"))
+    )
   }
 
   #fitting<A>(name: string, result: Protocol.CallToolResult, decoded: Effect.Effect<A, string, unknown>) {
@@ -97,8 +102,7 @@ export class ToolMember {
   #ofStructure(structure: Arguments): Decoded {
     const decoded = this.#success.decode(structure)
     return "result" in structure && Object.keys(structure).length === 1
-      ? Effect.catch(decoded, (problem) =>
-        Effect.mapError(this.#success.decode(structure["result"]), () => problem))
+      ? Effect.catch(decoded, (problem) => Effect.mapError(this.#success.decode(structure["result"]), () => problem))
       : decoded
   }
 
@@ -107,8 +111,10 @@ export class ToolMember {
     const value = this.#success.isText ? undefined : valueOfText(text)
     return value === undefined
       ? this.#success.decode(text)
-      : Effect.catch(this.#success.decode(value.json), (problem) =>
-        Effect.mapError(this.#success.decode(text), () => problem))
+      : Effect.catch(
+        this.#success.decode(value.json),
+        (problem) => Effect.mapError(this.#success.decode(text), () => problem)
+      )
   }
 }
 

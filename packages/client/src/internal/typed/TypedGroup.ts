@@ -6,7 +6,7 @@ import * as McpPrompt from "@effect-mcp/server/McpPrompt"
 import * as McpResource from "@effect-mcp/server/McpResource"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { CallOptions, McpClientShape } from "../../McpClient.ts"
+import type { CallOptions, McpCalls } from "../../McpCall.ts"
 import { InvalidArguments } from "../../TypedCallError.ts"
 import { trust } from "../trust.ts"
 import { Contents } from "./Contents.ts"
@@ -15,7 +15,7 @@ import { TemplateUris } from "./TemplateUris.ts"
 import { ToolMember } from "./ToolMember.ts"
 
 /** The part of a client that typed calls use. */
-export type Client = Pick<McpClientShape, "callTool" | "readResource" | "getPrompt" | "complete" | "watch">
+export type Client = McpCalls
 
 type Options = CallOptions<unknown> | undefined
 
@@ -89,13 +89,17 @@ const prepareTemplate = (definition: McpResource.AnyTemplate): Prepared => {
         fields
       })
       const read = (parameters: unknown = {}, options: Options = {}) =>
-        Effect.flatMap(uris.uri(parameters), (uri) =>
-          Effect.flatMap(client.readResource(uri, options), (result) => contents.decode(result, uri)))
+        Effect.flatMap(
+          uris.uri(parameters),
+          (uri) => Effect.flatMap(client.readResource(uri, options), (result) => contents.decode(result, uri))
+        )
       return Object.assign(read, {
         uri: (parameters: unknown = {}) => uris.uri(parameters),
         watch: (parameters: unknown = {}) =>
-          Stream.unwrap(Effect.map(uris.uri(parameters), (uri) =>
-            Stream.mapEffect(client.watch(uri), (result) => contents.decode(result, uri)))),
+          Stream.unwrap(
+            Effect.map(uris.uri(parameters), (uri) =>
+              Stream.mapEffect(client.watch(uri), (result) => contents.decode(result, uri)))
+          ),
         complete: completing(client, { type: "ref/resource", uri: uris.text })
       })
     }

@@ -7,7 +7,6 @@ import { isMembers } from "./jsonValues.ts"
  * `JSON.parse('{"q":0,"\\\\":1}')` every `JSON.parse('{"q":0,"\\u0007":1}')` returns `{ q: 0, "\\": 1 }`: the engine
  * confuses such names.
  */
-// oxlint-disable-next-line no-control-regex -- These characters are what it is about.
 const misread = /^["\\\u0000-\u001f\ud800-\udfff]$/
 
 /**

@@ -33,7 +33,6 @@ const maxIdLength = 4096
 
 /** Returns an id as a header value: a character for each byte. A header cannot carry all bytes. */
 const headerValue = (id: string): string | undefined => {
-  // oxlint-disable-next-line no-control-regex -- It looks for control characters.
   if (id === "" || id.length > maxIdLength || /[\u0000-\u0008\u000A-\u001F\u007F]/.test(id)) return undefined
   return Array.from(new TextEncoder().encode(id), (byte) => String.fromCharCode(byte)).join("")
 }
