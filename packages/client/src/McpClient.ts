@@ -33,20 +33,6 @@ import type { ServerStatus } from "./ServerStatus.ts"
 import type { ServerUnavailable } from "./ServerUnavailable.ts"
 
 /**
- * The errors of a call: {@link McpCall.CallError}.
- *
- * @category errors
- */
-export type CallError = McpCall.CallError
-
-/**
- * Options of a call.
- *
- * @category models
- */
-export interface CallOptions<R = never> extends McpCall.CallOptions<R> {}
-
-/**
  * A list of a server.
  *
  * @category models
@@ -103,17 +89,17 @@ export interface McpClientShape extends McpCall.McpCalls {
   /** Waits for the present session, for everything that the client itself has no member for. */
   readonly session: Effect.Effect<ClientSession.ClientSessionShape, ServerUnavailable>
   /** Returns all tools. The list is read once, and again after the server or the session has changed. */
-  readonly tools: Effect.Effect<ReadonlyArray<Tool.Tool>, CallError>
+  readonly tools: Effect.Effect<ReadonlyArray<Tool.Tool>, McpCall.CallError>
   /** Returns all prompts, likewise. */
-  readonly prompts: Effect.Effect<ReadonlyArray<Prompt.Prompt>, CallError>
+  readonly prompts: Effect.Effect<ReadonlyArray<Prompt.Prompt>, McpCall.CallError>
   /** Returns all resources, likewise. */
-  readonly resources: Effect.Effect<ReadonlyArray<Resource.Resource>, CallError>
+  readonly resources: Effect.Effect<ReadonlyArray<Resource.Resource>, McpCall.CallError>
   /** Returns all resource templates, likewise. */
-  readonly resourceTemplates: Effect.Effect<ReadonlyArray<Resource.ResourceTemplate>, CallError>
+  readonly resourceTemplates: Effect.Effect<ReadonlyArray<Resource.ResourceTemplate>, McpCall.CallError>
   /** Streams the names of the lists that may have changed. A slow follower gets each name once. */
   readonly changes: Stream.Stream<ListName>
   /** Sets the level of the server's log messages, in this session and in all later ones. */
-  readonly setLogLevel: (level: Logging.Level, options?: CallOptions) => Effect.Effect<void, CallError>
+  readonly setLogLevel: (level: Logging.Level, options?: McpCall.CallOptions) => Effect.Effect<void, McpCall.CallError>
   /**
    * Returns the members of a group as functions, by its definitions: with values of its schemas as arguments and
    * results, and with the failures that it declares.
@@ -178,7 +164,7 @@ const makeAny = Effect.fnUntraced(function*(
     Effect.runSyncWith(context)(Effect.forkIn(effect, scope, { startImmediately: true }))
 
   const send = <A, R>(
-    { repeat, waitFor = options.waitFor ?? defaults.waitFor }: CallOptions<R>,
+    { repeat, waitFor = options.waitFor ?? defaults.waitFor }: McpCall.CallOptions<R>,
     isRepeatable: Effect.Effect<boolean>,
     call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
   ) => Calls.send(board, { waitFor, isRepeatable: repeat === undefined ? isRepeatable : Effect.succeed(repeat) }, call)

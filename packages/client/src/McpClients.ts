@@ -16,6 +16,7 @@ import * as Member from "./internal/groups/Member.ts"
 import { NameTable } from "./internal/groups/NameTable.ts"
 import * as PublicNames from "./internal/groups/PublicNames.ts"
 import { trust } from "./internal/trust.ts"
+import type * as McpCall from "./McpCall.ts"
 import * as McpClient from "./McpClient.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
@@ -144,7 +145,7 @@ export interface Options<Names extends string = string, H = Handlers.Handlers<"s
  *
  * @category errors
  */
-export type GroupCallError = McpClient.CallError | NoSuchName
+export type GroupCallError = McpCall.CallError | NoSuchName
 
 /**
  * The servers of a group.
@@ -184,25 +185,25 @@ export interface McpClientsShape<Names extends string = string> {
   readonly callTool: <R = never>(
     name: string,
     input?: { readonly [name: string]: unknown },
-    options?: McpClient.CallOptions<R>
+    options?: McpCall.CallOptions<R>
   ) => Effect.Effect<Tool.CallToolResult, GroupCallError, R>
   /** Gets a prompt by the name that the group gives it. */
   readonly getPrompt: <R = never>(
     name: string,
     input?: { readonly [name: string]: string },
-    options?: McpClient.CallOptions<R>
+    options?: McpCall.CallOptions<R>
   ) => Effect.Effect<Prompt.GetPromptResult, GroupCallError, R>
   /** Reads a resource of a server. */
   readonly readResource: <R = never>(
     server: string,
     uri: string,
-    options?: McpClient.CallOptions<R>
-  ) => Effect.Effect<Resource.ReadResourceResult, McpClient.CallError | NoSuchServer, R>
+    options?: McpCall.CallOptions<R>
+  ) => Effect.Effect<Resource.ReadResourceResult, McpCall.CallError | NoSuchServer, R>
   /** Streams the contents of a resource of a server: those now, and those after each update. */
   readonly watch: (
     server: string,
     uri: string
-  ) => Stream.Stream<Resource.ReadResourceResult, McpClient.CallError | NoSuchServer>
+  ) => Stream.Stream<Resource.ReadResourceResult, McpCall.CallError | NoSuchServer>
   /** Adds a server until the scope closes. Fails if the group has a server of this name. */
   readonly add: <E, R>(
     server: string,
@@ -348,7 +349,7 @@ const makeAny = Effect.fnUntraced(function*(
   const prompts = merged(({ prompts }) => prompts, namePrompts)
 
   /** Reads the lists that may have a name that the group has not given yet. */
-  const learn = (kind: "tool" | "prompt", name: string): Effect.Effect<void, McpClient.CallError> => {
+  const learn = (kind: "tool" | "prompt", name: string): Effect.Effect<void, McpCall.CallError> => {
     const member = members.get(PublicNames.originOf(name)?.server ?? "")
     if (member === undefined) return Effect.asVoid(kind === "tool" ? tools : prompts)
     const { client } = member

@@ -22,7 +22,7 @@ const origin = { server: Schema.String, tool: Schema.String }
  * ```ts
  * import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
  *
- * const failure = new McpRemoteToolkit.ToolFailed({ server: "files", tool: "read", message: "no such file" })
+ * const failure = new McpRemoteToolkit.RemoteToolFailed({ server: "files", tool: "read", message: "no such file" })
  *
  * export const message = failure.message
  * // => "no such file"
@@ -30,7 +30,7 @@ const origin = { server: Schema.String, tool: Schema.String }
  *
  * @category errors
  */
-export class ToolFailed extends Schema.TaggedError<ToolFailed>()("ToolFailed", {
+export class RemoteToolFailed extends Schema.TaggedError<RemoteToolFailed>()("RemoteToolFailed", {
   ...origin,
   message: Schema.String,
   details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
@@ -96,7 +96,7 @@ export class ToolOutcomeUnknown extends Schema.TaggedError<ToolOutcomeUnknown>()
  *
  * @category errors
  */
-export type Failure = ToolFailed | ToolNotCalled | ToolOutcomeUnknown
+export type Failure = RemoteToolFailed | ToolNotCalled | ToolOutcomeUnknown
 
 /**
  * The schema of {@link Failure}.
@@ -104,8 +104,8 @@ export type Failure = ToolFailed | ToolNotCalled | ToolOutcomeUnknown
  * @category schemas
  */
 export const Failure: Schema.Union<
-  readonly [typeof ToolFailed, typeof ToolNotCalled, typeof ToolOutcomeUnknown]
-> = Schema.Union([ToolFailed, ToolNotCalled, ToolOutcomeUnknown])
+  readonly [typeof RemoteToolFailed, typeof ToolNotCalled, typeof ToolOutcomeUnknown]
+> = Schema.Union([RemoteToolFailed, ToolNotCalled, ToolOutcomeUnknown])
 
 /**
  * A remote tool. Its parameters are those of the JSON Schema of the server, and its result is that of `tools/call`,
@@ -182,7 +182,7 @@ const call = Effect.fnUntraced(function*(
   const result = yield* Effect.mapError(clients.callTool(name, input), (error) => failureOf(tool, error))
   if (result.isError !== true) return result
   const { content, structuredContent } = result
-  return yield* new ToolFailed({
+  return yield* new RemoteToolFailed({
     server,
     tool: name,
     message: ModelParts.textOf(content),

@@ -18,12 +18,8 @@ import * as ServerStatus from "./ServerStatus.ts"
  *   waitedMillis: 10_000
  * })
  *
- * export const words = error.message.split("; ")
- * // => [
- * //   "the server \"files\" is not available: connecting, attempt 3",
- * //   "the call waited 10000 ms",
- * //   "set waitFor to wait longer"
- * // ]
+ * export const advice = error.message.split("; ").slice(1)
+ * // => ["the call waited 10000 ms", "set waitFor to wait longer"]
  * ```
  *
  * @category errors

@@ -1,5 +1,5 @@
 /** Supervised clients at each place of a server, whose process is killed in the middle of calls and started again. */
-import { McpClient } from "@effect-mcp/client"
+import { type McpCall, McpClient } from "@effect-mcp/client"
 import type { Tool } from "@effect-mcp/protocol"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -31,7 +31,7 @@ const connect = (
     ...options
   })
 
-const nameOf = (error: McpClient.CallError): string => error._tag === "RequestError" ? error.reason._tag : error._tag
+const nameOf = (error: McpCall.CallError): string => error._tag === "RequestError" ? error.reason._tag : error._tag
 
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((part) => part.type === "text" ? part.text : part.type).join()
@@ -41,7 +41,7 @@ const calling = (
   client: McpClient.McpClientShape,
   tool: string,
   key: string,
-  options?: McpClient.CallOptions
+  options?: McpCall.CallOptions
 ): Effect.Effect<Fiber.Fiber<string>> =>
   Effect.forkChild(
     Effect.match(client.callTool(tool, { key }, options), { onSuccess: textOf, onFailure: nameOf }),
@@ -57,10 +57,8 @@ const versionIn = (tools: ReadonlyArray<Tool.Tool>): string | undefined =>
 class Server extends Context.Service<Server, RunningServer>()("test/Server") {}
 
 for (const place of places) {
-  const isChild = place.transport === "stdio"
-
   layer(Layer.effect(Server, start(place)), { excludeTestServices: true })(`a server over ${place.name}`, (it) => {
-    it.effect(`${isChild ? "[STD-17] " : ""}is killed in the middle of calls: each ends, none runs twice`, () =>
+    it.effect(`is killed in the middle of calls: each ends, none runs twice`, () =>
       Effect.gen(function*() {
         const server = yield* Server
         yield* leavingNothing(Effect.gen(function*() {
@@ -93,7 +91,7 @@ for (const place of places) {
 
     if (!place.isNotified) return
 
-    it.effect(`${isChild ? "[STD-18] " : ""}is killed: the client subscribes, lists and sets its level again`, () =>
+    it.effect(`is killed: the client subscribes, lists and sets its level again`, () =>
       Effect.gen(function*() {
         const server = yield* Server
         yield* leavingNothing(Effect.gen(function*() {
@@ -179,7 +177,7 @@ const takeUntil = (texts: Queue.Queue<string>, expected: string): Effect.Effect<
   Effect.flatMap(Queue.take(texts), (text) => text === expected ? Effect.succeed(text) : takeUntil(texts, expected))
 
 /** Returns the version in the list of tools once it is the expected one. A notification may overtake a response. */
-const newest = (client: McpClient.McpClientShape, expected: string): Effect.Effect<string, McpClient.CallError> =>
+const newest = (client: McpClient.McpClientShape, expected: string): Effect.Effect<string, McpCall.CallError> =>
   Effect.flatMap(client.tools, (tools) =>
     versionIn(tools) === expected
       ? Effect.succeed(expected)

@@ -154,7 +154,7 @@ describe("a toolkit of remote tools", () => {
       assert.isTrue(failed?.isFailure)
       assert.deepStrictEqual(
         failed?.result,
-        new McpRemoteToolkit.ToolFailed({
+        new McpRemoteToolkit.RemoteToolFailed({
           server: "weather",
           tool: "weather__forecast",
           message: "there is no such city",
@@ -162,7 +162,7 @@ describe("a toolkit of remote tools", () => {
         })
       )
       assert.deepStrictEqual(failed?.encodedResult, {
-        _tag: "ToolFailed",
+        _tag: "RemoteToolFailed",
         server: "weather",
         tool: "weather__forecast",
         message: "there is no such city",
@@ -179,7 +179,7 @@ describe("a toolkit of remote tools", () => {
         toolkit: McpRemoteToolkit.make(clients, { failureMode: "error" })
       }).pipe(
         Effect.map(() => "no failure"),
-        Effect.catchTag("ToolFailed", ({ message, server }) => Effect.succeed(`${server}: ${message}`)),
+        Effect.catchTag("RemoteToolFailed", ({ message, server }) => Effect.succeed(`${server}: ${message}`)),
         Effect.provide(model.layer)
       )
       assert.strictEqual(message, "weather: there is no such city")

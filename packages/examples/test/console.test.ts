@@ -192,7 +192,7 @@ describe.concurrent("the console in a script", () => {
       const file = yield* temporaryFile(JSON.stringify({
         mcpServers: {
           calculator: { command, args },
-          notes: { url, headers: { authorization: "Bearer nobody" } },
+          notes: { url, headers: { authorization: "Bearer stranger" } },
           empty: {}
         }
       }))

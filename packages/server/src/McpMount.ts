@@ -32,7 +32,7 @@ export interface Options {
 export interface Naming {
   /** Returns the name of a tool, a prompt, a resource or a template. */
   readonly name: (name: string) => string
-  /** Returns a URI, or the text of a URI template. One without a scheme, which cannot be mounted, is returned as it is. */
+  /** Returns a URI, or the text of a URI template. One without a scheme cannot be mounted, and is returned as it is. */
   readonly uri: (uri: string) => string
 }
 

@@ -81,8 +81,9 @@ export const ContentWithMeta: Schema.Codec<ContentWithMeta> = Schema.Struct({
 export const failureKey = "effect-mcp/failure"
 
 /**
- * The member of `_meta` with the encoded success of a tool whose content does not show it: a text that could be a number
- * as well, or the content of `toModelOutput` without structured content. It is for clients that have the definition.
+ * The member of `_meta` with the encoded success of a tool whose content does not show it: a text that could be a
+ * number as well, or the content of `toModelOutput` without structured content. It is for clients that have the
+ * definition.
  *
  * @category constants
  */

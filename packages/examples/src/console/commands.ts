@@ -1,7 +1,7 @@
 /**
  * The commands of the console, in both modes: what they send to the server, and what they return.
  */
-import type { McpClient } from "@effect-mcp/client"
+import type { McpCall, McpClient } from "@effect-mcp/client"
 import type * as Completion from "@effect-mcp/protocol/Completion"
 import * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import type * as PromptMessages from "@effect-mcp/protocol/Prompt"
@@ -89,7 +89,7 @@ const callWithPages = (
   client: McpClient.McpClientShape,
   name: string,
   input: Arguments.Arguments
-): Effect.Effect<Tool.CallToolResult, McpClient.CallError, Screen> =>
+): Effect.Effect<Tool.CallToolResult, McpCall.CallError, Screen> =>
   Effect.gen(function*() {
     const screen = yield* Screen
     const onProgress = (step: Parameters<typeof ProgressBar.line>[0]) =>

@@ -14,13 +14,13 @@ import * as Plain from "./plain.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 
-/** What the command line says about the connection. */
+/** Options of the command line about the connection. */
 export interface Options {
   readonly target: McpTarget.McpTarget
   readonly revision: Revision.Revision | undefined
   readonly roots: ReadonlyArray<string>
   readonly logLevel: Logging.Level
-  /** The answers to forms, if nobody can be asked. */
+  /** The answers to forms, if there is no person to ask. */
   readonly answers: ReadonlyArray<object>
   /** Whether the console connects again after it has lost the server. A script fails instead. */
   readonly isLasting: boolean

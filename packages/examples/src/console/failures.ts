@@ -1,7 +1,7 @@
 /**
  * The failures of commands, in the words of the console.
  */
-import { type McpClient, ServerStatus } from "@effect-mcp/client"
+import { type McpCall, ServerStatus } from "@effect-mcp/client"
 import * as Data from "effect/Data"
 import type { QuitError } from "effect/Terminal"
 import type { InvalidArguments } from "./arguments.ts"
@@ -28,7 +28,7 @@ export class InvalidCommand extends Data.TaggedError("InvalidCommand")<{ readonl
 }
 
 /** A failure of a command. */
-export type Failure = McpClient.CallError | InvalidArguments | InvalidCommand | NoServer | QuitError | Unknown
+export type Failure = McpCall.CallError | InvalidArguments | InvalidCommand | NoServer | QuitError | Unknown
 
 /** Returns a failure in words. */
 export const describe = (failure: Failure): string => {

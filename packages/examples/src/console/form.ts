@@ -35,7 +35,7 @@ const askText = (field: Fields.Field): Prompt.Prompt<unknown> => {
     text === "" && !field.isRequired ? Result.succeed(leftOut) : Fields.parse(field, text)
   return Prompt.String({
     message: labelOf(field),
-    // A default with characters that cannot be shown is not offered: the person would send what nobody has seen.
+    // A default with characters that cannot be shown is not offered: the person would send what was never shown.
     default: Plain.line(given) === given ? given : "",
     validate: (text) => Effect.mapError(Effect.as(Effect.fromResult(parse(text)), text), Plain.line)
   }).pipe(Prompt.map((text) => Result.getOrElse(parse(text), () => leftOut)))

@@ -1,7 +1,7 @@
 /**
  * The keyboard. It is read from the beginning to the end of the program, so that the terminal stays in raw mode, and
  * each key goes to the prompt that is open. Keys that no prompt has asked for are dropped: they must not answer a
- * question that nobody has read.
+ * question that the person has not read.
  */
 import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
 import type * as Cause from "effect/Cause"

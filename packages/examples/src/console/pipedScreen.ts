@@ -1,5 +1,5 @@
 /**
- * The screen of a script: results go to standard output, notes to standard error, and nobody can be asked.
+ * The screen of a script: results go to standard output, notes to standard error, and there is no person to ask.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,5 @@
 /**
- * What a server has and sends, as lines for a person.
+ * The members and messages of a server, as lines for a person.
  */
 import type * as Completion from "@effect-mcp/protocol/Completion"
 import type * as Content from "@effect-mcp/protocol/Content"

@@ -31,7 +31,7 @@ export const divide = (
     : { command, server }
 }
 
-/** What the command line says about the server. */
+/** Options of the command line about the server. */
 export interface Options {
   readonly words: ReadonlyArray<string>
   readonly headers: Readonly<Record<string, string>>
