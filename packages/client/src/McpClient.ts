@@ -10,6 +10,8 @@ import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
@@ -160,8 +162,9 @@ const makeAny = Effect.fnUntraced(function*(
   const answering = Answering.make(name, options.answers, options)
   const board = yield* StatusBoard.make(name)
   const changes = yield* ListChanges.ListChanges.make
-  const fork = <A, E>(effect: Effect.Effect<A, E>) =>
-    Effect.runSyncWith(context)(Effect.forkIn(effect, scope, { startImmediately: true }))
+  // A fiber that `runSync` starts would keep the scheduler of that run, and ignore that of the program.
+  const run = yield* FiberSet.makeRuntime()
+  const fork = <A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> => run(effect)
 
   const send = <A, R>(
     { repeat, waitFor = options.waitFor ?? defaults.waitFor }: McpCall.CallOptions<R>,

@@ -1,0 +1,96 @@
+/** A recorded server behind a simulated connection, which is killed and started again in virtual time. */
+import { McpTarget } from "@effect-mcp/client"
+import { ServerSession, Transport, TransportError } from "@effect-mcp/session"
+import { Faults, SimulatedTransport } from "@effect-mcp/testing"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as RecordedServer from "../fixtures/RecordedServer.ts"
+
+/** Options of a server. */
+export interface Options {
+  readonly seed?: number
+  readonly faults?: Faults.Faults
+  readonly form?: SimulatedTransport.Options["form"]
+  readonly server?: Partial<typeof RecordedServer.options>
+}
+
+/** A server that can be killed and started again. Each of its processes has a number as its identity. */
+export interface SimulatedServer {
+  readonly target: McpTarget.McpTarget<TransportError.TransportError>
+  /** The lines that all processes have recorded. */
+  readonly record: ReadonlyArray<string>
+  readonly count: (line: string) => number
+  /** The number of processes so far. */
+  readonly processes: () => number
+  /** Kills the process: messages in transit are lost, and handlers stop where they are. */
+  readonly kill: Effect.Effect<void>
+  /** Whether the program can be started. Connecting fails otherwise. */
+  isInstalled: boolean
+  /** Holds the messages of both sides. */
+  readonly stall: () => void
+  readonly recover: () => void
+}
+
+/** A process of the server. */
+interface Process {
+  readonly pair: SimulatedTransport.Pair
+  readonly scope: Scope.Closeable
+}
+
+/** Creates a server. Its first process starts when a client connects. */
+export const make = ({ faults = Faults.none, form, seed = 1, server = {} }: Options = {}): SimulatedServer => {
+  const lines: Array<string> = []
+  const count = (line: string) => lines.filter((other) => other === line).length
+  let processes = 0
+  let running: Process | undefined
+
+  const start = Effect.gen(function*() {
+    if (!simulated.isInstalled) {
+      return yield* TransportError.make({ _tag: "ConnectFailed", target: "the server", cause: "not installed" })
+    }
+    processes++
+    const pair = yield* SimulatedTransport.make({ seed: seed + processes, faults, form })
+    const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
+    const handlers = RecordedServer.make({
+      identity: String(processes),
+      record: {
+        add: (line) => {
+          lines.push(line)
+        },
+        count
+      }
+    })
+    yield* ServerSession.make(handlers, { ...RecordedServer.options, ...server }).pipe(
+      Effect.provideService(Transport.Transport, pair.server),
+      Scope.provide(scope)
+    )
+    running = { pair, scope }
+    return pair.client
+  })
+
+  const simulated: SimulatedServer = {
+    target: McpTarget.transport(Layer.effect(Transport.Transport, start), "the server"),
+    record: lines,
+    count,
+    processes: () => processes,
+    kill: Effect.suspend(() => {
+      const killed = running
+      running = undefined
+      if (killed === undefined) return Effect.void
+      killed.pair.cut()
+      return Scope.close(killed.scope, Exit.void)
+    }),
+    isInstalled: true,
+    stall: () => {
+      running?.pair.toServer.stall()
+      running?.pair.toClient.stall()
+    },
+    recover: () => {
+      running?.pair.toServer.recover()
+      running?.pair.toClient.recover()
+    }
+  }
+  return simulated
+}
