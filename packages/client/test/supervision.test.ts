@@ -51,7 +51,7 @@ const isRunning = (pid: number): boolean => {
 }
 
 describe.concurrent("a supervised client", () => {
-  it.live("calls wait for the server, and the next ones find it again after it was killed", () =>
+  it.live("[STD-17] calls wait for the server, and the next ones find it again after it was killed", () =>
     Effect.gen(function*() {
       const { client, pid } = yield* withFixture()
       const first = yield* pid

@@ -104,6 +104,22 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "cancels a request of either era"
   },
   {
+    id: "STD-17",
+    file: "packages/client/src/internal/supervision/Supervisor.ts",
+    original: "    if (retryMillis === undefined) return\n",
+    broken: "    if (problem._tag === \"Ended\") return\n",
+    test: "packages/client/test/supervision.test.ts",
+    name: "calls wait for the server, and the next ones find it again after it was killed"
+  },
+  {
+    id: "STD-18",
+    file: "packages/client/src/internal/lists/WatchedResources.ts",
+    original: "      Stream.filter(board.changes, ({ _tag }) => _tag === \"Ready\"),\n",
+    broken: "      Stream.take(Stream.filter(board.changes, ({ _tag }) => _tag === \"Ready\"), 1),\n",
+    test: "packages/client/test/lists.test.ts",
+    name: "is subscribed to again after the server was started again, and read again"
+  },
+  {
     id: "STD-19",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
     original: "if (probe === undefined) return this.#initialize",
