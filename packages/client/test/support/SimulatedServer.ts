@@ -13,7 +13,6 @@ export interface Options {
   readonly seed?: number
   readonly faults?: Faults.Faults
   readonly form?: SimulatedTransport.Options["form"]
-  readonly server?: Partial<typeof RecordedServer.options>
 }
 
 /** A server that can be killed and started again. Each of its processes has a number as its identity. */
@@ -24,6 +23,8 @@ export interface SimulatedServer {
   readonly count: (line: string) => number
   /** The number of processes so far. */
   readonly processes: () => number
+  /** The process that a client is connected to. */
+  readonly server: () => ReturnType<typeof RecordedServer.make> | undefined
   /** Kills the process: messages in transit are lost, and handlers stop where they are. */
   readonly kill: Effect.Effect<void>
   /** Whether the program can be started. Connecting fails otherwise. */
@@ -37,10 +38,11 @@ export interface SimulatedServer {
 interface Process {
   readonly pair: SimulatedTransport.Pair
   readonly scope: Scope.Closeable
+  readonly server: ReturnType<typeof RecordedServer.make>
 }
 
 /** Creates a server. Its first process starts when a client connects. */
-export const make = ({ faults = Faults.none, form, seed = 1, server = {} }: Options = {}): SimulatedServer => {
+export const make = ({ faults = Faults.none, form, seed = 1 }: Options = {}): SimulatedServer => {
   const lines: Array<string> = []
   const count = (line: string) => lines.filter((other) => other === line).length
   let processes = 0
@@ -53,7 +55,7 @@ export const make = ({ faults = Faults.none, form, seed = 1, server = {} }: Opti
     processes++
     const pair = yield* SimulatedTransport.make({ seed: seed + processes, faults, form })
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
-    const handlers = RecordedServer.make({
+    const server = RecordedServer.make({
       identity: String(processes),
       record: {
         add: (line) => {
@@ -62,11 +64,11 @@ export const make = ({ faults = Faults.none, form, seed = 1, server = {} }: Opti
         count
       }
     })
-    yield* ServerSession.make(handlers, { ...RecordedServer.options, ...server }).pipe(
+    yield* ServerSession.make(server.handlers, RecordedServer.options).pipe(
       Effect.provideService(Transport.Transport, pair.server),
       Scope.provide(scope)
     )
-    running = { pair, scope }
+    running = { pair, scope, server }
     return pair.client
   })
 
@@ -75,6 +77,7 @@ export const make = ({ faults = Faults.none, form, seed = 1, server = {} }: Opti
     record: lines,
     count,
     processes: () => processes,
+    server: () => running?.server,
     kill: Effect.suspend(() => {
       const killed = running
       running = undefined
