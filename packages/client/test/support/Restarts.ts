@@ -15,8 +15,8 @@ import * as Stream from "effect/Stream"
 import * as RecordedServer from "../fixtures/RecordedServer.ts"
 import * as SimulatedServer from "./SimulatedServer.ts"
 
-/** A step of a program. Each is possible after any other. */
-const Step = Schema.Union([
+/** An action of a program. Each is possible after any other. */
+const Action = Schema.Union([
   Schema.TaggedStruct("Call", {
     tool: Schema.Literals(["quick", "slow", "once", "run"]),
     repeat: Schema.Boolean,
@@ -33,6 +33,9 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Recover", {}),
   Schema.TaggedStruct("Wait", { millis: Schema.Literals([1, 20, 700, 15_000, 60_000]) })
 ])
+
+/** A step of a program: some milliseconds, and then an action. */
+const Step = Schema.Struct({ after: Schema.Literals([0, 1, 10, 100]), action: Action })
 
 type Step = typeof Step.Type
 
@@ -103,10 +106,14 @@ export const problems = (program: Program): ReadonlyArray<string> => {
   const calls: Array<Call> = []
   const found: Array<string> = []
 
-  const step = Effect.fnUntraced(function*(client: McpClient.McpClientShape, step: Step, watched: Array<string>) {
-    switch (step._tag) {
+  const act = Effect.fnUntraced(function*(
+    client: McpClient.McpClientShape,
+    action: Step["action"],
+    watched: Array<string>
+  ) {
+    switch (action._tag) {
       case "Call": {
-        const { repeat, tool, waitForMillis } = step
+        const { repeat, tool, waitForMillis } = action
         const key = String(calls.length)
         const fiber = yield* Effect.forkScoped(
           client.callTool(tool, { key, millis: 500 }, { repeat, waitFor: waitForMillis }),
@@ -128,7 +135,7 @@ export const problems = (program: Program): ReadonlyArray<string> => {
         )
         return
       case "Change":
-        yield* Effect.forkScoped(Effect.ignore(client.callTool("change", { count: step.count })))
+        yield* Effect.forkScoped(Effect.ignore(client.callTool("change", { count: action.count })))
         return
       case "Update":
         yield* Effect.forkScoped(Effect.ignore(client.callTool("update")))
@@ -146,7 +153,7 @@ export const problems = (program: Program): ReadonlyArray<string> => {
       case "Recover":
         return server.recover()
       case "Wait":
-        return yield* Effect.sleep(step.millis)
+        return yield* Effect.sleep(action.millis)
     }
   })
 
@@ -154,10 +161,12 @@ export const problems = (program: Program): ReadonlyArray<string> => {
     const revisions = era === "Modern" ? Revision.modern : Revision.legacy
     const client = yield* McpClient.make(server.target, { info: { name: "host", version: "1.0.0" }, revisions })
     const watched: Array<Array<string>> = []
-    for (const next of steps) {
+    yield* client.session
+    for (const { action, after } of steps) {
       const texts: Array<string> = []
-      yield* step(client, next, texts)
-      if (next._tag === "Watch") watched.push(texts)
+      yield* Effect.sleep(after)
+      yield* act(client, action, texts)
+      if (action._tag === "Watch") watched.push(texts)
     }
     server.recover()
     server.isInstalled = true
