@@ -178,7 +178,7 @@ export const problems = (program: Program): ReadonlyArray<string> => {
     const running = server.server()
     const tools = yield* client.tools
     if (running === undefined || !tools.some(({ name }) => name === running.version())) {
-      found.push(`the list has ${tools.at(-1)?.name}, and not ${running?.version()}`)
+      found.push(`the list has ${tools[0]?.name}, and not ${running?.version()}`)
     }
     for (const [text] of watched) {
       if (text !== running?.content()) found.push(`a watched resource has ${text}, and not ${running?.content()}`)
