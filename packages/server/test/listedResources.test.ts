@@ -56,6 +56,25 @@ const all = Effect.fnUntraced(function*(session: ClientSession.ClientSessionShap
 })
 
 describe("a template that lists its resources", () => {
+  it.effect("leaves undefined parameters out of their URIs", () =>
+    Effect.gen(function*() {
+      const Page = McpResource.template("page", {
+        uri: "book://{chapter}{?page}",
+        parameters: { page: Schema.optional(Schema.FiniteFromString) }
+      })
+      const session = yield* connect(
+        McpGroup.make("book", Page).toLayer((handlers) =>
+          handlers.template("page", () => Effect.succeed(""), {
+            list: Effect.succeed([
+              { name: "first", parameters: { chapter: "1", page: undefined } },
+              { name: "second", parameters: { chapter: "1", page: 2 } }
+            ])
+          })
+        )
+      )
+      assert.deepStrictEqual(yield* all(session), ["first book://1", "second book://1?page=2"])
+    }).pipe(Effect.scoped))
+
   it("needs the services of its list", () => {
     expectTypeOf<Layer.Services<typeof notesLive>>().toEqualTypeOf<McpServer.McpServer | Users>()
   })

@@ -175,6 +175,28 @@ describe("a template", () => {
       })
     }).pipe(Effect.scoped))
 
+  it.effect("has a list of values for an optional list, and a record for an optional record", () =>
+    Effect.gen(function*() {
+      const Search = McpResource.template("search", {
+        uri: "tasks://search{?fields,where*,by}",
+        parameters: {
+          fields: Schema.optional(Schema.Array(Schema.String)),
+          where: Schema.optional(Schema.Record(Schema.String, Schema.String)),
+          by: Schema.optional(Schema.Literals(["id", "due"]))
+        }
+      })
+      assert.deepStrictEqual(Search.uriTemplate.shapes, { fields: "List", where: "Record", by: "String" })
+      const session = yield* connect(
+        McpGroup.make("search", Search).toLayer((handlers) =>
+          handlers.template("search", (parameters) => Effect.succeed(JSON.stringify(parameters)))
+        )
+      )
+      const { contents } = yield* session.readResource("tasks://search?fields=id,due&by=id")
+      assert.deepStrictEqual(contents, [
+        Resource.text("tasks://search?fields=id,due&by=id", JSON.stringify({ fields: ["id", "due"], by: "id" }))
+      ])
+    }).pipe(Effect.scoped))
+
   it.effect("that is more literal than another one is used", () =>
     Effect.gen(function*() {
       const any = McpGroup.make("any", McpResource.template("any", { uri: "x://{id}" }))

@@ -229,6 +229,44 @@ describe("a tool", () => {
       })
     }).pipe(Effect.scoped))
 
+  describe("whose content does not show its success", () => {
+    const typed = (success: unknown) => ({ _meta: { [McpTool.successKey]: success } })
+    const StringOrInt = Schema.Union([Schema.String, Schema.Int])
+
+    it.effect("has it in the metadata of the result: a string that is the text of another value", () =>
+      Effect.gen(function*() {
+        for (const text of ["12", "null", " {\"a\":1}"]) {
+          const session = yield* connect(tool(StringOrInt, Effect.succeed(text)))
+          assert.deepStrictEqual(yield* session.callTool("run"), { content: [Content.text(text)], ...typed(text) })
+        }
+      }).pipe(Effect.scoped))
+
+    it.effect("has it in the metadata of the result: content for the model without structured content", () =>
+      Effect.gen(function*() {
+        const Draw = Tool.make("draw", { success: Schema.BigInt, toModelOutput: () => [] })
+        const session = yield* connect(
+          McpGroup.make("draw", Draw).toLayer((handlers) => handlers.tool("draw", () => Effect.succeed(7n)))
+        )
+        assert.deepStrictEqual(yield* session.callTool("draw"), { content: [], ...typed("7") })
+      }).pipe(Effect.scoped))
+
+    it.effect("is the only one that has such metadata", () =>
+      Effect.gen(function*() {
+        const results = [
+          [StringOrInt, 12, "12"],
+          [StringOrInt, "twelve", "twelve"],
+          [StringOrInt, "\"12\"", "\"12\""],
+          [Schema.String, "12", "12"],
+          [Schema.Literals(["12", "13"]), "12", "12"],
+          [Schema.BigInt, 12n, "12"]
+        ] as const
+        for (const [schema, value, text] of results) {
+          const session = yield* connect(tool(schema, Effect.succeed(value)))
+          assert.deepStrictEqual(yield* session.callTool("run"), { content: [Content.text(text)] })
+        }
+      }).pipe(Effect.scoped))
+  })
+
   it.effect("that returns what its schema forbids is answered with -32603 [TOOL-07]", () =>
     Effect.gen(function*() {
       const wrong = JSON.parse("{\"width\":1.5}")

@@ -4,6 +4,7 @@ import { type McpError, Resource } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as McpResource from "../../McpResource.ts"
+import type * as UriTemplate from "../../UriTemplate.ts"
 import { hidden, type ResourceEntry, type TemplateEntry } from "../registry/Entry.ts"
 import { RegistrationError } from "../registry/RegistrationError.ts"
 import * as JsonCodec from "../schema/JsonCodec.ts"
@@ -101,6 +102,18 @@ interface Listed extends McpResource.ResourceDescription {
 /** The most resources that one template lists for a client. */
 const maxListed = 10_000
 
+/**
+ * Returns the values of the variables for encoded parameters. JSON has null for an undefined parameter, which is absent
+ * from the URI.
+ */
+const variablesOf = (encoded: unknown): { readonly [name: string]: UriTemplate.Value } =>
+  Object.fromEntries(
+    // The encoded sides of the parameters are values of variables.
+    Object.entries(trust<{ readonly [name: string]: UriTemplate.Value | null }>(encoded)).flatMap(([name, value]) =>
+      value === null ? [] : [[name, value] as const]
+    )
+  )
+
 /** Returns the function that lists the resources of a template. */
 const lister = (
   runtime: GroupRuntime,
@@ -112,8 +125,7 @@ const lister = (
   const toResource = ({ name, parameters, size, ...description }: Listed) =>
     Effect.map(encode(parameters), (values): Resource.Resource => ({
       name,
-      // The encoded sides of the parameters are values of variables.
-      uri: template.uriTemplate.expand(trust(values)),
+      uri: template.uriTemplate.expand(variablesOf(values)),
       ...listed({ ...template, description: mimeType === undefined ? description : { mimeType, ...description } }),
       ...(size === undefined ? undefined : { size })
     }))
