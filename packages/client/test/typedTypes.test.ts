@@ -1,5 +1,5 @@
 /** The types of calls that are typed by the definitions of a group. */
-import type { McpClient, McpTypedClient, TypedCallError } from "@effect-mcp/client"
+import type { McpCall, McpClient, McpTypedClient, TypedCallError } from "@effect-mcp/client"
 import type { Completion, Content, Prompt, Resource } from "@effect-mcp/protocol"
 import { McpGroup, McpMiddleware, McpPrompt, McpResource, McpTool } from "@effect-mcp/server"
 import { describe, expectTypeOf, it } from "@effect/vitest"
@@ -50,7 +50,7 @@ const Tasks = McpGroup.make(
 
 declare const client: McpClient.McpClientShape
 
-type CallError = McpClient.CallError
+type CallError = McpCall.CallError
 type ToolError = TypedCallError.ToolFailed | TypedCallError.InvalidArguments | TypedCallError.UnexpectedResult | CallError
 type ReadError = TypedCallError.UnexpectedResult | CallError
 

@@ -2,7 +2,7 @@
  * Programs of a supervised client whose server is killed, stalled, removed and changed in virtual time, and the laws
  * that hold for them.
  */
-import { McpClient } from "@effect-mcp/client"
+import { type McpCall, McpClient } from "@effect-mcp/client"
 import { Revision } from "@effect-mcp/protocol"
 import { Faults, VirtualRuntime } from "@effect-mcp/testing"
 import * as Arbitrary from "effect/Arbitrary"
@@ -68,7 +68,7 @@ export const programs: Arbitrary.Arbitrary<Program> = Arbitrary.map(
 interface Call {
   readonly line: string
   readonly isRepeatable: boolean
-  readonly fiber: Fiber.Fiber<unknown, McpClient.CallError>
+  readonly fiber: Fiber.Fiber<unknown, McpCall.CallError>
 }
 
 /** The number of times that a repeated call may be carried out. */
@@ -81,7 +81,7 @@ const textIn = (contents: ReadonlyArray<object>): string =>
   contents.map((content) => "text" in content ? String(content.text) : "").join()
 
 /** Returns whether an error says that the server has not got the call. */
-const isUnsent = (error: McpClient.CallError): boolean =>
+const isUnsent = (error: McpCall.CallError): boolean =>
   error._tag === "ServerUnavailable" || error.reason._tag === "SendFailed" ||
   (error.reason._tag === "Closed" && !error.reason.isSent)
 
