@@ -79,7 +79,8 @@ describe("the default schedule", () => {
       const waited = (waitFor?: string) =>
         Effect.gen(function*() {
           const began = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-          const error = yield* Effect.flip(client.callTool("x", {}, waitFor === undefined ? {} : { waitFor: "5 seconds" }))
+          const options = waitFor === undefined ? {} : { waitFor: "5 seconds" } as const
+          const error = yield* Effect.flip(client.callTool("x", {}, options))
           assert.strictEqual(error._tag, "ServerUnavailable")
           return (yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - began
         })

@@ -51,7 +51,11 @@ const Tasks = McpGroup.make(
 declare const client: McpClient.McpClientShape
 
 type CallError = McpCall.CallError
-type ToolError = TypedCallError.ToolFailed | TypedCallError.InvalidArguments | TypedCallError.UnexpectedResult | CallError
+type ToolError =
+  | TypedCallError.ToolFailed
+  | TypedCallError.InvalidArguments
+  | TypedCallError.UnexpectedResult
+  | CallError
 type ReadError = TypedCallError.UnexpectedResult | CallError
 
 /** Has the functions of a client, none of which run. */

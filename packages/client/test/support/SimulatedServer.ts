@@ -1,4 +1,4 @@
-/** A recorded server behind a simulated connection, which is killed and started again in virtual time. */
+/** A recorded server on a simulated connection, which is killed and started again in virtual time. */
 import { McpTarget } from "@effect-mcp/client"
 import { ServerSession, Transport, TransportError } from "@effect-mcp/session"
 import { Faults, SimulatedTransport } from "@effect-mcp/testing"
