@@ -116,7 +116,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/client/src/internal/lists/WatchedResources.ts",
     original: "      Stream.filter(board.changes, ({ _tag }) => _tag === \"Ready\"),\n",
     broken: "      Stream.take(Stream.filter(board.changes, ({ _tag }) => _tag === \"Ready\"), 1),\n",
-    test: "packages/client/test/lists.test.ts",
+    test: "packages/client/test/listsInVirtualTime.test.ts",
     name: "is subscribed to again after the server was started again, and read again"
   },
   {
