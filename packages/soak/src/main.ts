@@ -6,6 +6,8 @@
  * choices. `--only http` selects a transport and `--ending scope-close` an ending; both can be repeated. `--out folder`
  * sets the folder of the chart and the samples. `--leak 1024` leaks that many bytes for each session, which shows that
  * leaks are found.
+ *
+ * `--supervised 10000` kills the servers of supervised clients that many times instead, and starts them again.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -17,10 +19,12 @@ import * as Plan from "./plan.ts"
 import type { Sample } from "./Sample.ts"
 import { parse } from "./settings.ts"
 import * as Soak from "./soak.ts"
+import * as Supervised from "./supervised/supervised.ts"
 import { table } from "./table.ts"
 import { judge } from "./verdict.ts"
 
-const { endings, leakBytes, out, rounds, seed, sessions, subjects } = orExit(() => parse(process.argv.slice(2)))
+const settings = orExit(() => parse(process.argv.slice(2)))
+const { endings, leakBytes, out, restarts, rounds, seed, sessions, subjects } = settings
 
 const progress = (sample: Sample, round: number): void => {
   const heap = Format.amount("heap used", sample.levels["heap used"] ?? 0)
@@ -38,14 +42,24 @@ const onFailure = ({ client, ending, problem, subject }: Soak.Failure): void => 
   console.log(`${subject}, ${ending} (${client}): ${problem}`)
 }
 
+const soakSessions = () => {
+  const plan = Plan.make({ subjects, sessions, rounds, seed, ...endings === undefined ? {} : { only: endings } })
+  return Soak.run({ subjects, plan, leakBytes, onFailure, onSample: progress })
+}
+
 console.log(
-  `about ${sessions} sessions, and at least one for each ending, over ${
-    subjects.map(({ name }) => name).join(", ")
-  }; seed ${seed}`
+  restarts === undefined
+    ? `about ${sessions} sessions, and at least one for each ending, over ${
+      subjects.map(({ name }) => name).join(", ")
+    }; seed ${seed}`
+    : `${restarts} restarts of the servers of supervised clients; seed ${seed}`
 )
 
-const plan = Plan.make({ subjects, sessions, rounds, seed, ...endings === undefined ? {} : { only: endings } })
-const outcome = await Effect.runPromise(Soak.run({ subjects, plan, leakBytes, onFailure, onSample: progress }))
+const outcome = await Effect.runPromise(
+  restarts === undefined
+    ? soakSessions()
+    : Supervised.run({ restarts, rounds, seed, leakBytes, onFailure, onSample: progress })
+)
 const verdict = judge(outcome)
 
 mkdirSync(out, { recursive: true })

@@ -9,6 +9,8 @@ import { subjects } from "./subjects.ts"
 
 export interface Settings {
   readonly sessions: number
+  /** The number of restarts of the servers of supervised clients; `undefined` for a soak of sessions. */
+  readonly restarts: number | undefined
   readonly rounds: number
   readonly seed: number
   readonly subjects: ReadonlyArray<Subject>
@@ -34,6 +36,7 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
     args: [...args],
     options: {
       sessions: { type: "string", default: defaults.sessions },
+      supervised: { type: "string" },
       rounds: { type: "string", default: defaults.rounds },
       seed: { type: "string", default: defaults.seed },
       only: { type: "string", multiple: true, default: [] },
@@ -47,6 +50,7 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
   const wanted = values.ending.map((name) => choice("ending", name, Object.keys(endings).filter(isEnding)))
   return {
     sessions: wholeNumber("sessions", values.sessions, 1),
+    restarts: values.supervised === undefined ? undefined : wholeNumber("supervised", values.supervised, 1),
     rounds: wholeNumber("rounds", values.rounds, 1),
     seed: wholeNumber("seed", values.seed, 0),
     subjects: subjects.filter(({ name }) => values.only.length === 0 || values.only.includes(name)),

@@ -18,7 +18,8 @@ import { unexpected } from "./Unexpected.ts"
 /** A session that did not end as expected. */
 export interface Failure {
   readonly subject: string
-  readonly ending: EndingName
+  /** The way in which the session had to end, or the restart after which it failed. */
+  readonly ending: EndingName | "restart"
   readonly client: string
   readonly problem: string
 }

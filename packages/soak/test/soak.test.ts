@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { subjects } from "../src/subjects.ts"
+import { places } from "../src/supervised/places.ts"
 
 const program = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
@@ -84,6 +85,20 @@ describe.concurrent("a soak", () => {
         const [before, after] = report.samples
         assert.deepStrictEqual(after?.counts, before?.counts)
         assert.include(chart, ">heap used</text>")
+      }),
+    testTimeout
+  )
+
+  it.live(
+    "[law 2] leaves nothing of supervised clients whose servers are killed and started again",
+    () =>
+      Effect.gen(function*() {
+        const { exitCode, report, output } = yield* soak("--supervised", "490", "--rounds", "1", "--seed", "3")
+        assert.deepStrictEqual(report.verdict.problems, [], output)
+        assert.strictEqual(exitCode, 0)
+        for (const { name } of places) assert.isAtLeast(report.sessionsByEnding[`${name}: restart`] ?? 0, 10)
+        const [before, after] = report.samples
+        assert.deepStrictEqual(after?.counts, before?.counts)
       }),
     testTimeout
   )
