@@ -1,7 +1,7 @@
 /** The transport of a supervised client, which outlives its sessions. */
 
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
+import { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import { Transport } from "@effect-mcp/session/Transport"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ export class SupervisedTransport<E, R> {
       const connected = Effect.flatMap(this.#port, (port) => Effect.provideService(session, Transport, port))
       return Effect.catchIf(
         connected,
-        (error): error is HandshakeError => !isNew && isHandshakeError(error) && isUsed(error),
+        (error): error is HandshakeError => !isNew && error instanceof HandshakeError && isUsed(error),
         () => Effect.andThen(this.#drop, this.connect(session))
       )
     })
@@ -71,6 +71,3 @@ export class SupervisedTransport<E, R> {
     })
   }
 }
-
-const isHandshakeError = (error: unknown): error is HandshakeError =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "HandshakeError"

@@ -2,7 +2,7 @@
 
 import { Revision } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
+import { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -32,13 +32,10 @@ export interface SupervisorDependencies {
   readonly health: { readonly intervalMillis: number; readonly timeoutMillis: number } | undefined
 }
 
-const isHandshakeError = (error: unknown): error is HandshakeError =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "HandshakeError"
-
 const problemIn = (cause: Cause.Cause<unknown>): ServerStatus.Problem => {
   const found = Cause.findError(cause)
   if (Result.isFailure(found)) return { _tag: "TargetFailed", cause: Cause.squash(cause) }
-  return isHandshakeError(found.success)
+  return found.success instanceof HandshakeError
     ? { _tag: "ConnectFailed", error: found.success }
     : { _tag: "TargetFailed", cause: found.success }
 }
