@@ -6,7 +6,7 @@ import * as ServerStatus from "./ServerStatus.ts"
 
 /**
  * The error of a call that found no session with its server. Nothing was sent. `waitedMillis` is the time that the call
- * waited for the server.
+ * waited for the server: less than its `waitFor` if the client does not connect again.
  *
  * @example
  * ```ts
@@ -30,7 +30,9 @@ export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
   readonly waitedMillis: number
 }> {
   override get message(): string {
+    const isFinal = this.status._tag === "Down" && this.status.retryMillis === undefined
     return `the server ${JSON.stringify(this.server)} is not available: ${ServerStatus.describe(this.status)}; ` +
-      `the call waited ${this.waitedMillis} ms; set waitFor to wait longer`
+      `the call waited ${this.waitedMillis} ms; ` +
+      (isFinal ? "set reconnect to a schedule that goes on" : "set waitFor to wait longer")
   }
 }

@@ -80,10 +80,7 @@ export interface CallOptions {
 
 /** Waits for a session. */
 export const session = (board: StatusBoard, waitFor: Duration.Input): Effect.Effect<Session, ServerUnavailable> =>
-  Effect.clockWith((clock) => {
-    const totalMillis = Duration.toMillis(waitFor)
-    return board.ready(clock.currentTimeMillisUnsafe() + totalMillis, totalMillis)
-  })
+  Effect.clockWith((clock) => board.ready(clock.currentTimeMillisUnsafe(), Duration.toMillis(waitFor)))
 
 /** Sends a call in the present session, or in the next one. */
 export const send = <A, R>(
@@ -94,8 +91,8 @@ export const send = <A, R>(
   Effect.clockWith((clock) => {
     const now = () => clock.currentTimeMillisUnsafe()
     const totalMillis = Duration.toMillis(waitFor)
-    const until = now() + totalMillis
-    const left = () => Math.max(until - now(), 0)
+    const since = now()
+    const left = () => Math.max(since + totalMillis - now(), 0)
     /**
      * Sends the call after as many pauses, and as many repetitions. `lost` is the error after which the server may have
      * carried it out: a call that cannot be repeated then fails with it.
@@ -106,7 +103,7 @@ export const send = <A, R>(
       lost?: RequestError.RequestError
     ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> =>
       Effect.flatMap(
-        Effect.mapError(board.ready(until, totalMillis), (error) => lost ?? error),
+        Effect.mapError(board.ready(since, totalMillis), (error) => lost ?? error),
         (session) =>
           Effect.catchTag(call(session), "RequestError", (error) => {
             const outcome = outcomeOf(error)

@@ -18,7 +18,7 @@ const maxLag = 16
 export class StatusBoard {
   readonly #server: string
   readonly #changes: PubSub.PubSub<ServerStatus.ServerStatus>
-  readonly #waiters = new Set<Deferred.Deferred<Session, ServerUnavailable>>()
+  readonly #waiters = new Set<Deferred.Deferred<Session | undefined>>()
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
 
@@ -55,7 +55,7 @@ export class StatusBoard {
       this.#session = undefined
       this.#status = status
       if (this.#isFinal) {
-        for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.fail(this.#unavailable(0)))
+        for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(undefined))
       }
       return Effect.asVoid(PubSub.publish(this.#changes, status))
     })
@@ -76,18 +76,20 @@ export class StatusBoard {
     this.#session = undefined
   }
 
-  /** Waits for a session until a time in milliseconds. An error has the time that the caller waits in total. */
-  ready(until: number, totalMillis: number): Effect.Effect<Session, ServerUnavailable> {
+  /** Waits for a session, for a caller that has waited since a time, and waits for `totalMillis` after it. */
+  ready(since: number, totalMillis: number): Effect.Effect<Session, ServerUnavailable> {
     return Effect.clockWith((clock) => {
+      const waited = () => Math.min(clock.currentTimeMillisUnsafe() - since, totalMillis)
+      const unavailable = Effect.suspend(() =>
+        Effect.fail(new ServerUnavailable({ server: this.#server, status: this.#status, waitedMillis: waited() }))
+      )
       if (this.#session !== undefined) return Effect.succeed(this.#session)
-      if (this.#isFinal) return Effect.fail(this.#unavailable(0))
-      const waiter = Deferred.makeUnsafe<Session, ServerUnavailable>()
+      if (this.#isFinal) return unavailable
+      const waiter = Deferred.makeUnsafe<Session | undefined>()
       this.#waiters.add(waiter)
       return Deferred.await(waiter).pipe(
-        Effect.timeoutOrElse({
-          duration: Math.max(until - clock.currentTimeMillisUnsafe(), 0),
-          orElse: () => Effect.fail(this.#unavailable(totalMillis))
-        }),
+        Effect.timeoutOrElse({ duration: totalMillis - waited(), orElse: () => Effect.undefined }),
+        Effect.flatMap((session) => session === undefined ? unavailable : Effect.succeed(session)),
         Effect.ensuring(Effect.sync(() => this.#waiters.delete(waiter)))
       )
     })
@@ -95,9 +97,5 @@ export class StatusBoard {
 
   get #isFinal(): boolean {
     return this.#status._tag === "Down" && this.#status.retryMillis === undefined
-  }
-
-  #unavailable(waitedMillis: number): ServerUnavailable {
-    return new ServerUnavailable({ server: this.#server, status: this.#status, waitedMillis })
   }
 }
