@@ -117,11 +117,33 @@ describe("a schedule of the program", () => {
       })
       const error = yield* Effect.flip(client.callTool("x"))
       assert.include(error.message, "down after 3 attempts")
-      assert.match(error.message, /no further attempt; the call waited 2000 ms; set reconnect to a schedule that goes on$/)
+      assert.match(
+        error.message,
+        /no further attempt; the call waited 2000 ms; set reconnect to a schedule that goes on$/
+      )
       server.isInstalled = true
       yield* Effect.sleep("2 hours")
       const later = yield* Effect.flip(client.callTool("x"))
       assert.strictEqual(later._tag === "ServerUnavailable" ? later.waitedMillis : undefined, 0)
       assert.strictEqual(server.processes(), 0)
     })))
+
+  const dying: ReadonlyArray<readonly [string, Schedule.Schedule<unknown>]> = [
+    ["dies at its beginning", Schedule.fromStep(Effect.die(new Error("no delays")))],
+    [
+      "throws an error",
+      Schedule.fromStep(Effect.succeed((): never => {
+        throw new Error("no delays")
+      }))
+    ],
+    ["dies at a step", Schedule.modifyDelay(Schedule.forever, () => Effect.die(new Error("no delays")))]
+  ]
+  for (const [when, reconnect] of dying) {
+    it(`that ${when} counts as one that has ended`, () =>
+      virtually(Effect.gen(function*() {
+        const { client } = yield* missing({ reconnect })
+        const error = yield* Effect.flip(client.callTool("x"))
+        assert.include(error.message, "not installed; no further attempt")
+      })))
+  }
 })

@@ -1,5 +1,6 @@
 /** The delays between attempts to connect. */
 
+import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
@@ -30,14 +31,26 @@ export interface Delays {
   readonly next: Effect.Effect<number | undefined>
 }
 
-/** Begins a schedule. `Schedule` has no operation that resets one, so that each beginning is another value. */
-export const begin = (schedule: Schedule.Schedule<unknown>): Effect.Effect<Delays> =>
-  Effect.map(Schedule.toStep(schedule), (step) => ({
-    next: Effect.clockWith((clock) =>
-      Pull.matchEffect(step(clock.currentTimeMillisUnsafe(), undefined), {
-        onSuccess: ([, delay]) => Effect.succeed(Duration.toMillis(delay)),
-        onFailure: Effect.failCause,
-        onDone: () => Effect.undefined
-      })
-    )
-  }))
+/**
+ * Begins a schedule. `Schedule` has no operation that resets one, so that each beginning is another value. A schedule
+ * that dies counts as one that has ended: otherwise the client would say for ever that it connects.
+ */
+export const begin = (schedule: Schedule.Schedule<unknown>): Effect.Effect<Delays> => {
+  const died = (cause: Cause.Cause<unknown>): Effect.Effect<undefined> =>
+    Effect.as(Effect.logError("the schedule of the option reconnect died, and counts as ended", cause), undefined)
+  return Effect.catchCause(
+    Effect.map(Schedule.toStep(schedule), (step) => ({
+      next: Effect.catchCause(
+        Effect.clockWith((clock) =>
+          Pull.matchEffect(step(clock.currentTimeMillisUnsafe(), undefined), {
+            onSuccess: ([, delay]) => Effect.succeed(Duration.toMillis(delay)),
+            onFailure: Effect.failCause,
+            onDone: () => Effect.undefined
+          })
+        ),
+        died
+      )
+    })),
+    (cause) => Effect.succeed({ next: died(cause) })
+  )
+}
