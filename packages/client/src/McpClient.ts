@@ -5,6 +5,8 @@
 import type { Logging, Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as Limits from "@effect-mcp/session/Limits"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
 import * as Context from "effect/Context"
@@ -145,6 +147,17 @@ interface Checked<H, A> {
 type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown, McpAnswers.Answers<unknown>>
 type Session = ClientSession.ClientSessionShape
 
+/**
+ * Throws an `InvalidOption` for a number or a duration that makes no sense. Sessions check their limits as well, but
+ * later: the client would connect again and again, and fail each time.
+ */
+const check = ({ healthCheck, limits, ...options }: AnyOptions): void => {
+  const { duration, interval } = NumericOption
+  NumericOption.check(options, { steadyAfter: duration, waitFor: duration })
+  NumericOption.check(healthCheck === false ? {} : healthCheck, { interval, timeout: interval }, "healthCheck.")
+  Limits.make(limits)
+}
+
 const healthOf = ({ healthCheck }: AnyOptions): Supervisor.SupervisorDependencies["health"] =>
   healthCheck === false ? undefined : {
     intervalMillis: Duration.toMillis(healthCheck?.interval ?? defaults.health.interval),
@@ -155,6 +168,7 @@ const makeAny = Effect.fnUntraced(function*(
   target: McpTarget<unknown, unknown>,
   options: AnyOptions
 ): Effect.fn.Return<McpClientShape, never, Scope.Scope> {
+  check(options)
   const scope = yield* Effect.scope
   // The types of the constructor demand the services of the target and of the handlers.
   const context = trust<Context.Context<unknown>>(yield* Effect.context<never>())
@@ -301,7 +315,8 @@ const makeAny = Effect.fnUntraced(function*(
 
 /**
  * Creates a client that is supervised until the scope closes. It connects in the background, so that this neither waits
- * nor fails: calls wait for the server, up to `waitFor`.
+ * nor fails: calls wait for the server, up to `waitFor`. Dies with an `InvalidOption` if a duration or a limit of the
+ * options makes no sense.
  *
  * @example
  * ```ts

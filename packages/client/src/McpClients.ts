@@ -3,6 +3,7 @@
  */
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Handlers from "@effect-mcp/session/Handlers"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -262,6 +263,7 @@ const makeAny = Effect.fnUntraced(function*(
   targets: AnyTargets,
   options: AnyOptions
 ): Effect.fn.Return<McpClientsShape, never, Scope.Scope> {
+  NumericOption.check({ listWithin: options.listWithin }, { listWithin: NumericOption.duration })
   const rules = PublicNames.rules[options.names ?? "protocol"]
   const listWithinMillis = Duration.toMillis(options.listWithin ?? defaultListWithin)
   const { toolName = (tool: GroupTool) => tool.name } = options
@@ -452,7 +454,8 @@ const named = <A extends { readonly name: string }, B>(
 
 /**
  * Creates the clients of several servers, supervised until the scope closes. All servers start at the same time, and
- * this neither waits for them nor fails.
+ * this neither waits for them nor fails. Dies with an `InvalidOption` if a duration or a limit of the options makes no
+ * sense.
  *
  * A tool `read` of the server `files` has the name `files__read`. A name that would be ambiguous, too long or not
  * allowed gets a hash instead, so that no tool is lost. A name depends on the server and its tool alone, whatever other
