@@ -61,6 +61,8 @@ export class InvalidConfig
  * @category models
  */
 export interface Options {
+  /** The names of the servers to read. The entries of others are not checked. Default: all servers. */
+  readonly servers?: ReadonlyArray<string>
   /** The values of `${NAME}` and `${env:NAME}`. Default: the environment of this process. */
   readonly env?: { readonly [name: string]: string | undefined }
   /** The values of other references, such as `workspaceFolder` of VS Code. They precede `env`, and are no secrets. */
@@ -71,6 +73,8 @@ export interface Options {
   readonly command?: Omit<McpTarget.CommandOptions, "env" | "cwd">
   /** Options of all servers that have a URL. */
   readonly url?: Omit<McpTarget.UrlOptions, "headers">
+  /** Headers for all servers that have a URL. They replace those of an entry with the same names. */
+  readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> }
 }
 
 type Kind = "stdio" | "http" | "sse" | "ws"
@@ -179,19 +183,19 @@ const urlTarget = (
     reader.report("url", "it contains a user or a password", "send them in headers, as Authorization")
   }
   if (reader.problems.length > 0) return undefined
-  const all = { ...options.url, headers }
+  const all = { ...options.url, headers: { ...headers, ...options.headers } }
   const { authorize, maxMessageBytes, maxMessageNodes } = all
   switch (kind) {
     case "http":
       return McpTarget.transport(StreamableHttpClient.layerNode({ ...all, url }), shown(reader.raw("url") ?? ""))
     case "sse":
       return McpTarget.transport(
-        HttpSseClient.layerNode({ url, headers, authorize, maxMessageBytes, maxMessageNodes }),
+        HttpSseClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes }),
         shown(reader.raw("url") ?? "")
       )
     case "ws":
       return McpTarget.transport(
-        WebSocketClient.layerNode({ url, headers, authorize, maxMessageBytes, maxMessageNodes }),
+        WebSocketClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes }),
         shown(reader.raw("url") ?? "")
       )
     case "any":
@@ -212,18 +216,29 @@ type Targets = { readonly [server: string]: McpTarget.McpTarget }
 const invalid = (path: string, problem: string, advice: string): Result.Result<never, InvalidConfig> =>
   Result.fail(new InvalidConfig({ problems: [{ path, problem, advice }] }))
 
-const targetsOf = (json: unknown, options: Options): Result.Result<Targets, InvalidConfig> => {
+/** The entries of a configuration, and the name of the field that has them. */
+interface Entries {
+  readonly field: string
+  readonly entries: { readonly [server: string]: unknown }
+}
+
+const entriesOf = (json: unknown): Result.Result<Entries, InvalidConfig> => {
   if (!EntryReader.isObject(json)) {
     return invalid("", "it is not an object", "write {\"mcpServers\": {…}}")
   }
   const keys = ["mcpServers", "servers"].filter((key) => Object.hasOwn(json, key))
-  const [key] = keys
-  if (key === undefined) return invalid("", "it has no mcpServers", "write {\"mcpServers\": {…}}")
+  const [field] = keys
+  if (field === undefined) return invalid("", "it has no mcpServers", "write {\"mcpServers\": {…}}")
   if (keys.length > 1) return invalid("servers", "there is mcpServers, too", "keep one of them")
-  const entries = json[key]
-  if (!EntryReader.isObject(entries)) {
-    return invalid(key, "it is not an object", "write an entry for each server, by its name")
-  }
+  const entries = json[field]
+  return EntryReader.isObject(entries)
+    ? Result.succeed({ field, entries })
+    : invalid(field, "it is not an object", "write an entry for each server, by its name")
+}
+
+const isDisabled = (entry: unknown): boolean => EntryReader.isObject(entry) && entry["disabled"] === true
+
+const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result<Targets, InvalidConfig> => {
   const values: Expansion.ExpansionValues = {
     env: options.env ?? process.env,
     variables: options.variables ?? {},
@@ -231,13 +246,23 @@ const targetsOf = (json: unknown, options: Options): Result.Result<Targets, Inva
   }
   const problems: Array<EntryProblem> = []
   const targets: Array<readonly [string, McpTarget.McpTarget]> = []
-  for (const [server, entry] of Object.entries(entries)) {
-    const path = `${key}${quoted(server)}`
+  for (const server of options.servers ?? Object.keys(entries)) {
+    const path = `${field}${quoted(server)}`
+    if (!Object.hasOwn(entries, server)) {
+      const known = Object.keys(entries)
+      problems.push({
+        path,
+        problem: "there is no such server",
+        advice: known.length === 0 ? "add it" : `use one of: ${known.join(", ")}`
+      })
+      continue
+    }
+    const entry = entries[server]
+    if (isDisabled(entry)) continue
     if (!EntryReader.isObject(entry)) {
       problems.push({ path, problem: "it is not an object", advice: "give command for a program, or url for a server" })
       continue
     }
-    if (entry["disabled"] === true) continue
     const reader = new EntryReader.EntryReader(entry, values)
     const target = entryTarget(reader, options)
     if (target !== undefined) targets.push([server, target])
@@ -283,10 +308,23 @@ const targetsOf = (json: unknown, options: Options): Result.Result<Targets, Inva
  * @category constructors
  */
 export const decode = (json: unknown, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
-  Effect.suspend(() => Effect.fromResult(targetsOf(json, options)))
+  Effect.suspend(() => Effect.fromResult(Result.flatMap(entriesOf(json), (entries) => targetsOf(entries, options))))
 
 /** Returns the place in a message of `JSON.parse`. The message also quotes the text, which may contain secrets. */
 const placeIn = (message: string): string => /\(line \d+ column \d+\)$/.exec(message)?.[0] ?? ""
+
+const jsonOf = (text: string): Result.Result<unknown, InvalidConfig> => {
+  const parsed = Result.try({
+    // Editors write a byte order mark, which JSON does not have.
+    try: (): unknown => JSON.parse(text.replace(/^\ufeff/, "")),
+    catch: (error) => error instanceof Error ? placeIn(error.message) : ""
+  })
+  return Result.isSuccess(parsed) ? Result.succeed(parsed.success) : invalid(
+    "",
+    `the text is not JSON${parsed.failure === "" ? "" : ` ${parsed.failure}`}`,
+    "check brackets and commas, and remove comments"
+  )
+}
 
 /**
  * Returns the targets of a configuration in the text of a file. The text is JSON without comments.
@@ -307,20 +345,27 @@ const placeIn = (message: string): string => /\(line \d+ column \d+\)$/.exec(mes
  * @category constructors
  */
 export const parse = (text: string, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
-  Effect.suspend(() => {
-    const parsed = Result.try({
-      // Editors write a byte order mark, which JSON does not have.
-      try: (): unknown => JSON.parse(text.replace(/^\ufeff/, "")),
-      catch: (error) => error instanceof Error ? placeIn(error.message) : ""
-    })
-    return Result.isSuccess(parsed)
-      ? decode(parsed.success, options)
-      : Effect.fromResult(
-        invalid(
-          "",
-          `the text is not JSON${parsed.failure === "" ? "" : ` ${parsed.failure}`}`,
-          "check brackets and " +
-            "commas, and remove comments"
-        )
-      )
-  })
+  Effect.suspend(() => Effect.flatMap(Effect.fromResult(jsonOf(text)), (json) => decode(json, options)))
+
+/**
+ * Returns the names of the servers of a configuration in the text of a file, without those that are disabled. It does
+ * not check the entries, so that a person can choose a server although another one has a problem.
+ *
+ * @example
+ * ```ts
+ * import { McpServersConfig } from "@effect-mcp/client"
+ *
+ * export const names = McpServersConfig.names(
+ *   `{ "mcpServers": { "files": { "command": "npx" }, "old": { "disabled": true } } }`
+ * ) // => ["files"]
+ * ```
+ *
+ * @category accessors
+ */
+export const names = (text: string): Effect.Effect<ReadonlyArray<string>, InvalidConfig> =>
+  Effect.suspend(() =>
+    Effect.fromResult(Result.map(
+      Result.flatMap(jsonOf(text), entriesOf),
+      ({ entries }) => Object.keys(entries).filter((server) => !isDisabled(entries[server]))
+    ))
+  )

@@ -78,7 +78,7 @@ describe("a configuration of servers", () => {
       const sse = yield* portOf(HttpSseServer.layerNode({ port: 0 }))
       const ws = yield* portOf(WebSocketServer.layerNode({ port: 0 }))
       const headers = { "x-user": "${ADA}" }
-      const targets = yield* McpServersConfig.decode({
+      const configuration = {
         mcpServers: {
           any: { url: `http://127.0.0.1:${http}/mcp`, headers },
           fallback: { url: `http://127.0.0.1:${sse}/sse`, headers },
@@ -88,15 +88,19 @@ describe("a configuration of servers", () => {
           ws: { type: "ws", url: `ws://127.0.0.1:${ws}/mcp`, headers },
           socket: { url: `ws://127.0.0.1:${ws}/mcp`, headers }
         }
-      }, { env: { ADA: "ada", PORT: String(http) } })
-      const clients = yield* McpClients.make(targets, { info })
-      const principals = yield* Effect.forEach(Object.keys(targets), (server) =>
-        Effect.map(
-          Effect.flatMap(clients.find(server), (client) => client.callTool("who")),
-          ({ content }) => [server, ...content]
-        ))
-      assert.deepStrictEqual(principals, Object.keys(targets).map((server) => [server, Content.text("ada")]))
-      assert.strictEqual(targets["streamable"]?.description, "http://127.0.0.1:${PORT}/mcp")
+      }
+      const env = { ADA: "ada", PORT: String(http) }
+      for (const [options, user] of [[{}, "ada"], [{ headers: { "X-User": "grace" } }, "grace"]] as const) {
+        const targets = yield* McpServersConfig.decode(configuration, { env, ...options })
+        const clients = yield* McpClients.make(targets, { info })
+        const principals = yield* Effect.forEach(Object.keys(targets), (server) =>
+          Effect.map(
+            Effect.flatMap(clients.find(server), (client) => client.callTool("who")),
+            ({ content }) => [server, ...content]
+          ))
+        assert.deepStrictEqual(principals, Object.keys(targets).map((server) => [server, Content.text(user)]))
+        assert.strictEqual(targets["streamable"]?.description, "http://127.0.0.1:${PORT}/mcp")
+      }
     }))
 
   it.effect("the files of VS Code are read, and disabled servers are left out", () =>
@@ -116,6 +120,22 @@ describe("a configuration of servers", () => {
         ["files", "npx -y files --key <redacted>"],
         ["search", "https://example.com/mcp"]
       ])
+    }))
+
+  it.effect("single servers are read although the entries of others are bad", () =>
+    Effect.gen(function*() {
+      const configuration = { mcpServers: { good: { command: "npx" }, bad: {}, off: { disabled: true }, "a b": 1 } }
+      const text = JSON.stringify(configuration)
+      assert.deepStrictEqual(yield* McpServersConfig.names(text), ["good", "bad", "a b"])
+      const targets = yield* McpServersConfig.parse(text, { servers: ["good", "off"] })
+      assert.deepStrictEqual(Object.keys(targets), ["good"])
+      assert.strictEqual(
+        yield* messageOf(configuration, { servers: ["good", "goood"] }),
+        "the configuration of servers is invalid: mcpServers.goood: there is no such server; " +
+          "use one of: good, bad, off, a b"
+      )
+      const error = yield* Effect.flip(McpServersConfig.names("{}"))
+      assert.include(error.message, "it has no mcpServers")
     }))
 
   it.effect("one error names every bad entry, its field, and what to do", () =>
