@@ -138,8 +138,8 @@ describe.concurrent("the console in a script", () => {
           )
           assert.strictEqual(kept.exitCode, 1)
           assert.include(kept.stdout + kept.stderr, "the --answer of the command line does not fit the form")
-          const nobody = yield* Console.run(["call", "erase", "name=plan", ...at], Console.notebook)
-          assert.strictEqual(nobody.exitCode, 1, nobody.stdout)
+          const unanswered = yield* Console.run(["call", "erase", "name=plan", ...at], Console.notebook)
+          assert.strictEqual(unanswered.exitCode, 1, unanswered.stdout)
         }).pipe(Effect.scoped),
       60_000
     )
@@ -211,7 +211,10 @@ describe.concurrent("the console in a script", () => {
         "has no server \"nots\"; it has: calculator, notes, empty"
       )
       assert.include((yield* listed()).stderr, "name a server of ")
-      assert.include((yield* listed("--server", "empty")).stderr, "has neither a \"command\" nor a \"url\"")
+      assert.include(
+        (yield* listed("--server", "empty")).stderr,
+        "mcpServers.empty.command: the entry has neither command nor url"
+      )
       assert.include(yield* printed(["list", "tools", ...header], [url]), "tools (")
     }).pipe(Effect.scoped), 60_000)
 

@@ -2,12 +2,10 @@
  * The server that the console connects to: the words of the command line after `--`, or an entry of a file with
  * `mcpServers`, as Claude Desktop, Cursor and VS Code keep it.
  */
-import { McpTarget } from "@effect-mcp/client"
+import { McpServersConfig, McpTarget } from "@effect-mcp/client"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 
 /** The error of a command line that names no server. */
 export class NoServer extends Data.TaggedError("NoServer")<{ readonly problem: string }> {
@@ -40,23 +38,6 @@ export interface Options {
   readonly onStderr: (line: string) => void
 }
 
-const Entry = Schema.Struct({
-  command: Schema.optionalKey(Schema.String),
-  args: Schema.optionalKey(Schema.Array(Schema.String)),
-  env: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-  cwd: Schema.optionalKey(Schema.String),
-  url: Schema.optionalKey(Schema.String),
-  headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
-})
-
-const Entries = Schema.Record(Schema.String, Schema.Unknown)
-
-const Configuration = Schema.fromJsonString(Schema.Struct({
-  mcpServers: Schema.optionalKey(Entries),
-  // The name in the files of VS Code.
-  servers: Schema.optionalKey(Entries)
-}))
-
 const ofUrl = (url: string, headers: Readonly<Record<string, string>>): Effect.Effect<McpTarget.McpTarget, NoServer> =>
   Effect.try({
     try: () => McpTarget.url(url, { headers }),
@@ -69,34 +50,16 @@ const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, se
     readFileString(path),
     ({ message }) => new NoServer({ problem: `could not read ${path}: ${message}` })
   )
-  const file = Schema.decodeUnknownResult(Configuration)(text)
-  if (Result.isFailure(file)) {
-    return yield* new NoServer({ problem: `${path} is no such file: ${file.failure.message}` })
-  }
-  const entries = { ...file.success.servers, ...file.success.mcpServers }
-  const names = Object.keys(entries)
+  const invalid = ({ message }: McpServersConfig.InvalidConfig) => new NoServer({ problem: `${path}: ${message}` })
+  const names = yield* Effect.mapError(McpServersConfig.names(text), invalid)
   const name = server ?? (names.length === 1 ? names[0] : undefined)
   const known = names.length === 0 ? "it has none" : `it has: ${names.join(", ")}`
   if (name === undefined) return yield* new NoServer({ problem: `name a server of ${path} with --server; ${known}` })
-  if (!Object.hasOwn(entries, name)) {
-    return yield* new NoServer({ problem: `${path} has no server ${JSON.stringify(name)}; ${known}` })
-  }
-  const entry = Schema.decodeUnknownResult(Entry)(entries[name])
-  if (Result.isFailure(entry)) {
-    return yield* new NoServer({ problem: `the server ${JSON.stringify(name)} of ${path}: ${entry.failure.message}` })
-  }
-  const { args = [], command, cwd, env, url } = entry.success
-  if (url !== undefined) return yield* ofUrl(url, { ...entry.success.headers, ...headers })
-  if (command === undefined) {
-    return yield* new NoServer({
-      problem: `the server ${JSON.stringify(name)} of ${path} has neither a "command" nor a "url"`
-    })
-  }
-  return McpTarget.command(command, args, {
-    stderr: onStderr,
-    ...(env === undefined ? {} : { env }),
-    ...(cwd === undefined ? {} : { cwd })
-  })
+  const options = { servers: [name], headers, command: { stderr: onStderr } }
+  const targets = names.includes(name)
+    ? yield* Effect.mapError(McpServersConfig.parse(text, options), invalid)
+    : {}
+  return targets[name] ?? (yield* new NoServer({ problem: `${path} has no server ${JSON.stringify(name)}; ${known}` }))
 })
 
 /** Returns the place of the server. */
