@@ -9,11 +9,11 @@
  * A block fenced as `ts` with the path of a file, such as `ts packages/examples/src/greeter.ts`, is a quotation: the
  * file must contain it, whatever its indentation and its line breaks.
  */
-import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { expectationsIn, type Line, problemOf } from "./expectations.ts"
+import * as UserProject from "./userProject.ts"
 import { files, publicPackages, read, root } from "./workspace.ts"
 
 interface Example {
@@ -88,54 +88,20 @@ const blocks = [
 const examples = blocks.filter(({ quoted }) => quoted === undefined)
 const misquotes = blocks.flatMap((block) => block.quoted === undefined ? [] : misquoteOf(block, block.quoted) ?? [])
 
-// Git and the other tools ignore this folder. In it the packages resolve as they do for users. It is not in
-// `node_modules`, because Node runs no TypeScript there.
-const folder = path.basename(fs.mkdtempSync(path.join(root, ".examples-")))
-const write = (name: string, text: string): string => {
-  const file = path.join(root, folder, name)
-  fs.mkdirSync(path.dirname(file), { recursive: true })
-  fs.writeFileSync(file, text)
-  return file
-}
-
-/** Type-checks all examples, and returns the lines that the compiler prints. */
-const compile = (): Promise<ReadonlyArray<string>> =>
-  new Promise((resolve) => {
-    const compiler = path.join("node_modules", "typescript", "bin", "tsc")
-    const options = { cwd: root, encoding: "utf8", maxBuffer: Infinity } as const
-    execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], options, (error, stdout, stderr) => {
-      resolve(error === null ? [] : ((stdout + stderr).trimEnd() || error.message).split("\n"))
-    })
-  })
-
+const project = UserProject.make()
 try {
   const written = new Map(examples.map((example, index) => [`${example.file}-${index + 1}.ts`, example]))
   const runnable = Array.from(written, ([name, example]) => ({
     example,
-    address: pathToFileURL(write(name, moduleText(example))),
+    address: pathToFileURL(project.write(name, moduleText(example))),
     expectations: expectationsIn(example.lines)
   }))
-  write("package.json", JSON.stringify({ type: "module" }))
-  write(
-    "tsconfig.json",
-    JSON.stringify({
-      extends: "../tsconfig.base.json",
-      files: Array.from(written.keys()),
-      compilerOptions: {
-        rootDir: "..",
-        noEmit: true,
-        composite: false,
-        incremental: false,
-        declarationMap: false,
-        // An example may show a value without using it.
-        noUnusedLocals: false,
-        allowImportingTsExtensions: true,
-        rewriteRelativeImportExtensions: false,
-        types: ["node"]
-      }
-    })
-  )
-  const compiling = compile()
+  const compiling = project.compile(Array.from(written.keys()), {
+    // An example may show a value without using it.
+    noUnusedLocals: false,
+    allowImportingTsExtensions: true,
+    rewriteRelativeImportExtensions: false
+  })
   const problems = [...misquotes]
   for (const { address, example, expectations } of runnable) {
     for (const expectation of expectations) {
@@ -147,7 +113,7 @@ try {
   }
   for (const line of await compiling) {
     const [, name, at, message] = /^(.+)\(([\d,]+)\): (.*)$/.exec(line) ?? []
-    const source = name === undefined ? undefined : written.get(path.posix.relative(folder, name))?.file ?? name
+    const source = name === undefined ? undefined : written.get(path.posix.relative(project.folder, name))?.file ?? name
     problems.push(source === undefined || at === undefined ? line : `${source}:${at.replace(",", ":")} ${message}`)
   }
   if (problems.length > 0) {
@@ -158,5 +124,5 @@ try {
   const quotations = blocks.length - examples.length
   console.log(`${examples.length} examples checked, ${expected} values compared, ${quotations} quotations compared`)
 } finally {
-  fs.rmSync(path.join(root, folder), { recursive: true })
+  project.remove()
 }

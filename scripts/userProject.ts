@@ -1,0 +1,64 @@
+/** A project beside the packages, in which they resolve as they do for users. */
+import { execFile } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { root } from "./workspace.ts"
+
+/** A project in a folder of its own. */
+export interface UserProject {
+  /** The name of the folder. */
+  readonly folder: string
+  /** Writes a file, and returns its absolute path. */
+  readonly write: (name: string, text: string) => string
+  /** Type-checks files, and returns the lines that the compiler prints. `options` precede those of the project. */
+  readonly compile: (
+    files: ReadonlyArray<string>,
+    options?: Readonly<Record<string, boolean>>
+  ) => Promise<ReadonlyArray<string>>
+  readonly remove: () => void
+}
+
+/**
+ * Creates a project. Git and the other tools ignore its folder, which is not in `node_modules`, because Node runs no
+ * TypeScript there.
+ */
+export const make = (): UserProject => {
+  const folder = path.basename(fs.mkdtempSync(path.join(root, ".examples-")))
+  const write = (name: string, text: string): string => {
+    const file = path.join(root, folder, name)
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    fs.writeFileSync(file, text)
+    return file
+  }
+  write("package.json", JSON.stringify({ type: "module" }))
+  return {
+    folder,
+    write,
+    compile: (files, compilerOptions = {}) => {
+      write(
+        "tsconfig.json",
+        JSON.stringify({
+          extends: "../tsconfig.base.json",
+          files,
+          compilerOptions: {
+            rootDir: "..",
+            noEmit: true,
+            composite: false,
+            incremental: false,
+            declarationMap: false,
+            types: ["node"],
+            ...compilerOptions
+          }
+        })
+      )
+      const compiler = path.join("node_modules", "typescript", "bin", "tsc")
+      const options = { cwd: root, encoding: "utf8", maxBuffer: Infinity } as const
+      return new Promise((resolve) => {
+        execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], options, (error, stdout, stderr) => {
+          resolve(error === null ? [] : ((stdout + stderr).trimEnd() || error.message).split("\n"))
+        })
+      })
+    },
+    remove: () => fs.rmSync(path.join(root, folder), { recursive: true })
+  }
+}
