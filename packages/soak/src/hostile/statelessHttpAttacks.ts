@@ -2,7 +2,8 @@
 import type * as net from "node:net"
 import type { Attack } from "./connectionAttacks.ts"
 import { nested } from "./frames.ts"
-import { connect, pause, post, type Target, write } from "./httpRequests.ts"
+import { pause, post, type Target, write } from "./httpRequests.ts"
+import * as Sockets from "./httpSockets.ts"
 import * as StatelessFrames from "./statelessFrames.ts"
 
 const requestOf = (target: Target, method: string, name: string | undefined, body: string): string =>
@@ -20,50 +21,29 @@ const listen = (target: Target, index: number, uris: number): string =>
 const ask = (target: Target, body: string): string => requestOf(target, "tools/call", "ask", body)
 
 /** Opens streams of notifications on one socket each. `then` decides what becomes of the socket. */
-const streams =
-  (limit: number, uris: number, then: (socket: net.Socket) => Promise<unknown>): Attack<Target> =>
-  async (target, signal) => {
-    const open = new Set<net.Socket>()
-    for (let index = 1; !signal.aborted; index++) {
-      const socket = open.size < limit ? await connect(target) : undefined
-      if (socket === undefined) {
-        await pause(20)
-        continue
-      }
-      open.add(socket)
-      socket.on("close", () => open.delete(socket))
-      if (await write(socket, listen(target, index, uris))) await then(socket)
-    }
-    for (const socket of open) socket.destroy()
-  }
+const streams = (limit: number, uris: number, then: (socket: net.Socket) => Promise<unknown>): Attack<Target> =>
+  Sockets.open(limit, async (target, socket, index) => {
+    if (await write(socket, listen(target, index, uris))) await then(socket)
+  })
 
 /** Waits for the first bytes of the response, at most a second. */
 const answered = (socket: net.Socket): Promise<unknown> =>
   Promise.race([new Promise((resolve) => socket.once("data", resolve)), pause(1000)])
 
 /** Sends requests one after another on several sockets. */
-const repeated =
-  (sockets: number, isReading: boolean, text: (target: Target, index: number) => string): Attack<Target> =>
-  async (target, signal) => {
-    const attackOnce = async (): Promise<void> => {
-      while (!signal.aborted) {
-        const socket = await connect(target)
-        if (socket === undefined) {
-          await pause(100)
-          continue
-        }
-        if (isReading) socket.resume()
-        else socket.pause()
-        signal.addEventListener("abort", () => socket.destroy(), { once: true })
-        for (let index = 1; !signal.aborted && await write(socket, text(target, index)); index++) {
-          if (isReading) await answered(socket)
-          else if (index % 16 === 0) await pause(0)
-        }
-        socket.destroy()
-      }
+const repeated = (
+  sockets: number,
+  isReading: boolean,
+  text: (target: Target, index: number) => string
+): Attack<Target> =>
+  Sockets.renewed(sockets, async (target, socket, signal) => {
+    if (isReading) socket.resume()
+    else socket.pause()
+    for (let index = 1; !signal.aborted && await write(socket, text(target, index)); index++) {
+      if (isReading) await answered(socket)
+      else if (index % 16 === 0) await pause(0)
     }
-    await Promise.all(Array.from({ length: sockets }, attackOnce))
-  }
+  })
 
 export const statelessHttpAttacks: Readonly<Record<string, Attack<Target>>> = {
   "streams of 2,000 changing resources, unread": streams(300, 2000, async (socket) => void socket.pause()),
