@@ -2,6 +2,7 @@
 
 import { JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
+import type { Command } from "./Command.ts"
 import type { Era } from "./Conversation.ts"
 import type { End, Entry, HandlerEnd, History } from "./History.ts"
 
@@ -67,6 +68,22 @@ export interface ProgramRequest {
   readonly endings: number
   readonly steps: ReadonlyArray<Step>
 }
+
+/** Returns whether a request may end by its deadline on an undisturbed connection. */
+export const mayTimeOut = ({ deadline, total }: ProgramRequest): boolean =>
+  Math.min(deadline, total ?? Number.POSITIVE_INFINITY) < 5000
+
+/** The commands by which the program itself interrupts calls. */
+const isInterruption = (command: Command) => command._tag === "Interrupt" || command._tag === "CallAndInterrupt"
+
+/** Returns whether the program of this side interrupts a call. */
+export const interrupts = ({ conversation }: History): boolean => conversation.commands.some(isInterruption)
+
+/** The states in which a session serves. */
+export const serving: ReadonlySet<string> = new Set(["Operating", "Modern"])
+
+/** The code of the error of a request that is one too many. */
+export const overloaded = -31010
 
 /** A step of progress, as the caller or as this side received it. */
 export interface Step {

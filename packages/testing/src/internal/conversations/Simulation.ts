@@ -3,7 +3,7 @@
  *
  * The sessions are the real ones. The time, the connection, and the programs on both sides are simulated.
  */
-import type { RequestError } from "@effect-mcp/session"
+import type { ClientSession, RequestError } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as VirtualRuntime from "../../VirtualRuntime.ts"
@@ -11,7 +11,7 @@ import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
 import type { Event, History } from "./History.ts"
 import { lateProgress, lineOf, unterminated } from "./injections.ts"
-import type { Journal, ProgramRequest } from "./Recorder.ts"
+import type { Journal, ProgramRequest, Recorder } from "./Recorder.ts"
 import * as SimulatedSession from "./SimulatedSession.ts"
 import { nonceOf } from "./simulatedTools.ts"
 
@@ -52,22 +52,32 @@ export const run = (conversation: Conversation): History => {
     return opened
   }
 
-  const call = (session: number, request: ProgramRequest) => {
+  const requestFromClient = <A>(
+    session: number,
+    request: ProgramRequest,
+    send: (
+      session: ClientSession.ClientSessionShape,
+      nonce: number,
+      recorder: Recorder
+    ) => Effect.Effect<A, RequestError.RequestError>,
+    nonceIn: (result: A) => unknown = noNonce
+  ) => {
     const { client, recorders } = open(session)
     return runtime.start(
       Effect.flatMap(
         client,
-        (session) =>
-          recorders.client.requesting(request, (nonce) =>
-            session.callTool(request.what, { nonce }, {
-              timeout: request.deadline,
-              ...(request.total === undefined ? undefined : { extendOnProgress: true, totalTimeout: request.total }),
-              onProgress: ({ progress }) =>
-                Effect.sync(() => recorders.client.note({ _tag: "Progressed", nonce, progress }))
-            }), nonceOf)
+        (session) => recorders.client.requesting(request, (nonce) => send(session, nonce, recorders.client), nonceIn)
       )
     )
   }
+
+  const call = (session: number, request: ProgramRequest) =>
+    requestFromClient(session, request, (session, nonce, recorder) =>
+      session.callTool(request.what, { nonce }, {
+        timeout: request.deadline,
+        ...(request.total === undefined ? undefined : { extendOnProgress: true, totalTimeout: request.total }),
+        onProgress: ({ progress }) => Effect.sync(() => recorder.note({ _tag: "Progressed", nonce, progress }))
+      }), nonceOf)
 
   const requestFromServer = (session: number, request: ProgramRequest) => {
     const { recorders, server } = open(session)
@@ -90,50 +100,26 @@ export const run = (conversation: Conversation): History => {
     )
   }
 
-  const subscribe = (session: number, uri: string) => {
-    const { client, recorders } = open(session)
-    return runtime.start(
-      Effect.flatMap(
-        client,
-        (session) =>
-          recorders.client.requesting(
-            { what: `subscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
-            () => session.subscribeResource(uri, { timeout: requestTimeout }),
-            noNonce
-          )
-      )
+  const subscribe = (session: number, uri: string) =>
+    requestFromClient(
+      session,
+      { what: `subscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+      (session) => session.subscribeResource(uri, { timeout: requestTimeout })
     )
-  }
 
-  const unsubscribe = (session: number, uri: string) => {
-    const { client, recorders } = open(session)
-    runtime.start(
-      Effect.flatMap(
-        client,
-        (session) =>
-          recorders.client.requesting(
-            { what: `unsubscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
-            () => session.unsubscribeResource(uri, { timeout: requestTimeout }),
-            noNonce
-          )
-      )
+  const unsubscribe = (session: number, uri: string) =>
+    requestFromClient(
+      session,
+      { what: `unsubscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+      (session) => session.unsubscribeResource(uri, { timeout: requestTimeout })
     )
-  }
 
-  const ping = (session: number) => {
-    const { client, recorders } = open(session)
-    runtime.start(
-      Effect.flatMap(
-        client,
-        (session) =>
-          recorders.client.requesting(
-            { what: "ping", deadline: requestTimeout, total: undefined, probe: true },
-            () => session.ping({ timeout: requestTimeout }),
-            noNonce
-          )
-      )
+  const ping = (session: number) =>
+    requestFromClient(
+      session,
+      { what: "ping", deadline: requestTimeout, total: undefined, probe: true },
+      (session) => session.ping({ timeout: requestTimeout })
     )
-  }
 
   const execute = (command: Command): void => {
     switch (command._tag) {
@@ -192,7 +178,8 @@ export const run = (conversation: Conversation): History => {
         calls.push(subscribe(command.session, SimulatedSession.uriOf(command.resource)))
         return
       case "Unsubscribe":
-        return unsubscribe(command.session, SimulatedSession.uriOf(command.resource))
+        unsubscribe(command.session, SimulatedSession.uriOf(command.resource))
+        return
       case "Change":
         runtime.start(open(command.session).change(SimulatedSession.uriOf(command.resource)))
         return
