@@ -30,6 +30,16 @@ import {
   withRawServer
 } from "./support/sessions.ts"
 
+/** A client with a call that its stalled transport has been handed, and another that waits for it. */
+const stalledCalls = Effect.gen(function*() {
+  const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+  link.stall()
+  const handed = yield* start(session.callTool("handed"))
+  const waiting = yield* start(session.callTool("waiting"))
+  yield* settled
+  return { handed, link, raw, session, waiting }
+})
+
 describe("a session that this side closes", () => {
   for (const { form, pair } of forms) {
     it.effect(`law 2: leaving the scope closes the session and releases its resources (${form})`, () =>
@@ -334,11 +344,7 @@ describe("a session that this side closes", () => {
 
   it.effect("a request that the transport makes wait is sent while the session closes, and cancelled", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
-      link.stall()
-      const handed = yield* start(session.callTool("handed"))
-      const waiting = yield* start(session.callTool("waiting"))
-      yield* settled
+      const { handed, link, raw, session, waiting } = yield* stalledCalls
       const close = yield* start(session.close)
       assert.deepStrictEqual(yield* reasonOf(handed), closedFor(requested))
       assert.deepStrictEqual(yield* reasonOf(waiting), closedFor(requested, false))
@@ -353,11 +359,7 @@ describe("a session that this side closes", () => {
 
   it.effect("a request that fails as unsent is not sent afterwards, even if the transport can send it at once", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
-      link.stall()
-      const handed = yield* start(session.callTool("handed"))
-      const waiting = yield* start(session.callTool("waiting"))
-      yield* settled
+      const { handed, link, raw, session, waiting } = yield* stalledCalls
       // The fibers of the callers have not run since then.
       const close = yield* start(session.close)
       link.resume()
