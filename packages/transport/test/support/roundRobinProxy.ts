@@ -1,6 +1,7 @@
 /** A reverse proxy in front of several servers, which forwards each request to the next of them. */
 import * as Effect from "effect/Effect"
 import * as http from "node:http"
+import * as Loopback from "./loopback.ts"
 
 /** A request that the proxy has forwarded. */
 export interface Forwarded {
@@ -36,18 +37,6 @@ export const serve = Effect.fnUntraced(function*(ports: ReadonlyArray<number>) {
     response.on("close", () => onward.destroy())
     request.pipe(onward)
   })
-  const port = yield* Effect.acquireRelease(
-    Effect.callback<number>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
-      })
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  )
+  const port = yield* Loopback.listen(server)
   return { port, url: `http://127.0.0.1:${port}/mcp`, forwarded }
 })

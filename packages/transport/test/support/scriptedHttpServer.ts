@@ -4,6 +4,7 @@ import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as http from "node:http"
 import type * as net from "node:net"
+import * as Loopback from "./loopback.ts"
 
 /** One request that the server has received. */
 export interface Received {
@@ -159,19 +160,7 @@ export const serve = (handler: Handler): Effect.Effect<ScriptedServer, never, Sc
       sockets.add(socket)
       socket.once("close", () => sockets.delete(socket))
     })
-    const port = yield* Effect.acquireRelease(
-      Effect.callback<number>((resume) => {
-        server.listen(0, "127.0.0.1", () => {
-          const address = server.address()
-          resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
-        })
-      }),
-      () =>
-        Effect.callback<void>((resume) => {
-          server.close(() => resume(Effect.void))
-          server.closeAllConnections()
-        })
-    )
+    const port = yield* Loopback.listen(server)
     return {
       url: `http://127.0.0.1:${port}/mcp`,
       received,
