@@ -19,11 +19,18 @@ export const brokenSource = ({ broken, file, name, original }: Mutant): string =
 }
 
 /** Applies a mutant: every later import of its module loads the mutated source. */
-export const apply = (mutant: Mutant): void => {
+const apply = (mutant: Mutant): void => {
   const source = brokenSource(mutant)
   const url = pathToFileURL(path.join(root, mutant.file)).href
   registerHooks({
     load: (loaded, context, next) =>
       loaded === url ? { format: "module-typescript", source, shortCircuit: true } : next(loaded, context)
   })
+}
+
+/** Applies the mutant of this name. */
+export const applyNamed = (mutants: ReadonlyArray<Mutant>, name: string | undefined): void => {
+  const mutant = mutants.find((one) => one.name === name)
+  if (mutant === undefined) throw new Error(`no mutant is named "${name}"`)
+  apply(mutant)
 }

@@ -5,16 +5,14 @@
  * conversation. Prints the result as one line of JSON.
  */
 import * as Effect from "effect/Effect"
-import { apply } from "./apply.ts"
+import { applyNamed } from "./apply.ts"
 import { mutants } from "./table.ts"
 
 const [name, replay] = process.argv.slice(2)
-const mutant = mutants.find((one) => one.name === name)
-if (mutant === undefined) throw new Error(`no mutant is named "${name}"`)
-apply(mutant)
+applyNamed(mutants, name)
 Error.stackTraceLimit = 0
 
-// Imported after `apply`, so that the mutated source is loaded.
+// Imported afterwards, so that the mutated source is loaded.
 const { Conversation } = await import("../../packages/testing/src/internal/conversations/Conversation.ts")
 const Search = await import("../../packages/testing/src/internal/conversations/Search.ts")
 const Schema = await import("effect/Schema")
