@@ -59,7 +59,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "        if (incoming.ended) return dropped(\"ExchangeEnded\")\n",
     broken: "",
     test: "packages/session/test/replay/questions.test.ts",
-    name: "is interrupted if its client leaves"
+    name: "is interrupted if its client leaves, and sends nothing more (resources/list)"
   },
   {
     id: "SHE-12",

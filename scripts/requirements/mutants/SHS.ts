@@ -104,9 +104,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-13",
-    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
-    original: "HttpResponses.error(405, message, { headers })",
-    broken: "HttpResponses.error(404, message, { headers })",
+    file: "packages/transport/src/internal/http/server/HttpResponses.ts",
+    original: "error(405, `${message}: there are no sessions",
+    broken: "error(404, `${message}: there are no sessions",
     test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
     name: "answers GET, DELETE and every other method than POST with 405"
   },

@@ -580,26 +580,30 @@ describe("a handler that asks a client without sessions", () => {
       assert.strictEqual(read(reply).error?.code, -32021)
     }))
 
-  it.effect("[SHE-08] [SHE-09] is interrupted if its client leaves, and sends nothing more", () =>
-    Effect.gen(function*() {
-      const events: Array<string> = []
-      const sent: Array<JsonRpc.Notification> = []
-      const { handle } = yield* serverOf(Effect.onInterrupt(
-        Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never),
-        () =>
-          Effect.gen(function*() {
-            events.push("interrupted")
-            yield* RequestContext.progress({ progress: 2 })
-            yield* RequestContext.log({ level: "error", data: "left" })
-          })
-      ))
-      const call = request(1, "tools/call", { name: "x" }, {}, { progressToken: "p" })
-      const notify = (message: JsonRpc.Notification) => Effect.sync(() => void sent.push(message))
-      const fiber = yield* Effect.forkChild(handle(call, { revision, notify }), { startImmediately: true })
-      yield* Fiber.interrupt(fiber)
-      assert.deepStrictEqual(events, ["interrupted"])
-      assert.deepStrictEqual(sent.map(({ params }) => params?.["progress"]), [1])
-    }))
+  // The calls of tools may ask their client, and lists may not.
+  for (const [method, params] of [["tools/call", { name: "x" }], ["resources/list", {}]] as const) {
+    it.effect(`[SHE-08] [SHE-09] is interrupted if its client leaves, and sends nothing more (${method})`, () =>
+      Effect.gen(function*() {
+        const events: Array<string> = []
+        const sent: Array<JsonRpc.Notification> = []
+        const { handle } = yield* serverOf(Effect.onInterrupt(
+          Effect.andThen(RequestContext.progress({ progress: 1 }), Effect.never),
+          () =>
+            Effect.gen(function*() {
+              events.push("interrupted")
+              // The last step: any other one would be dropped, because it follows too soon.
+              yield* RequestContext.progress({ progress: 2, total: 2 })
+              yield* RequestContext.log({ level: "error", data: "left" })
+            })
+        ))
+        const call = request(1, method, params, { logLevel: "debug" }, { progressToken: "p" })
+        const notify = (message: JsonRpc.Notification) => Effect.sync(() => void sent.push(message))
+        const fiber = yield* Effect.forkChild(handle(call, { revision, notify }), { startImmediately: true })
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(events, ["interrupted"])
+        assert.deepStrictEqual(sent.map(({ params }) => params?.["progress"]), [1])
+      }))
+  }
 })
 
 describe("once", () => {
