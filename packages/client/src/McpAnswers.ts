@@ -200,23 +200,25 @@ type MethodsOf<A> = {
   [Name in keyof MethodOf]: A extends { readonly [Given in Name]: {} } ? MethodOf[Name] : never
 }[keyof MethodOf]
 
-/**
- * A type that no record with an answer of another name satisfies, so that a misspelled name does not compile.
- *
- * @category models
- */
-export type Only<A> = { readonly [Name in Exclude<keyof A, keyof Answers>]: "is no answer" }
+/** A type that no record with an answer of another name satisfies, so that a misspelled name does not compile. */
+type Only<A> = { readonly [Name in Exclude<keyof A, keyof Answers>]: "is no answer" }
 
-/**
- * A type that no handlers satisfy that serve a method of these answers, because they would pass by `approve`.
- *
- * @category models
- */
-export type HandlersBeside<H, A> =
+/** A type that no handlers satisfy that serve a method of these answers, because they would pass by `approve`. */
+type HandlersBeside<H, A> =
   & Handlers.Only<H, "server">
   & {
     readonly [Method in Extract<keyof H, MethodsOf<A>>]: "is answered by the option answers"
   }
+
+/**
+ * A type that no options satisfy with a misspelled answer, or with handlers of a method that these answers serve.
+ *
+ * @category models
+ */
+export interface Checked<H, A> {
+  readonly handlers?: HandlersBeside<H, A>
+  readonly answers?: Only<A>
+}
 
 /**
  * Returns answers unchanged. Their types are checked here, and not where they are used.

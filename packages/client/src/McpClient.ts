@@ -138,12 +138,6 @@ const defaults = {
 /** The time that a new server has to set its log level, in milliseconds. Calls wait for it. */
 const logLevelTimeout = 5_000
 
-/** The options whose names are checked by the types. */
-interface Checked<H, A> {
-  readonly handlers?: McpAnswers.HandlersBeside<H, A>
-  readonly answers?: McpAnswers.Only<A>
-}
-
 type AnyOptions = Options<Handlers.Handlers<"server", unknown>, unknown, McpAnswers.Answers<unknown>>
 type Session = ClientSession.ClientSessionShape
 
@@ -346,7 +340,7 @@ export const make = <
   const A extends McpAnswers.Answers<unknown> = {}
 >(
   target: McpTarget<E, RT>,
-  options: Options<H, R, A> & Checked<H, A>
+  options: Options<H, R, A> & McpAnswers.Checked<H, A>
 ): Effect.Effect<
   McpClientShape,
   never,
@@ -382,7 +376,7 @@ export const layerOf = <
 >(
   key: Context.Key<Self, McpClientShape>,
   target: McpTarget<E, RT>,
-  options: Options<H, R, A> & Checked<H, A>
+  options: Options<H, R, A> & McpAnswers.Checked<H, A>
 ): Layer.Layer<
   Self,
   never,
@@ -415,7 +409,7 @@ export const layer = <
   const A extends McpAnswers.Answers<unknown> = {}
 >(
   target: McpTarget<E, RT>,
-  options: Options<H, R, A> & Checked<H, A>
+  options: Options<H, R, A> & McpAnswers.Checked<H, A>
 ): Layer.Layer<
   McpClient,
   never,

@@ -11,69 +11,18 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { DuplicateServer, NoSuchName, NoSuchServer } from "./GroupError.ts"
-import type { Absence, BoundedList } from "./internal/groups/BoundedList.ts"
+import type * as GroupList from "./GroupList.ts"
+import type { BoundedList } from "./internal/groups/BoundedList.ts"
+import { GroupNames, type Kind } from "./internal/groups/GroupNames.ts"
 import { LatestByKey } from "./internal/groups/LatestByKey.ts"
 import * as Member from "./internal/groups/Member.ts"
-import { NameTable } from "./internal/groups/NameTable.ts"
 import * as PublicNames from "./internal/groups/PublicNames.ts"
 import { trust } from "./internal/trust.ts"
+import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
 import * as McpClient from "./McpClient.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
-
-/**
- * A tool of a group. `name` is the name that the group gives it, and `definition` is what its server lists.
- *
- * @category models
- */
-export interface GroupTool extends Tool.Tool {
-  readonly server: string
-  readonly definition: Tool.Tool
-}
-
-/**
- * A prompt of a group. `name` is the name that the group gives it, and `definition` is what its server lists.
- *
- * @category models
- */
-export interface GroupPrompt extends Prompt.Prompt {
-  readonly server: string
-  readonly definition: Prompt.Prompt
-}
-
-/**
- * A resource of a group, with its server.
- *
- * @category models
- */
-export interface GroupResource extends Resource.Resource {
-  readonly server: string
-}
-
-/**
- * A resource template of a group, with its server.
- *
- * @category models
- */
-export interface GroupResourceTemplate extends Resource.ResourceTemplate {
-  readonly server: string
-}
-
-/**
- * A list of a server that the last merged list lacks, or has an old state of.
- *
- * - `Down`: the server was down.
- * - `Slow`: the list was not there within `withinMillis`. The merged list has the state that was read last, if the
- *   server has been there. The reading goes on, and `changes` reports when the list has arrived.
- * - `Failed`: the server answered with an error, or the client could not reach it.
- *
- * @category models
- */
-export interface Omission {
-  readonly list: "tools" | "prompts" | "resources" | "resourceTemplates"
-  readonly reason: Absence
-}
 
 /**
  * The status of a server of a group.
@@ -83,17 +32,7 @@ export interface Omission {
 export interface MemberStatus {
   readonly status: ServerStatus
   /** The lists that the group was asked for, and that it returned without those of this server. */
-  readonly omissions: ReadonlyArray<Omission>
-}
-
-/**
- * A change of a list of one server.
- *
- * @category models
- */
-export interface ListChange {
-  readonly server: string
-  readonly list: McpClient.ListName
+  readonly omissions: ReadonlyArray<GroupList.Omission>
 }
 
 /**
@@ -111,8 +50,8 @@ export interface StatusChange {
  *
  * @category models
  */
-export interface ServerOptions<H = Handlers.Handlers<"server">, R = never>
-  extends Partial<Omit<McpClient.Options<H, R>, "name">>
+export interface ServerOptions<H = Handlers.Handlers<"server">, R = never, A = McpAnswers.Answers>
+  extends Partial<Omit<McpClient.Options<H, R, A>, "name">>
 {}
 
 /**
@@ -120,17 +59,25 @@ export interface ServerOptions<H = Handlers.Handlers<"server">, R = never>
  *
  * @category models
  */
-export interface Options<Names extends string = string, H = Handlers.Handlers<"server">, R = never>
-  extends Omit<McpClient.Options<H, R>, "name">
-{
-  /** Options of single servers. They replace those of the group. */
-  readonly servers?: { readonly [Name in Names]?: ServerOptions<H, R> }
+export interface Options<
+  Names extends string = string,
+  H = Handlers.Handlers<"server">,
+  R = never,
+  A = McpAnswers.Answers
+> extends Omit<McpClient.Options<H, R, A>, "name"> {
+  /**
+   * Options of single servers. They replace those of the group. Their answers may use the services that the answers of
+   * the group need.
+   */
+  readonly servers?: {
+    readonly [Name in Names]?: ServerOptions<H, R, McpAnswers.Answers<McpAnswers.ServicesOf<A>>>
+  }
   /**
    * Leaves tools out, and renames them. Receives a tool with the name that the group would give it, and returns its
    * name, or `undefined` to leave it out. It runs again for each list. Of two tools with the same name, the one that is
    * listed second gets a name with a hash. Default: all tools, with the names that the group gives.
    */
-  readonly toolName?: (tool: GroupTool) => string | undefined
+  readonly toolName?: (tool: GroupList.GroupTool) => string | undefined
   /**
    * The characters and the length of names. `"protocol"`: up to 128 of `A-Z`, `a-z`, `0-9`, `_`, `-` and `.` (TOOL-10).
    * `"model"`: up to 64 of these without `.`, which the interfaces of all large model providers accept. Default
@@ -170,18 +117,18 @@ export interface McpClientsShape<Names extends string = string> {
    * Returns the tools of all servers. A server that is down is left out, and one that is slow is waited for until
    * `listWithin`. `status` has what was left out.
    */
-  readonly tools: Effect.Effect<ReadonlyArray<GroupTool>>
+  readonly tools: Effect.Effect<ReadonlyArray<GroupList.GroupTool>>
   /** Returns the prompts of all servers, likewise. */
-  readonly prompts: Effect.Effect<ReadonlyArray<GroupPrompt>>
+  readonly prompts: Effect.Effect<ReadonlyArray<GroupList.GroupPrompt>>
   /** Returns the resources of all servers, likewise. */
-  readonly resources: Effect.Effect<ReadonlyArray<GroupResource>>
+  readonly resources: Effect.Effect<ReadonlyArray<GroupList.GroupResource>>
   /** Returns the resource templates of all servers, likewise. */
-  readonly resourceTemplates: Effect.Effect<ReadonlyArray<GroupResourceTemplate>>
+  readonly resourceTemplates: Effect.Effect<ReadonlyArray<GroupList.GroupResourceTemplate>>
   /**
    * Streams the lists that may have changed, with their servers. Of several changes of one list, a slow follower gets
    * one.
    */
-  readonly changes: Stream.Stream<ListChange>
+  readonly changes: Stream.Stream<GroupList.ListChange>
   /** Calls a tool by the name that the group gives it. */
   readonly callTool: <R = never>(
     name: string,
@@ -240,21 +187,14 @@ export type TargetServices<Targets> = Targets[keyof Targets] extends infer Targe
 
 type AnyTargets = { readonly [server: string]: McpTarget<unknown, unknown> }
 
-type AnyOptions = Options<string, Handlers.Handlers<"server", unknown>, unknown>
+type AnyOptions = Options<string, Handlers.Handlers<"server", unknown>, unknown, McpAnswers.Answers<unknown>>
+
+type AnyServerOptions = ServerOptions<unknown, unknown, unknown>
 
 const defaultListWithin = Duration.seconds(2)
 
-const omissionsOf = ({ lists: { prompts, resources, resourceTemplates, tools } }: Member.Member) => {
-  const all = { tools, prompts, resources, resourceTemplates }
-  const names = ["tools", "prompts", "resources", "resourceTemplates"] as const
-  return names.flatMap((list): ReadonlyArray<Omission> => {
-    const reason = all[list].absence
-    return reason === undefined ? [] : [{ list, reason }]
-  })
-}
-
 /** Returns the options of the client of one server. */
-const clientOptions = (options: AnyOptions, server: string, own: ServerOptions<unknown, unknown> | undefined) => {
+const clientOptions = (options: AnyOptions, server: string, own: AnyServerOptions | undefined) => {
   const { listWithin: _within, names: _names, servers: _servers, toolName: _toolName, ...shared } = options
   return trust<McpClient.Options>({ ...shared, ...own, name: server })
 }
@@ -264,12 +204,13 @@ const makeAny = Effect.fnUntraced(function*(
   options: AnyOptions
 ): Effect.fn.Return<McpClientsShape, never, Scope.Scope> {
   NumericOption.check({ listWithin: options.listWithin }, { listWithin: NumericOption.duration })
-  const rules = PublicNames.rules[options.names ?? "protocol"]
   const listWithinMillis = Duration.toMillis(options.listWithin ?? defaultListWithin)
-  const { toolName = (tool: GroupTool) => tool.name } = options
   const members = new Map<string, Member.Member>()
-  const names = { tool: new NameTable(rules), prompt: new NameTable(rules) }
-  const changes = new LatestByKey<ListChange>()
+  const names = new GroupNames({
+    rules: PublicNames.rules[options.names ?? "protocol"],
+    toolName: options.toolName ?? (({ name }) => name)
+  })
+  const changes = new LatestByKey<GroupList.ListChange>()
   const statuses = new LatestByKey<StatusChange>()
   const latest = new Map<string, StatusChange>()
   const context = yield* Effect.context<never>()
@@ -277,7 +218,7 @@ const makeAny = Effect.fnUntraced(function*(
     changes.publish(JSON.stringify([server, list]), { server, list })
 
   /** Adds a member until the scope closes. */
-  const join = (server: string, target: McpTarget<unknown, unknown>, own?: ServerOptions<unknown, unknown>) =>
+  const join = (server: string, target: McpTarget<unknown, unknown>, own?: AnyServerOptions) =>
     Effect.gen(function*() {
       // The context of the caller has the services of the target, as the types of `make` and `add` demand.
       const client = yield* McpClient.make(trust<McpTarget>(target), clientOptions(options, server, own))
@@ -295,8 +236,7 @@ const makeAny = Effect.fnUntraced(function*(
           Effect.sync(() => {
             members.delete(server)
             latest.delete(server)
-            names.tool.remove(server)
-            names.prompt.remove(server)
+            names.remove(server)
             for (const list of ["tools", "prompts", "resources"] as const) changed(server, list)
           })
       )
@@ -311,25 +251,6 @@ const makeAny = Effect.fnUntraced(function*(
         ? Effect.fail(new NoSuchServer({ server, servers: [...members.keys()] }))
         : Effect.succeed(member)
     })
-
-  /** Returns the tools of one server with the names of the group. */
-  const nameTools = (server: string, tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<GroupTool> => {
-    const ofGroup = (definition: Tool.Tool, name: string): GroupTool => ({ ...definition, name, server, definition })
-    const given = names.tool.assign(server, tools.map(({ name }) => name), (name, index) => {
-      const tool = tools[index]
-      return tool === undefined ? undefined : toolName(ofGroup(tool, PublicNames.nameOf({ server, name }, rules)))
-    })
-    return named(tools, given, ofGroup)
-  }
-
-  const namePrompts = (server: string, prompts: ReadonlyArray<Prompt.Prompt>): ReadonlyArray<GroupPrompt> => {
-    const given = names.prompt.assign(
-      server,
-      prompts.map(({ name }) => name),
-      (name) => PublicNames.nameOf({ server, name }, rules)
-    )
-    return named(prompts, given, (definition, name) => ({ ...definition, name, server, definition }))
-  }
 
   /** Merges a list of all servers, in their order. Each server has the same time. */
   const merged = <A, B>(
@@ -347,31 +268,31 @@ const makeAny = Effect.fnUntraced(function*(
         (all) => all.flatMap(({ list, name }) => members.has(name) ? toGroup(name, list) : [])
       )
     )
-  const tools = merged(({ tools }) => tools, nameTools)
-  const prompts = merged(({ prompts }) => prompts, namePrompts)
+  const tools = merged(({ tools }) => tools, (server, list) => names.tools(server, list))
+  const prompts = merged(({ prompts }) => prompts, (server, list) => names.prompts(server, list))
 
   /** Reads the lists that may have a name that the group has not given yet. */
-  const learn = (kind: "tool" | "prompt", name: string): Effect.Effect<void, McpCall.CallError> => {
+  const learn = (kind: Kind, name: string): Effect.Effect<void, McpCall.CallError> => {
     const member = members.get(PublicNames.originOf(name)?.server ?? "")
     if (member === undefined) return Effect.asVoid(kind === "tool" ? tools : prompts)
     const { client } = member
     // The call waits for its own server, as long as any call does, and for no other one.
     return kind === "tool"
-      ? Effect.map(client.tools, (list) => void nameTools(member.name, list))
-      : Effect.map(client.prompts, (list) => void namePrompts(member.name, list))
+      ? Effect.map(client.tools, (list) => void names.tools(member.name, list))
+      : Effect.map(client.prompts, (list) => void names.prompts(member.name, list))
   }
 
-  const missingOf = (kind: "tool" | "prompt"): ReadonlyArray<string> =>
+  const missingOf = (kind: Kind): ReadonlyArray<string> =>
     [...members.values()]
       .filter(({ lists }) => (kind === "tool" ? lists.tools : lists.prompts).absence !== undefined)
       .map(({ name }) => name)
 
   const resolve = (
-    kind: "tool" | "prompt",
+    kind: Kind,
     name: string
   ): Effect.Effect<{ readonly client: McpClient.McpClientShape; readonly original: string }, GroupCallError> => {
     const known = Effect.suspend(() => {
-      const origin = names[kind].find(name)
+      const origin = names.find(kind, name)
       const member = origin === undefined ? undefined : members.get(origin.server)
       return origin === undefined || member === undefined
         ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind) }))
@@ -392,7 +313,9 @@ const makeAny = Effect.fnUntraced(function*(
         Effect.forEach(members.values(), (member) =>
           Effect.map(
             member.client.status,
-            (status): readonly [string, MemberStatus] => [member.name, { status, omissions: omissionsOf(member) }]
+            (
+              status
+            ): readonly [string, MemberStatus] => [member.name, { status, omissions: Member.omissionsOf(member) }]
           )),
         (all) => Object.fromEntries(all)
       )
@@ -438,20 +361,6 @@ const makeAny = Effect.fnUntraced(function*(
   return group
 })
 
-/** Returns the members of a list that the group has given names to, each original name once. */
-const named = <A extends { readonly name: string }, B>(
-  list: ReadonlyArray<A>,
-  given: ReadonlyMap<string, string>,
-  toGroup: (definition: A, name: string) => B
-): ReadonlyArray<B> => {
-  const left = new Map(given)
-  return list.flatMap((definition) => {
-    const name = left.get(definition.name)
-    left.delete(definition.name)
-    return name === undefined ? [] : [toGroup(definition, name)]
-  })
-}
-
 /**
  * Creates the clients of several servers, supervised until the scope closes. All servers start at the same time, and
  * this neither waits for them nor fails. Dies with an `InvalidOption` if a duration or a limit of the options makes no
@@ -489,14 +398,15 @@ const named = <A extends { readonly name: string }, B>(
 export const make = <
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
-  R = never
+  R = never,
+  const A extends McpAnswers.Answers<unknown> = {}
 >(
   targets: Targets,
-  options: Options<keyof Targets & string, H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+  options: Options<keyof Targets & string, H, R, A> & McpAnswers.Checked<H, A>
 ): Effect.Effect<
   McpClientsShape<keyof Targets & string>,
   never,
-  Scope.Scope | TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R
+  Scope.Scope | TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R
 > =>
   // The context of the caller has the services of the targets and of the handlers, as the type of the result demands.
   trust(makeAny(trust(targets), trust(options)))
@@ -526,13 +436,17 @@ export const layerOf = <
   Self,
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
-  R = never
+  R = never,
+  const A extends McpAnswers.Answers<unknown> = {}
 >(
   key: Context.Key<Self, McpClientsShape<keyof Targets & string>>,
   targets: Targets,
-  options: Options<keyof Targets & string, H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
-): Layer.Layer<Self, never, Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>> =>
-  Layer.fresh(Layer.effect(key, make(targets, options)))
+  options: Options<keyof Targets & string, H, R, A> & McpAnswers.Checked<H, A>
+): Layer.Layer<
+  Self,
+  never,
+  Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
+> => Layer.fresh(Layer.effect(key, make(targets, options)))
 
 /**
  * Provides a group as {@link McpClients}. Every build of this Layer makes new clients.
@@ -558,12 +472,13 @@ export const layerOf = <
 export const layer = <
   const Targets extends { readonly [server: string]: McpTarget<unknown, unknown> },
   const H extends Handlers.Handlers<"server", unknown> = Handlers.Handlers<"server">,
-  R = never
+  R = never,
+  const A extends McpAnswers.Answers<unknown> = {}
 >(
   targets: Targets,
-  options: Options<keyof Targets & string, H, R> & { readonly handlers?: Handlers.Only<H, "server"> }
+  options: Options<keyof Targets & string, H, R, A> & McpAnswers.Checked<H, A>
 ): Layer.Layer<
   McpClients,
   never,
-  Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | R, Scope.Scope>
+  Exclude<TargetServices<Targets> | Handlers.ServicesOf<H, "server"> | McpAnswers.ServicesOf<A> | R, Scope.Scope>
 > => layerOf(trust<Context.Key<McpClients, McpClientsShape<keyof Targets & string>>>(McpClients), targets, options)

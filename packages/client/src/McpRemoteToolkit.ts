@@ -8,6 +8,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as GroupList from "./GroupList.ts"
 import * as ModelParts from "./internal/toolkit/ModelParts.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpClients from "./McpClients.ts"
@@ -143,7 +144,7 @@ export interface Options<Mode extends Tool.FailureMode = "return"> {
    */
   readonly failureMode?: Mode
   /** Decides whether a person has to approve a call before it is sent. Default: none has to. */
-  readonly needsApproval?: (tool: McpClients.GroupTool, input: unknown) => boolean | Effect.Effect<boolean>
+  readonly needsApproval?: (tool: GroupList.GroupTool, input: unknown) => boolean | Effect.Effect<boolean>
 }
 
 type ToolClients = Pick<McpClients.McpClientsShape, "tools" | "callTool">
@@ -157,7 +158,7 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
   "Timeout"
 ])
 
-const failureOf = ({ name, server }: McpClients.GroupTool, error: McpClients.GroupCallError): Failure => {
+const failureOf = ({ name, server }: GroupList.GroupTool, error: McpClients.GroupCallError): Failure => {
   const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
   const failure = { server, tool: name, reason, message: error.message }
   const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
@@ -169,7 +170,7 @@ const isInput = (value: unknown): value is { readonly [name: string]: unknown } 
 
 const call = Effect.fnUntraced(function*(
   clients: ToolClients,
-  tool: McpClients.GroupTool,
+  tool: GroupList.GroupTool,
   input: unknown
 ): Effect.fn.Return<Protocol.CallToolResult, Failure | AiError.AiErrorReason> {
   const { definition, name, server } = tool
@@ -191,7 +192,7 @@ const call = Effect.fnUntraced(function*(
 })
 
 const toolOf = (
-  tool: McpClients.GroupTool,
+  tool: GroupList.GroupTool,
   failureMode: Tool.FailureMode,
   needsApproval: Options["needsApproval"]
 ): RemoteTool<Tool.FailureMode> => {

@@ -2,6 +2,7 @@
  * Clients as applications use them: supervised sessions with one server or many, whose lists are kept and renewed.
  */
 export * as GroupError from "./GroupError.ts"
+export * as GroupList from "./GroupList.ts"
 export * as McpAnswers from "./McpAnswers.ts"
 export * as McpCall from "./McpCall.ts"
 export * as McpClient from "./McpClient.ts"

@@ -1,5 +1,5 @@
 /** The answers of a client to a server in the same process, in a revision with a handshake and in one without. */
-import { McpAnswers, McpClient } from "@effect-mcp/client"
+import { McpAnswers, McpClient, McpClients } from "@effect-mcp/client"
 import { McpError, type Roots } from "@effect-mcp/protocol"
 import { McpRequest } from "@effect-mcp/server"
 import { RequestContext } from "@effect-mcp/session"
@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
@@ -392,8 +393,11 @@ describe.concurrent("answers", () => {
       const handlers = { "roots/list": () => Effect.succeed({ roots: homes }) }
       const answers = { roots: homes }
       type Handlers = typeof handlers
-      expectTypeOf<Handlers>().not.toExtend<McpAnswers.HandlersBeside<Handlers, typeof answers>>()
-      expectTypeOf<Handlers>().toExtend<McpAnswers.HandlersBeside<Handlers, { readonly sample: () => never }>>()
+      interface Given {
+        readonly handlers: Handlers
+      }
+      expectTypeOf<Given>().not.toExtend<McpAnswers.Checked<Handlers, typeof answers>>()
+      expectTypeOf<Given>().toExtend<McpAnswers.Checked<Handlers, { readonly sample: () => never }>>()
       // Programs whose options have a wider type compile.
       const options: McpClient.Options = { info, handlers, answers }
       const cause = yield* Effect.flip(Effect.sandbox(McpClient.make(askingServer(folders), options)))
@@ -409,9 +413,14 @@ const answersOfServices = McpAnswers.make({
   approve: () => Effect.map(Person, ({ consents }) => consents)
 })
 
-it("the client needs the services of its answers", () => {
-  const client = McpClient.make(askingServer(summarize), { info, answers: answersOfServices })
+it("a client and a group need the services of their answers", () => {
+  const options = { info, answers: answersOfServices }
+  const client = McpClient.make(askingServer(summarize), options)
   expectTypeOf<Effect.Services<typeof client>>().toEqualTypeOf<Person | Model | Scope.Scope>()
+  const group = McpClients.make({ notes: askingServer(summarize) }, options)
+  expectTypeOf<Effect.Services<typeof group>>().toEqualTypeOf<Person | Model | Scope.Scope>()
+  const layer = McpClients.layer({ notes: askingServer(summarize) }, options)
+  expectTypeOf<Layer.Services<typeof layer>>().toEqualTypeOf<Person | Model>()
 })
 
 it.effect("answers run with the services of the client", () =>
@@ -419,3 +428,20 @@ it.effect("answers run with the services of the client", () =>
     const client = yield* McpClient.make(askingServer(summarize), { info, answers: answersOfServices })
     assert.strictEqual(yield* ask(client), "test-1: Hm.")
   }).pipe(Effect.provideService(Person, { consents: true }), Effect.provideService(Model, { text: "Hm." })))
+
+it.effect("the answers of a group receive the name of the server, and those of one server replace them", () =>
+  Effect.gen(function*() {
+    const answers = McpAnswers.make({
+      sample: ({ server }) =>
+        Effect.map(Model, ({ text }) => ({ ...sampled, content: { type: "text", text: `${text} ${server}` } } as const))
+    })
+    const clients = yield* McpClients.make({ notes: askingServer(summarize), mail: askingServer(summarize) }, {
+      info,
+      answers,
+      servers: {
+        mail: { answers: { sample: () => Effect.map(Model, ({ text: model }) => ({ ...sampled, model })) } }
+      }
+    })
+    assert.strictEqual(yield* ask(clients.client("notes")), "test-1: Hm. notes")
+    assert.strictEqual(yield* ask(clients.client("mail")), "Hm.: Busy.")
+  }).pipe(Effect.provideService(Model, { text: "Hm." })))

@@ -4,6 +4,7 @@ import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type * as GroupList from "../../GroupList.ts"
 import type { ListName, McpClientShape } from "../../McpClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
 import { BoundedList } from "./BoundedList.ts"
@@ -71,3 +72,12 @@ export const make = Effect.fnUntraced(function*(
 })
 
 type BoundedListOf<A> = ConstructorParameters<typeof BoundedList<A>>[0]["list"]
+
+/** Returns the lists of a member that the group was asked for, and that it returned without those of this server. */
+export const omissionsOf = ({ lists }: Member): ReadonlyArray<GroupList.Omission> =>
+  (["tools", "prompts", "resources", "resourceTemplates"] as const).flatMap(
+    (list): ReadonlyArray<GroupList.Omission> => {
+      const reason = lists[list].absence
+      return reason === undefined ? [] : [{ list, reason }]
+    }
+  )
