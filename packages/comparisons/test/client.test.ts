@@ -24,6 +24,9 @@ class Run extends Context.Service<Run, {
 
 const linesOf = (text: string) => text.split("\n").filter((line) => line !== "")
 
+/** Returns whether a line is a log message of Effect. A supervised client logs that its server has died. */
+const isLogged = (line: string) => /^\[\d\d:\d\d:\d\d\.\d+\] /.test(line)
+
 const run = (file: string) =>
   Effect.gen(function*() {
     const { calls, sessions, url } = yield* Remote.Remote
@@ -38,8 +41,8 @@ const run = (file: string) =>
     yield* Child.until(() => childrenOf(child.pid, "/a.ts").length === 0 && !isListed(tasks))
     child.end()
     const exit = yield* child.exit
-    const after = child.output().slice(before.length)
-    return Run.of({ before: linesOf(before), after: linesOf(after), exit, calls, sessions: yield* sessions })
+    const after = linesOf(child.output().slice(before.length)).filter((line) => !isLogged(line))
+    return Run.of({ before: linesOf(before), after, exit, calls, sessions: yield* sessions })
   }).pipe(Effect.scoped)
 
 const isListed = (pid: number) => {
@@ -86,7 +89,11 @@ compare({
     "answers an elicitation, and knows which server asks": asksUser,
     "answers a sampling request": samplesModel,
     "gives its roots": givesRoots("file:///home/ada"),
-    "a call of an unknown server is an error": prints("error: There is no ", "nowhere"),
+    "a call of an unknown server is an error that names it": Effect.map(
+      Run,
+      ({ before }) =>
+        assert.strictEqual(before.filter((line) => /^error: .*nowhere/.test(line)).length, 1, before.join("\n"))
+    ),
     "calls the first server again after it has died": Effect.map(Run, ({ after }) =>
       // The new process does not have the task of the old one.
       assert.deepStrictEqual(after, [JSON.stringify({ tasks: [{ id: 1, title: "write report", done: false }] })])),
