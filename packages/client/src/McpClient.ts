@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import * as Record from "effect/Record"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
@@ -158,6 +159,16 @@ const healthOf = ({ healthCheck }: AnyOptions): Supervisor.SupervisorDependencie
     timeoutMillis: Duration.toMillis(healthCheck?.timeout ?? defaults.health.timeout)
   }
 
+type AnyHandler = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown, unknown>
+
+/** Annotates the logs of handlers with the name of the server. */
+const annotated = (server: string, handlers: Handlers.Handlers<"server", unknown>): Record<string, AnyHandler> =>
+  Record.map(
+    // A handler is a function of its params.
+    trust<Record<string, AnyHandler>>(handlers),
+    (handler) => (...args) => Effect.annotateLogs(handler(...args), "server", server)
+  )
+
 const makeAny = Effect.fnUntraced(function*(
   target: McpTarget<unknown, unknown>,
   options: AnyOptions
@@ -244,7 +255,7 @@ const makeAny = Effect.fnUntraced(function*(
     trust<ClientSession.Options>({
       ...options,
       capabilities: answering.capabilities,
-      handlers: answering.handlers,
+      handlers: annotated(name, answering.handlers),
       observe: (event: SessionEvent.SessionEvent) => {
         observe(event)
         options.observe?.(event)

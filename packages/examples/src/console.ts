@@ -10,7 +10,7 @@
  * - Without a command, a person enters one after the other (`console/interactive.ts`). The console asks for the
  *   arguments of tools and prompts, shows progress as a bar, and has the person answer the questions of the server.
  * - With a command, it runs this one (`console/commandLine.ts`), and exits with status 1 if the command or tool fails.
- * - Text of the server cannot control the terminal (`console/plain.ts`).
+ * - Text of the server cannot control the terminal (`PlainText`).
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"

@@ -1,33 +1,11 @@
-/** The parts of the console that are functions: harmless text, arguments, fields, the bar and the frame. */
+/** The parts of the console that are functions: arguments, fields, the bar and the frame. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Arguments from "../src/console/arguments.ts"
 import * as Fields from "../src/console/fields.ts"
 import * as Frame from "../src/console/frame.ts"
-import * as Plain from "../src/console/plain.ts"
 import * as ProgressBar from "../src/console/progressBar.ts"
 import * as Server from "../src/console/server.ts"
-
-describe("the text of a server", () => {
-  it("is shown with its control characters and invisible characters, and keeps its lines", () => {
-    assert.strictEqual(
-      Plain.text("a\u{1b}[31mb\u{7f}\u{9b}c\u{202e}d\r\ne\tf"),
-      "a\\u{1b}[31mb\\u{7f}\\u{9b}c\\u{202e}d\ne\tf"
-    )
-    assert.strictEqual(Plain.text("\u{e0041}\u{2028}\u{d800}"), "\\u{e0041}\\u{2028}\\u{d800}")
-    assert.strictEqual(Plain.text("größer 👩\u{200d}👩 ファイル"), "größer 👩\u{200d}👩 ファイル")
-    assert.strictEqual(Plain.line("a\nb\tc"), "a\\nb\\tc")
-  })
-
-  it("as JSON has no harmful character, and the same value", () => {
-    const value = { "a\u{9b}": ["\u{1b}", "\u{202e}", "\u{e0041}", "\n"] }
-    for (const indentation of [undefined, 2]) {
-      const json = Plain.json(value, indentation)
-      assert.notMatch(json.replaceAll("\n", ""), /[\p{Cc}\p{Cf}]/u)
-      assert.deepStrictEqual(JSON.parse(json), value)
-    }
-  })
-})
 
 const schema = {
   type: "object",

@@ -2,6 +2,7 @@
  * The answers to a server: a person fills in its forms, opens its pages, and answers for the model. In a script, forms
  * are answered with the values of the command line.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
 import * as ErrorCode from "@effect-mcp/protocol/ErrorCode"
@@ -14,14 +15,13 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Fields from "./fields.ts"
 import * as Form from "./form.ts"
-import * as Plain from "./plain.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 
 const cancelled: Elicitation.ElicitResult = { action: "cancel" }
 
 const choose = <A>(message: string, choices: ReadonlyArray<readonly [title: string, value: A]>): Prompt.Prompt<A> =>
-  Prompt.Select({ message: Plain.line(message), choices: choices.map(([title, value]) => ({ title, value })) })
+  Prompt.Select({ message: PlainText.line(message), choices: choices.map(([title, value]) => ({ title, value })) })
 
 const decodeContent = Schema.decodeUnknownResult(ElicitationContent.ElicitationContent)
 
@@ -41,7 +41,7 @@ const contentOf = (
 export const fillForm = Effect.fnUntraced(function*(params: Elicitation.FormParams, server: string) {
   const { ask, exclusively, print } = yield* Screen
   return yield* exclusively(Effect.gen(function*() {
-    yield* print(`${Plain.line(server)} asks: ${params.message}`)
+    yield* print(`${PlainText.line(server)} asks: ${params.message}`)
     while (true) {
       const action = yield* ask(choose<Elicitation.ElicitResult["action"]>("Your answer", [
         ["fill in the form", "accept"],
@@ -67,7 +67,7 @@ export const openUrl = Effect.fnUntraced(function*(
   const { ask, exclusively, print } = yield* Screen
   return yield* exclusively(Effect.gen(function*() {
     const host = URL.canParse(url) ? new URL(url).host : ""
-    yield* print(`${Plain.line(server)} asks you to open a page: ${message}\n${url}`)
+    yield* print(`${PlainText.line(server)} asks you to open a page: ${message}\n${url}`)
     const action = yield* ask(
       choose<Elicitation.ElicitResult["action"]>(`Open the page${host === "" ? "" : ` of ${host}`} in your browser`, [
         ["I have opened it", "accept"],
@@ -87,7 +87,7 @@ export const createMessage = Effect.fnUntraced(function*(params: Sampling.Create
   return yield* exclusively(Effect.gen(function*() {
     const system = params.systemPrompt === undefined ? [] : [`system: ${params.systemPrompt}`]
     yield* print([
-      `${Plain.line(server)} asks for the answer of a model, of at most ${params.maxTokens} tokens:`,
+      `${PlainText.line(server)} asks for the answer of a model, of at most ${params.maxTokens} tokens:`,
       ...system,
       ...params.messages.map(Render.samplingMessage)
     ].join("\n"))

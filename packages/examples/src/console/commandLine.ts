@@ -1,6 +1,7 @@
 /**
  * The command line of the console.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Argument from "effect/cli/Argument"
@@ -22,7 +23,6 @@ import * as Connection from "./connection.ts"
 import * as Failures from "./failures.ts"
 import * as Interactive from "./interactive.ts"
 import * as PipedScreen from "./pipedScreen.ts"
-import * as Plain from "./plain.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 import * as Server from "./server.ts"
@@ -111,7 +111,7 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
       const outcome = yield* screen.untilCancelled(Effect.flatMap(connect(options, false), run))
       if (Option.isNone(outcome)) return yield* Effect.interrupt
       const { isFailure, text, value } = outcome.value
-      yield* screen.print(options.json ? Plain.json(value) : text)
+      yield* screen.print(options.json ? PlainText.json(value) : text)
       exit.isFailure = isFailure
     }).pipe(Effect.scoped, reportingFailure)
 
@@ -176,7 +176,7 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
         const client = yield* connect(options, true)
         const watched = Stream.runForEach(
           client.watch(uri),
-          (result) => screen.print(options.json ? Plain.json(result) : Render.readResult(result))
+          (result) => screen.print(options.json ? PlainText.json(result) : Render.readResult(result))
         )
         if (Option.isNone(yield* screen.untilCancelled(watched))) return yield* Effect.interrupt
       }).pipe(Effect.scoped, reportingFailure)

@@ -2,6 +2,7 @@
  * The connection to the server: a supervised client whose messages appear on the screen.
  */
 import { McpClient, type McpTarget, ServerStatus } from "@effect-mcp/client"
+import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Logging from "@effect-mcp/protocol/Logging"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -10,7 +11,6 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { pathToFileURL } from "node:url"
 import * as Answers from "./answers.ts"
-import * as Plain from "./plain.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 
@@ -32,7 +32,7 @@ const startTime = "2 minutes"
 const info = { name: "effect-mcp-console", title: "Console", version: "0.1.0" }
 
 /** Returns a status as a note, with the last lines that a child process has written to its standard error. */
-const statusNote = (status: ServerStatus.ServerStatus): string => `* ${Plain.line(ServerStatus.describe(status))}`
+const statusNote = (status: ServerStatus.ServerStatus): string => `* ${PlainText.line(ServerStatus.describe(status))}`
 
 /** Connects in the background until the scope closes. */
 export const make = Effect.fnUntraced(function*(options: Options) {

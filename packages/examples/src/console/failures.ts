@@ -2,10 +2,10 @@
  * The failures of commands, in the words of the console.
  */
 import { type McpCall, ServerStatus } from "@effect-mcp/client"
+import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Data from "effect/Data"
 import type { QuitError } from "effect/Terminal"
 import type { InvalidArguments } from "./arguments.ts"
-import * as Plain from "./plain.ts"
 import type { NoServer } from "./server.ts"
 
 /** The error of a command that names something that the server does not have. */
@@ -38,8 +38,8 @@ export const describe = (failure: Failure): string => {
     case "ServerUnavailable": {
       const { server, status } = failure
       return status._tag === "Down"
-        ? `could not connect to ${Plain.line(server)}: ${ServerStatus.describeProblem(status.problem)}`
-        : `${Plain.line(server)} is not available: ${ServerStatus.describe(status)}`
+        ? `could not connect to ${PlainText.line(server)}: ${ServerStatus.describeProblem(status.problem)}`
+        : `${PlainText.line(server)} is not available: ${ServerStatus.describe(status)}`
     }
     default:
       return failure.message

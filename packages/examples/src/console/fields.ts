@@ -2,8 +2,8 @@
  * The fields that a person fills in, one by one: the members of a JSON Schema, be it the input of a tool or the form of
  * an elicitation.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Result from "effect/Result"
-import * as Plain from "./plain.ts"
 
 /** A value that a field offers. */
 export interface Choice {
@@ -82,12 +82,12 @@ const choicesOf = (schema: Members): ReadonlyArray<Choice> => {
   const names = listIn(schema["enumNames"])
   const listed = listIn(schema["enum"]).map((value, index) => ({
     value,
-    title: textIn(names[index]) ?? textIn(value) ?? Plain.json(value)
+    title: textIn(names[index]) ?? textIn(value) ?? PlainText.json(value)
   }))
   const constants = [...listIn(schema["oneOf"]), ...listIn(schema["anyOf"])]
   const titled = constants.flatMap((one) =>
     isMembers(one) && "const" in one
-      ? [{ value: one["const"], title: textIn(one["title"]) ?? textIn(one["const"]) ?? Plain.json(one["const"]) }]
+      ? [{ value: one["const"], title: textIn(one["title"]) ?? textIn(one["const"]) ?? PlainText.json(one["const"]) }]
       : []
   )
   return listed.length > 0 ? listed : titled.length === constants.length ? titled : []
@@ -154,9 +154,9 @@ export const describe = ({ kind }: Field): string => {
     case "Text":
       return kind.format ?? "string"
     case "Choice":
-      return kind.choices.map(({ value }) => Plain.json(value)).join(" | ")
+      return kind.choices.map(({ value }) => PlainText.json(value)).join(" | ")
     case "Choices":
-      return `list of ${kind.choices.map(({ value }) => Plain.json(value)).join(" | ")}`
+      return `list of ${kind.choices.map(({ value }) => PlainText.json(value)).join(" | ")}`
     case "Json":
       return kind.type
   }
@@ -183,9 +183,9 @@ const parseNumber = (
 }
 
 const choose = (choices: ReadonlyArray<Choice>, text: string): Result.Result<unknown, string> => {
-  const choice = choices.find(({ title, value }) => value === text || title === text || Plain.json(value) === text)
+  const choice = choices.find(({ title, value }) => value === text || title === text || PlainText.json(value) === text)
   return choice === undefined
-    ? Result.fail(`choose one of ${choices.map(({ value }) => Plain.json(value)).join(", ")}`)
+    ? Result.fail(`choose one of ${choices.map(({ value }) => PlainText.json(value)).join(", ")}`)
     : Result.succeed(choice.value)
 }
 

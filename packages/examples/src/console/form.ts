@@ -1,13 +1,13 @@
 /**
  * A form in the terminal: one prompt for each field.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { QuitError } from "effect/Terminal"
 import type { Arguments } from "./arguments.ts"
 import * as Fields from "./fields.ts"
-import * as Plain from "./plain.ts"
 import { Screen } from "./screen.ts"
 
 /** The value of a field that the person leaves out. */
@@ -20,14 +20,14 @@ const labelOf = (field: Fields.Field): string => {
   const { description, isRequired, name, title } = field
   const kind = field.kind._tag === "Choice" || field.kind._tag === "Choices" ? [] : [Fields.describe(field)]
   const words = [...kind, ...(isRequired ? [] : ["optional"])]
-  return Plain.line(
+  return PlainText.line(
     `${title ?? name}${words.length === 0 ? "" : ` (${words.join(", ")})`}` +
       (description === undefined ? "" : `: ${description}`)
   )
 }
 
 const textOf = (value: unknown): string =>
-  value === undefined ? "" : typeof value === "string" ? value : Plain.json(value)
+  value === undefined ? "" : typeof value === "string" ? value : PlainText.json(value)
 
 const askText = (field: Fields.Field): Prompt.Prompt<unknown> => {
   const given = textOf(field.default)
@@ -36,8 +36,8 @@ const askText = (field: Fields.Field): Prompt.Prompt<unknown> => {
   return Prompt.String({
     message: labelOf(field),
     // A default with characters that cannot be shown is not offered: the person would send what was never shown.
-    default: Plain.line(given) === given ? given : "",
-    validate: (text) => Effect.mapError(Effect.as(Effect.fromResult(parse(text)), text), Plain.line)
+    default: PlainText.line(given) === given ? given : "",
+    validate: (text) => Effect.mapError(Effect.as(Effect.fromResult(parse(text)), text), PlainText.line)
   }).pipe(Prompt.map((text) => Result.getOrElse(parse(text), () => leftOut)))
 }
 
@@ -47,7 +47,7 @@ const askChoice = (field: Fields.Field, choices: ReadonlyArray<Fields.Choice>): 
   return Prompt.Select<unknown>({
     message: labelOf(field),
     choices: offered.map(({ title, value }, index) => ({
-      title: Plain.line(title),
+      title: PlainText.line(title),
       value,
       selected: index === Math.max(preferred, 0)
     }))
@@ -66,7 +66,7 @@ const askField = (field: Fields.Field): Prompt.Prompt<unknown> => {
       return Prompt.MultiSelect<unknown>({
         message: labelOf(field),
         choices: kind.choices.map(({ title, value }) => ({
-          title: Plain.line(title),
+          title: PlainText.line(title),
           value,
           selected: preferred.includes(value)
         })),
@@ -86,7 +86,7 @@ const askSuggested = Effect.fnUntraced(function*(field: Fields.Field, suggestion
   const chosen = yield* ask(Prompt.AutoComplete<string | undefined>({
     message: labelOf(field),
     choices: [
-      ...suggestions.map((value) => ({ title: Plain.line(value), value })),
+      ...suggestions.map((value) => ({ title: PlainText.line(value), value })),
       { title: "(another text)", value: undefined }
     ]
   }))

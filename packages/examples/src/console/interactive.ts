@@ -2,6 +2,7 @@
  * The interactive mode: a person enters one command after the other.
  */
 import { type McpClient, ServerStatus } from "@effect-mcp/client"
+import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Logging from "@effect-mcp/protocol/Logging"
 import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
@@ -10,7 +11,6 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Commands from "./commands.ts"
 import * as Failures from "./failures.ts"
-import * as Plain from "./plain.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 
@@ -58,7 +58,7 @@ export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape)
       watching,
       uri,
       Stream.runForEach(client.watch(uri), (result) => screen.print(Render.readResult(result))).pipe(
-        Effect.catch((failure) => screen.note(`watch ${Plain.line(uri)}: ${Failures.describe(failure)}`))
+        Effect.catch((failure) => screen.note(`watch ${PlainText.line(uri)}: ${Failures.describe(failure)}`))
       )
     )
 
@@ -68,9 +68,9 @@ export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape)
     const resources = yield* client.resources
     const templates = yield* client.resourceTemplates
     const choices = [
-      ...resources.map(({ uri }) => ({ title: Plain.line(uri), value: Commands.read(client, uri) })),
+      ...resources.map(({ uri }) => ({ title: PlainText.line(uri), value: Commands.read(client, uri) })),
       ...templates.map(({ uriTemplate }) => ({
-        title: Plain.line(uriTemplate),
+        title: PlainText.line(uriTemplate),
         value: Commands.readTemplate(client, uriTemplate)
       }))
     ]
@@ -86,9 +86,9 @@ export const run = Effect.fnUntraced(function*(client: McpClient.McpClientShape)
     return yield* screen.exclusively(screen.ask(Prompt.AutoComplete({
       message: kind === "tool" ? "Tool" : "Prompt",
       choices: members.map(({ name, title }) => ({
-        title: Plain.line(name),
+        title: PlainText.line(name),
         value: name,
-        ...(title === undefined ? {} : { description: Plain.line(title) })
+        ...(title === undefined ? {} : { description: PlainText.line(title) })
       }))
     })))
   })

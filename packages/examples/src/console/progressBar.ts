@@ -1,8 +1,8 @@
 /**
  * The bar that shows the progress of a call.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Progress from "@effect-mcp/protocol/Progress"
-import * as Plain from "./plain.ts"
 
 const width = 24
 
@@ -18,7 +18,9 @@ const bar = ({ progress, total }: Progress.Progress): string => {
 
 /** Returns a step of progress as one line of at most this many columns. */
 export const line = (step: Progress.Progress, columns: number): string => {
-  const words = [bar(step), figures(step), ...(step.message === undefined ? [] : [Plain.line(step.message)])].join(" ")
+  const words = [bar(step), figures(step), ...(step.message === undefined ? [] : [PlainText.line(step.message)])].join(
+    " "
+  )
   // The terminal would wrap a longer line, and a wide character needs two columns.
   return Array.from(words).slice(0, Math.max(Math.floor(columns / 2), columns - 24)).join("")
 }

@@ -1,6 +1,7 @@
 /**
  * The members and messages of a server, as lines for a person.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Completion from "@effect-mcp/protocol/Completion"
 import type * as Content from "@effect-mcp/protocol/Content"
 import type * as Logging from "@effect-mcp/protocol/Logging"
@@ -12,7 +13,6 @@ import type * as Tool from "@effect-mcp/protocol/Tool"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as Fields from "./fields.ts"
-import * as Plain from "./plain.ts"
 
 const indented = (text: string): string => text.split("\n").map((line) => `  ${line}`).join("\n")
 
@@ -22,7 +22,7 @@ const bytes = (base64: string): string => {
 }
 
 const described = (parts: ReadonlyArray<string | undefined>): string =>
-  parts.filter((part) => part !== undefined && part !== "").map((part) => Plain.line(part ?? "")).join("  ")
+  parts.filter((part) => part !== undefined && part !== "").map((part) => PlainText.line(part ?? "")).join("  ")
 
 /** Returns the contents of a resource. */
 export const resourceContents = (contents: Resource.ResourceContents): string => {
@@ -37,15 +37,15 @@ export const content = (block: Content.ContentBlock | Sampling.SamplingContent):
       return block.text
     case "image":
     case "audio":
-      return `[${block.type} ${Plain.line(block.mimeType)}, ${bytes(block.data)}]`
+      return `[${block.type} ${PlainText.line(block.mimeType)}, ${bytes(block.data)}]`
     case "resource_link":
       return described([`[link ${block.uri}]`, block.mimeType, block.title ?? block.name, block.description])
     case "resource":
       return resourceContents(block.resource)
     case "tool_use":
-      return `[call of ${Plain.line(block.name)} ${Plain.json(block.input)}]`
+      return `[call of ${PlainText.line(block.name)} ${PlainText.json(block.input)}]`
     case "tool_result":
-      return `[result of ${Plain.line(block.toolUseId)}]\n${indented(block.content.map(content).join("\n"))}`
+      return `[result of ${PlainText.line(block.toolUseId)}]\n${indented(block.content.map(content).join("\n"))}`
   }
 }
 
@@ -62,7 +62,7 @@ const isSame = (structured: unknown, blocks: ReadonlyArray<Content.ContentBlock>
 /** Returns the result of a tool. Text that repeats the structured content is left out. */
 export const toolResult = ({ content: blocks, isError, structuredContent }: Tool.CallToolResult): string => {
   const parts = structuredContent !== undefined && isSame(structuredContent, blocks) ? [] : blocks.map(content)
-  const structured = structuredContent === undefined ? [] : [Plain.json(structuredContent, 2)]
+  const structured = structuredContent === undefined ? [] : [PlainText.json(structuredContent, 2)]
   const lines = [...parts, ...structured]
   return `${isError === true ? "the tool failed: " : ""}${lines.length === 0 ? "(no content)" : lines.join("\n")}`
 }
@@ -100,8 +100,8 @@ export const tool = (tool: Tool.Tool): string =>
       "arguments",
       Fields.of(tool.inputSchema).map((field) => described([parameter(field), field.description ?? field.title]))
     ),
-    `input schema:\n${indented(Plain.json(tool.inputSchema, 2))}`,
-    ...(tool.outputSchema === undefined ? [] : [`output schema:\n${indented(Plain.json(tool.outputSchema, 2))}`])
+    `input schema:\n${indented(PlainText.json(tool.inputSchema, 2))}`,
+    ...(tool.outputSchema === undefined ? [] : [`output schema:\n${indented(PlainText.json(tool.outputSchema, 2))}`])
   ].join("\n")
 
 /** Returns the list of resources. */
@@ -141,7 +141,7 @@ export const readResult = ({ contents }: Resource.ReadResourceResult): string =>
 /** Returns the messages of a prompt. */
 export const promptResult = ({ description, messages }: PromptMessages.GetPromptResult): string =>
   [
-    ...(description === undefined ? [] : [Plain.line(description)]),
+    ...(description === undefined ? [] : [PlainText.line(description)]),
     ...messages.map((message) => `${message.role}: ${content(message.content)}`)
   ].join("\n")
 
@@ -149,13 +149,13 @@ export const promptResult = ({ description, messages }: PromptMessages.GetPrompt
 export const completion = ({ completion: { hasMore, total, values } }: Completion.CompleteResult): string => {
   const rest = (total ?? values.length) - values.length
   const more = rest > 0 ? [`(${rest} more)`] : hasMore === true ? ["(more)"] : []
-  return [...(values.length === 0 ? ["(no values)"] : values.map(Plain.line)), ...more].join("\n")
+  return [...(values.length === 0 ? ["(no values)"] : values.map(PlainText.line)), ...more].join("\n")
 }
 
 /** Returns a log message of the server. */
 export const log = ({ data, level, logger }: Logging.LogMessageParams): string =>
-  `[${level}] ${logger === undefined ? "" : `${Plain.line(logger)}: `}${
-    typeof data === "string" ? Plain.text(data) : Plain.json(data)
+  `[${level}] ${logger === undefined ? "" : `${PlainText.line(logger)}: `}${
+    typeof data === "string" ? PlainText.text(data) : PlainText.json(data)
   }`
 
 /** Returns a message of a conversation with a model. */
@@ -167,7 +167,7 @@ export const profile = ({ capabilities, info, instructions, revision }: Profile.
   [
     described([info.title ?? info.name, info.name, info.version]),
     `revision ${revision}, with ${
-      Object.keys(capabilities).toSorted().map(Plain.line).join(", ") || "no capabilities"
+      Object.keys(capabilities).toSorted().map(PlainText.line).join(", ") || "no capabilities"
     }`,
     ...(instructions === undefined ? [] : [instructions])
   ].join("\n")

@@ -1,6 +1,6 @@
 /**
- * The place where the console prints, asks and shows progress. Everything that is printed passes `plain.ts`, so that no
- * text of a server is interpreted by the terminal.
+ * The place where the console prints, asks and shows progress. Everything that is printed passes `PlainText`, so that
+ * no text of a server is interpreted by the terminal.
  */
 import type * as Prompt from "effect/cli/Prompt"
 import * as Context from "effect/Context"

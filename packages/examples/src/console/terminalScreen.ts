@@ -2,6 +2,7 @@
  * The screen of a person: one stream of printed lines, and below it the prompt that is open, or the bar of a call. What
  * is printed appears above, and the prompt is drawn again below it.
  */
+import * as PlainText from "@effect-mcp/client/PlainText"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
@@ -13,7 +14,6 @@ import * as Semaphore from "effect/Semaphore"
 import * as Terminal from "effect/Terminal"
 import * as Frame from "./frame.ts"
 import * as Keyboard from "./keyboard.ts"
-import * as Plain from "./plain.ts"
 import { Screen } from "./screen.ts"
 
 /** The lines at the bottom of the terminal. */
@@ -42,7 +42,7 @@ class Bottom {
 
   /** Prints text above the bottom. */
   print(text: string): void {
-    this.#write(`${this.#erase()}${Plain.text(text)}\n${this.#shown}`)
+    this.#write(`${this.#erase()}${PlainText.text(text)}\n${this.#shown}`)
   }
 
   set bar(line: string) {

@@ -11,19 +11,53 @@ const harmful = /(?![\u{200c}\u{200d}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)
 
-/** Returns text of several lines. A harmful character such as the escape character becomes `\u{1b}`. */
+/**
+ * Returns text of several lines. A harmful character such as the escape character becomes `\u{1b}`.
+ *
+ * @example
+ * ```ts
+ * import { PlainText } from "@effect-mcp/client"
+ *
+ * export const shown = PlainText.text("\u{1b}[31mred\r\nplain") // => "\\u{1b}[31mred\nplain"
+ * ```
+ *
+ * @category formatting
+ */
 export const text = (text: string): string =>
   text.replaceAll("\r\n", "\n").replaceAll(
     harmful,
     (character) => character === "\n" || character === "\t" ? character : `\\u{${codeOf(character)}}`
   )
 
-/** Returns text in one line, such as a name: its line breaks are shown as well. */
+/**
+ * Returns text in one line, such as a name: its line breaks are shown as well.
+ *
+ * @example
+ * ```ts
+ * import { PlainText } from "@effect-mcp/client"
+ *
+ * export const shown = PlainText.line("two\nlines") // => "two\\nlines"
+ * ```
+ *
+ * @category formatting
+ */
 export const line = (value: string): string => text(value).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
 
-/** Returns a value as JSON, in which harmful characters are escaped as JSON escapes them. */
+/**
+ * Returns a value as JSON, in which harmful characters are escaped as JSON escapes them. `indentation` is the number of
+ * spaces of each level. Default: one line.
+ *
+ * @example
+ * ```ts
+ * import { PlainText } from "@effect-mcp/client"
+ *
+ * export const shown = PlainText.json({ name: "\u{9b}31m" }) // => "{\"name\":\"\\u009b31m\"}"
+ * ```
+ *
+ * @category formatting
+ */
 export const json = (value: unknown, indentation?: number): string =>
-  JSON.stringify(value, undefined, indentation).replaceAll(harmful, (character) =>
+  String(JSON.stringify(value, undefined, indentation)).replaceAll(harmful, (character) =>
     character === "\n"
       ? character
       : character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""))

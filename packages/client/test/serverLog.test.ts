@@ -1,0 +1,92 @@
+/** Log messages of servers, in the log of the program. */
+import { McpClients, McpServerLog, McpTarget } from "@effect-mcp/client"
+import { Content, Logging } from "@effect-mcp/protocol"
+import { RequestContext, ServerSession } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as References from "effect/References"
+
+const info = { name: "host", version: "1.0.0" }
+
+interface Logged {
+  readonly level: string
+  readonly message: string
+  readonly annotations: unknown
+}
+
+/** Records what an effect logs. */
+const recorded = Effect.fnUntraced(function*<A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const logged: Array<Logged> = []
+  yield* Effect.provide(
+    effect,
+    Logger.layer([
+      Logger.make(({ fiber, logLevel, message }) => {
+        const annotations = fiber.getRef(References.CurrentLogAnnotations)
+        logged.push({ level: logLevel, message: String(message), annotations })
+      })
+    ])
+  )
+  return logged
+})
+
+const write = (message: Logging.LogMessageParams) =>
+  Effect.provideService(recorded(McpServerLog.write(message)), References.MinimumLogLevel, "All")
+
+describe("a log message of a server", () => {
+  it.effect("has the severity of Effect that is nearest to its level", () =>
+    Effect.gen(function*() {
+      const levels = yield* Effect.forEach(Logging.levels, (level) => write({ level, data: "" }))
+      assert.deepStrictEqual(levels.map(([logged]) => logged?.level), [
+        "Debug",
+        "Info",
+        "Info",
+        "Warn",
+        "Error",
+        "Fatal",
+        "Fatal",
+        "Fatal"
+      ])
+    }))
+
+  it.effect("is its text or its JSON, with its logger, and controls no terminal", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* write({ level: "info", data: "\u{1b}[31mred", logger: "a\nb" }), [
+        { level: "Info", message: "\\u{1b}[31mred", annotations: { logger: "a\\nb" } }
+      ])
+      const [logged] = yield* write({ level: "info", data: { path: "/tmp", "\u{9b}": [1] } })
+      assert.strictEqual(logged?.message, "{\"path\":\"/tmp\",\"\\u009b\":[1]}")
+    }))
+
+  it.effect("is cut, however long it is", () =>
+    Effect.gen(function*() {
+      for (const data of ["a".repeat(10_000_000), "\u{1b}".repeat(10_000_000), ["a".repeat(10_000_000)]]) {
+        const [logged] = yield* write({ level: "info", data })
+        assert.strictEqual(logged?.message.length, 4_096)
+      }
+    }))
+
+  it.live("has the name of its server", () =>
+    Effect.gen(function*() {
+      const server = McpTarget.transport(ServerSession.layerInProcess({
+        "tools/call": () =>
+          Effect.gen(function*() {
+            const { log } = yield* RequestContext.RequestContext
+            yield* log({ level: "error", data: "no space left" })
+            return { content: [Content.text("done")] }
+          })
+      }, { info, capabilities: { logging: {} } }))
+      const logged = yield* recorded(Effect.gen(function*() {
+        const clients = yield* McpClients.make({ files: server, mail: server }, {
+          info,
+          handlers: { "notifications/message": McpServerLog.write }
+        })
+        yield* clients.client("files").callTool("write")
+        yield* clients.client("mail").callTool("write")
+      }))
+      assert.deepStrictEqual(logged.filter(({ level }) => level === "Error").map(({ annotations }) => annotations), [
+        { server: "files" },
+        { server: "mail" }
+      ])
+    }))
+})
