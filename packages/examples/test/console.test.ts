@@ -55,6 +55,9 @@ const notebooks = {
 
 const eras = ["2025-11-25", "2026-07-28"]
 
+/** The time of a test, in milliseconds. It starts several processes, and a busy machine starts them slowly. */
+const timeout = 180_000
+
 describe.concurrent("the console in a script", () => {
   for (const revision of eras) {
     for (const [transport, start] of Object.entries(calculators)) {
@@ -76,7 +79,7 @@ describe.concurrent("the console in a script", () => {
 
           const failed = yield* Console.run(["call", "fail", "message=no beads", ...at], server)
           assert.deepStrictEqual([failed.exitCode, failed.stdout], [1, "the tool failed: no beads\n"])
-        }).pipe(Effect.scoped), 60_000)
+        }).pipe(Effect.scoped), timeout)
     }
 
     for (const [transport, start] of Object.entries(notebooks)) {
@@ -104,7 +107,7 @@ describe.concurrent("the console in a script", () => {
             assert.notInclude(others.split("\n"), "plan")
             assert.include(others.split("\n"), "letter")
           }).pipe(Effect.scoped),
-        60_000
+        timeout
       )
     }
 
@@ -121,7 +124,7 @@ describe.concurrent("the console in a script", () => {
           watching.kill("SIGINT")
           assert.strictEqual((yield* watching.exited).exitCode, 130)
         }).pipe(Effect.scoped),
-      60_000
+      timeout
     )
 
     it.live(
@@ -141,7 +144,7 @@ describe.concurrent("the console in a script", () => {
           const unanswered = yield* Console.run(["call", "erase", "name=plan", ...at], Console.notebook)
           assert.strictEqual(unanswered.exitCode, 1, unanswered.stdout)
         }).pipe(Effect.scoped),
-      60_000
+      timeout
     )
 
     it.live(
@@ -153,7 +156,7 @@ describe.concurrent("the console in a script", () => {
           assert.deepStrictEqual([stdout, stderr], ["logged\n", "[warning] calculator: the disk is full\n"])
           assert.strictEqual((yield* Console.run([...call, "--log-level", "error"], Console.calculator)).stderr, "")
         }).pipe(Effect.scoped),
-      60_000
+      timeout
     )
   }
 
@@ -169,13 +172,13 @@ describe.concurrent("the console in a script", () => {
       assert.include(stderr, "server: ")
       assert.match(stderr, /count was interrupted at \d+ of 600/)
       yield* Child.until(() => !Child.isRunning(server))
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped), timeout)
 
   it.live("offers its roots to the server", () =>
     Effect.gen(function*() {
       const roots = yield* printed(["call", "roots", "--root", "/home/ada"], Console.notebook)
       assert.include(roots, "file:///home/ada")
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped), timeout)
 
   it.live("shows a tool with its hints, arguments and schemas", () =>
     Effect.gen(function*() {
@@ -183,7 +186,7 @@ describe.concurrent("the console in a script", () => {
       assert.include(shown, "hints of the server: reads only, idempotent")
       assert.include(shown, "  to: integer  The number to count to")
       assert.include(shown, "\"maximum\": 10000")
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped), timeout)
 
   it.live("finds a server in a file of another client, and sends headers to a URL", () =>
     Effect.gen(function*() {
@@ -216,7 +219,7 @@ describe.concurrent("the console in a script", () => {
         "mcpServers.empty.command: the entry has neither command nor url"
       )
       assert.include(yield* printed(["list", "tools", ...header], [url]), "tools (")
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped), timeout)
 
   it.live("says what is wrong, and what there is instead", () =>
     Effect.gen(function*() {

@@ -26,6 +26,9 @@ const leave = Effect.fnUntraced(function*(terminal: Effect.Success<ReturnType<ty
   yield* Child.until(() => !processes.some(Child.isRunning))
 })
 
+/** The time of a test, in milliseconds. It starts several processes, and a busy machine starts them slowly. */
+const timeout = 180_000
+
 describe.concurrent("the console in a terminal", () => {
   for (const revision of ["2025-11-25", "2026-07-28"]) {
     it.live(`${revision}: a form is filled in with arrow keys and text`, () =>
@@ -57,7 +60,7 @@ describe.concurrent("the console in a terminal", () => {
         yield* terminal.shows("The note “weather” is about: home.")
         yield* terminal.shows("? mcp › ")
         yield* leave(terminal, ctrlC)
-      }).pipe(Effect.scoped), 60_000)
+      }).pipe(Effect.scoped), timeout)
 
     it.live(`${revision}: a person answers for the model, or rejects its use`, () =>
       Effect.gen(function*() {
@@ -74,7 +77,7 @@ describe.concurrent("the console in a terminal", () => {
         yield* terminal.shows("User rejected sampling request")
         yield* terminal.shows("? mcp › ")
         yield* leave(terminal, ctrlC)
-      }).pipe(Effect.scoped), 60_000)
+      }).pipe(Effect.scoped), timeout)
 
     it.live(
       `${revision}: a page is shown with its whole URL, and the call goes on after the visit`,
@@ -92,7 +95,7 @@ describe.concurrent("the console in a terminal", () => {
           yield* terminal.shows("? mcp › ")
           yield* leave(terminal, ctrlC)
         }).pipe(Effect.scoped),
-      60_000
+      timeout
     )
 
     it.live(
@@ -154,7 +157,7 @@ describe.concurrent("the console in a terminal", () => {
           yield* terminal.types(ctrlC)
           assert.strictEqual((yield* terminal.exited).exitCode, 0)
         }).pipe(Effect.scoped),
-      60_000
+      timeout
     )
   }
 
@@ -184,7 +187,7 @@ describe.concurrent("the console in a terminal", () => {
         yield* terminal.shows("? mcp › ")
         yield* leave(terminal, ctrlC)
       }).pipe(Effect.scoped),
-    60_000
+    timeout
   )
 
   it.live(
@@ -218,7 +221,7 @@ describe.concurrent("the console in a terminal", () => {
         yield* notebook.shows("? mcp › ")
         yield* leave(notebook, `quit${enter}`)
       }).pipe(Effect.scoped),
-    60_000
+    timeout
   )
 
   it.live("a server that ends is started again, and the person sees why and when", () =>
@@ -234,7 +237,7 @@ describe.concurrent("the console in a terminal", () => {
       yield* terminal.shows("\r\n\u{1b}[?25h3\r\n")
       yield* terminal.shows("? mcp › ")
       yield* leave(terminal, ctrlC)
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped), timeout)
 
   it.live(
     "Ctrl-C while a form is open cancels the form, and leaves nothing running afterwards",
@@ -247,7 +250,7 @@ describe.concurrent("the console in a terminal", () => {
         yield* terminal.shows("? mcp › ")
         yield* leave(terminal, ctrlC)
       }).pipe(Effect.scoped),
-    60_000
+    timeout
   )
 
   it.live(
@@ -283,6 +286,6 @@ describe.concurrent("the console in a terminal", () => {
         assert.notMatch(terminal.written(), /\u{1b}\[2J|\u{1b}\]|[\u{80}-\u{9f}\u{8}\u{202e}]/u)
         assert.notInclude(terminal.written(), "owned\u{7}")
       }).pipe(Effect.scoped),
-    60_000
+    timeout
   )
 })
