@@ -1,0 +1,197 @@
+/** The sessions of a supervised client in virtual time: their preparation, their loss, and the calls meanwhile. */
+import { McpClient } from "@effect-mcp/client"
+import { McpError, Revision, type Tool } from "@effect-mcp/protocol"
+import type { Handlers } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import * as RecordedServer from "./fixtures/RecordedServer.ts"
+import * as SimulatedServer from "./support/SimulatedServer.ts"
+import { virtually } from "./support/virtually.ts"
+
+const info = { name: "host", version: "1.0.0" }
+
+/** Makes a client of a server with a handshake. It connects again after a second. */
+const connect = (server: SimulatedServer.SimulatedServer, options: Partial<McpClient.Options> = {}) =>
+  McpClient.make(server.target, {
+    info,
+    revisions: Revision.legacy,
+    reconnect: Schedule.spaced("1 second"),
+    healthCheck: false,
+    ...options
+  })
+
+const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkScoped(effect, { startImmediately: true })
+
+const now = Effect.clockWith((clock) => clock.currentTimeMillis)
+
+const textOf = ({ content }: Tool.CallToolResult): string =>
+  content.map((part) => part.type === "text" ? part.text : part.type).join()
+
+/** Handlers of a server that answers `logging/setLevel` in some processes, and records it. */
+const levels = (isAnswered: (process: number, time: number) => boolean) => {
+  const set: Array<number> = []
+  const handlers = (process: number): Handlers.Handlers<"client"> => ({
+    "logging/setLevel": () => {
+      set.push(process)
+      return isAnswered(process, set.length) ? Effect.succeed({}) : Effect.never
+    }
+  })
+  return { set, handlers }
+}
+
+describe("the log level", () => {
+  it("that a new server does not answer holds calls for 5 seconds, and not longer", () =>
+    virtually(Effect.gen(function*() {
+      const { handlers, set } = levels((process) => process === 1)
+      const server = SimulatedServer.make({ handlers })
+      const client = yield* connect(server, { waitFor: "20 seconds" })
+      yield* client.session
+      yield* client.setLogLevel("error")
+      yield* server.kill
+      const since = yield* now
+      assert.strictEqual(textOf(yield* client.callTool("pid")), "2")
+      assert.deepStrictEqual(set, [1, 2])
+      assert.strictEqual((yield* now) - since, 6_000)
+    })))
+
+  it("that a server rejects does not hold calls", () =>
+    virtually(Effect.gen(function*() {
+      const server = SimulatedServer.make({
+        handlers: () => ({ "logging/setLevel": () => Effect.fail(McpError.invalidParams("no levels")) })
+      })
+      const client = yield* connect(server)
+      yield* Effect.flip(client.setLogLevel("error"))
+      yield* server.kill
+      const since = yield* now
+      assert.strictEqual(textOf(yield* client.callTool("pid")), "2")
+      assert.strictEqual((yield* now) - since, 1_000)
+    })))
+})
+
+describe("a session that has begun to close", () => {
+  it("is taken by no call: they wait for the next one", () =>
+    virtually(Effect.gen(function*() {
+      const server = SimulatedServer.make()
+      let attempts = 0
+      const asked = yield* Deferred.make<void>()
+      const client = yield* connect(server, {
+        // The session does not end before this handler.
+        handlers: {
+          "roots/list": () =>
+            Effect.as(Effect.andThen(Deferred.succeed(asked, undefined), Effect.sleep("2 seconds")), { roots: [] })
+        },
+        middleware: {
+          outbound: (request, next) => {
+            if ("name" in request.params && request.params.name === "quick") attempts++
+            return next(request)
+          }
+        }
+      })
+      const first = yield* client.session
+      yield* fork(Effect.ignore(client.callTool("roots")))
+      yield* Deferred.await(asked)
+      const closing = yield* fork(first.close)
+      const [second, result] = yield* Effect.all([client.session, client.callTool("quick", { key: "later" })], {
+        concurrency: "unbounded"
+      })
+      assert.isDefined(closing.pollUnsafe())
+      assert.isFalse(second === first)
+      assert.strictEqual(textOf(result), "later")
+      assert.strictEqual(attempts, 1)
+      assert.strictEqual(server.processes(), 2)
+    })))
+})
+
+describe("a session over Streamable HTTP", () => {
+  /** Connects a client with a list, two streams of one resource, and a log level. */
+  const used = Effect.fnUntraced(function*() {
+    const { handlers, set } = levels(() => true)
+    const server = SimulatedServer.make({ handlers })
+    const client = yield* connect(server)
+    const changed: Array<string> = []
+    const texts: Array<string> = []
+    yield* client.session
+    yield* client.setLogLevel("error")
+    yield* client.tools
+    const watching = fork(
+      Stream.runForEach(
+        client.watch(RecordedServer.uri),
+        ({ contents: [content] }) =>
+          Effect.sync(() => texts.push(content !== undefined && "text" in content ? content.text : ""))
+      )
+    )
+    yield* watching
+    yield* watching
+    yield* Effect.sleep("1 second")
+    yield* fork(Stream.runForEach(client.changes, (list) => Effect.sync(() => changed.push(list))))
+    /** Returns the numbers of requests since the last time. */
+    const since = Effect.fnUntraced(function*() {
+      yield* Effect.sleep("1 second")
+      yield* client.tools
+      const counts = {
+        changed: changed.splice(0).toSorted(),
+        pages: server.record.filter((line) => line === "tools/list").length,
+        subscriptions: server.record.filter((line) => line.endsWith("subscribe")),
+        read: texts.splice(0).length,
+        levels: set.length
+      }
+      server.clear()
+      set.length = 0
+      return counts
+    })
+    assert.deepStrictEqual(yield* since(), { changed: [], pages: 3, subscriptions: ["subscribe"], read: 2, levels: 1 })
+    return { client, server, texts, since }
+  })
+
+  const lists = ["prompts", "resources", "tools"]
+  const lost = (method: string | undefined) =>
+    ({ _tag: "StreamLost", method, cause: undefined, retryAfterMillis: 100 }) as const
+  const nothing = { changed: [], pages: 0, subscriptions: [], read: 0, levels: 0 }
+
+  it("reads its lists again after the loss of its standalone stream, and everything after its resumption", () =>
+    virtually(Effect.gen(function*() {
+      const { server, since } = yield* used()
+      server.report(lost(undefined))
+      assert.deepStrictEqual(yield* since(), { ...nothing, changed: lists, pages: 3 })
+      server.report({ _tag: "StreamResumed", method: undefined })
+      // The server has kept the subscription. It may end and begin again.
+      const { subscriptions: _, ...again } = yield* since()
+      assert.deepStrictEqual(again, { changed: lists, pages: 3, read: 2, levels: 1 })
+    })))
+
+  it("loses no update of a watched resource while its standalone stream is lost, and receives later ones", () =>
+    virtually(Effect.gen(function*() {
+      const { client, server, texts } = yield* used()
+      server.report(lost(undefined))
+      server.report({ _tag: "StreamResumed", method: undefined })
+      yield* Effect.sleep("1 second")
+      assert.strictEqual(texts.at(-1), "1 0")
+      yield* client.callTool("update")
+      yield* Effect.sleep("1 second")
+      assert.strictEqual(texts.at(-1), "1 1")
+    })))
+
+  it("reads nothing again after the loss and the resumption of the stream of a request", () =>
+    virtually(Effect.gen(function*() {
+      const { server, since } = yield* used()
+      server.report(lost("tools/call"))
+      server.report({ _tag: "StreamResumed", method: "tools/call" })
+      assert.deepStrictEqual(yield* since(), nothing)
+    })))
+
+  it("reads, subscribes and sets its level again after the transport has repeated the handshake", () =>
+    virtually(Effect.gen(function*() {
+      const { server, since } = yield* used()
+      server.report({ _tag: "SessionRenewed" })
+      assert.deepStrictEqual(yield* since(), {
+        changed: lists,
+        pages: 3,
+        subscriptions: ["subscribe"],
+        read: 2,
+        levels: 1
+      })
+    })))
+})
