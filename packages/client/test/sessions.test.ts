@@ -1,5 +1,5 @@
 /** The sessions of a supervised client in virtual time: their preparation, their loss, and the calls meanwhile. */
-import { McpClient } from "@effect-mcp/client"
+import { McpClient, type ServerStatus } from "@effect-mcp/client"
 import { McpError, Revision, type Tool } from "@effect-mcp/protocol"
 import type { Handlers } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,6 +12,8 @@ import * as SimulatedServer from "./support/SimulatedServer.ts"
 import { virtually } from "./support/virtually.ts"
 
 const info = { name: "host", version: "1.0.0" }
+
+const eras = { "with a handshake": Revision.legacy, "2026-07-28": Revision.modern } as const
 
 /** Makes a client of a server with a handshake. It connects again after a second. */
 const connect = (server: SimulatedServer.SimulatedServer, options: Partial<McpClient.Options> = {}) =>
@@ -29,6 +31,13 @@ const now = Effect.clockWith((clock) => clock.currentTimeMillis)
 
 const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((part) => part.type === "text" ? part.text : part.type).join()
+
+/** Collects the statuses from now on. The first is the present one. */
+const statusesOf = Effect.fnUntraced(function*(client: McpClient.McpClientShape) {
+  const statuses: Array<ServerStatus.ServerStatus> = []
+  yield* fork(Stream.runForEach(client.statuses, (status) => Effect.sync(() => statuses.push(status))))
+  return { statuses, tags: () => statuses.map(({ _tag }) => _tag) }
+})
 
 /** Handlers of a server that answers `logging/setLevel` in some processes, and records it. */
 const levels = (isAnswered: (process: number, time: number) => boolean) => {
@@ -103,6 +112,28 @@ describe("a session that has begun to close", () => {
       assert.strictEqual(attempts, 1)
       assert.strictEqual(server.processes(), 2)
     })))
+})
+
+describe("a server that hangs", () => {
+  for (const [era, revisions] of Object.entries(eras)) {
+    it(`is down because it did not answer a health check in time, ${era}`, () =>
+      virtually(Effect.gen(function*() {
+        const server = SimulatedServer.make()
+        const client = yield* connect(server, {
+          revisions,
+          healthCheck: { interval: "1 minute", timeout: "7 seconds" }
+        })
+        yield* client.session
+        const { statuses } = yield* statusesOf(client)
+        // Whatever is sent after the session has opened is not stalled, because that would end the session first.
+        yield* Effect.sleep("1 second")
+        server.stall()
+        yield* Effect.sleep("90 seconds")
+        const down = statuses.find((status) => status._tag === "Down")
+        assert.deepStrictEqual(down?.problem, { _tag: "Unresponsive", afterMillis: 7_000 })
+        assert.strictEqual((yield* client.status)._tag, "Ready")
+      })))
+  }
 })
 
 describe("a session over Streamable HTTP", () => {

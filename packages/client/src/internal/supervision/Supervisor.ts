@@ -44,7 +44,7 @@ const problemIn = (cause: Cause.Cause<unknown>): ServerStatus.Problem => {
 const isAlive = ({ reason }: RequestError): boolean =>
   reason._tag === "ErrorResponse" || reason._tag === "NotAllowed" || reason._tag === "Closed"
 
-/** Checks a session again and again, and closes it if its server does not answer. Returns the problem then. */
+/** Checks a session again and again until its server does not answer, and returns this problem. */
 const watch = (
   session: Session,
   { intervalMillis, timeoutMillis }: NonNullable<SupervisorDependencies["health"]>
@@ -61,20 +61,24 @@ const watch = (
       onFailure: (error) =>
         isAlive(error)
           ? check
-          : Effect.as(session.close, { _tag: "Unresponsive" as const, afterMillis: timeoutMillis })
+          : Effect.succeed({ _tag: "Unresponsive" as const, afterMillis: timeoutMillis })
     })
   )
   return check
 }
 
-/** Waits for the end of a session. */
+/** Waits for the end of a session. Closes it if its server does not answer a health check. */
 const ended = (
   session: Session,
   health: SupervisorDependencies["health"]
 ): Effect.Effect<ServerStatus.Problem> => {
   const closed = Effect.map(session.closed, (reason): ServerStatus.Problem => ({ _tag: "Ended", reason }))
-  // The check that closes the session reports its own reason, which says more.
-  return health === undefined ? closed : Effect.raceFirst(watch(session, health), closed)
+  if (health === undefined) return closed
+  return Effect.flatMap(
+    Effect.raceFirst(watch(session, health), closed),
+    // Closes it after the race. Otherwise the end of the session wins it, with a reason that says less.
+    (problem) => Effect.as(problem._tag === "Unresponsive" ? session.close : Effect.void, problem)
+  )
 }
 
 const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0
