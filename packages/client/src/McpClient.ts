@@ -287,7 +287,8 @@ const makeAny = Effect.fnUntraced(function*(
     if (options.trusted !== true) return Effect.succeed(false)
     const called = lists.tools.last
     return Effect.map(
-      Effect.orElseSucceed(lists.tools.all, () => []),
+      // Not a kept list: it is that of the server that was called, until the next one is connected.
+      Effect.orElseSucceed(lists.tools.fresh, () => []),
       (now) => [called ?? now, now].every((tools) => ToolAnnotations.isRepeatable(tools, tool))
     )
   }

@@ -5,6 +5,7 @@ import type { Handlers } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as RecordedServer from "./fixtures/RecordedServer.ts"
@@ -135,6 +136,63 @@ describe("a server that hangs", () => {
       })))
   }
 })
+
+/** The annotations of a tool in the list of one process: its hint, nothing, or the list is not read. */
+type Declared = "readOnlyHint" | "idempotentHint" | undefined | "not read"
+
+const declarations: ReadonlyArray<readonly [before: Declared, after: Declared, outcome: "repeated" | "unknown"]> = [
+  ["idempotentHint", "idempotentHint", "repeated"],
+  ["readOnlyHint", "idempotentHint", "repeated"],
+  ["idempotentHint", undefined, "unknown"],
+  ["readOnlyHint", undefined, "unknown"],
+  [undefined, "idempotentHint", "unknown"],
+  [undefined, "readOnlyHint", "unknown"],
+  [undefined, undefined, "unknown"],
+  ["not read", "idempotentHint", "repeated"],
+  ["not read", undefined, "unknown"]
+]
+
+for (const [era, revisions] of Object.entries(eras)) {
+  /** Calls a tool once, kills its server, and returns the outcome of the call. */
+  const lose = Effect.fnUntraced(function*(before: Declared, after: Declared, trusted: boolean) {
+    const server = SimulatedServer.make({
+      handlers: (process) => {
+        const hint = process === 1 ? before : after
+        const tool = { name: "once", inputSchema: { type: "object" } } as const
+        return {
+          "tools/list": () =>
+            Effect.succeed({ tools: [hint === undefined ? tool : { ...tool, annotations: { [hint]: true } }] })
+        }
+      }
+    })
+    const client = yield* connect(server, { revisions, trusted })
+    if (before !== "not read") yield* client.tools
+    const calling = yield* fork(Effect.match(client.callTool("once", { key: "a" }), {
+      onSuccess: () => "repeated",
+      onFailure: (error) =>
+        error._tag === "RequestError" && error.reason._tag === "OutcomeUnknown" ? "unknown" : error.message
+    }))
+    yield* Effect.sleep("1 second")
+    assert.strictEqual(server.count("once a"), 1)
+    yield* server.kill
+    const outcome = yield* Fiber.join(calling)
+    assert.strictEqual(server.count("once a"), outcome === "repeated" ? 2 : 1)
+    return outcome
+  })
+
+  describe(`[TOOL-11] a lost call, ${era},`, () => {
+    for (const [before, after, outcome] of declarations) {
+      it(`of a tool with ${before ?? "no hint"} before and ${after ?? "no hint"} now is ${outcome}`, () =>
+        virtually(Effect.map(lose(before, after, true), (found) => assert.strictEqual(found, outcome))))
+    }
+
+    it("of a tool of a server that is not trusted is unknown, whatever the tool declares", () =>
+      virtually(Effect.map(
+        lose("idempotentHint", "idempotentHint", false),
+        (found) => assert.strictEqual(found, "unknown")
+      )))
+  })
+}
 
 describe("a session over Streamable HTTP", () => {
   /** Connects a client with a list, two streams of one resource, and a log level. */

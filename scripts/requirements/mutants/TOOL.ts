@@ -52,6 +52,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "annotations of a tool do not change the messages of a call"
   },
   {
+    id: "TOOL-11",
+    file: "packages/client/src/McpClient.ts",
+    original: "    if (options.trusted !== true) return Effect.succeed(false)\n",
+    broken: "",
+    test: "packages/client/test/sessions.test.ts",
+    name: "of a tool of a server that is not trusted is unknown, whatever the tool declares"
+  },
+  {
     id: "TOOL-03",
     file: "packages/server/src/internal/registry/MethodHandlers.ts",
     original: "const unknownTool = (name: string) => McpError.invalidParams(",

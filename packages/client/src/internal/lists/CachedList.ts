@@ -66,16 +66,20 @@ export class CachedList<A> {
 
   /** Returns the list. A caller never gets one that had changed before it asked. */
   get all(): Effect.Effect<ReadonlyArray<A>, ListError> {
-    return Effect.suspend(() => this.#allSince(this.#changes))
+    return Effect.suspend(() => this.#kept === undefined ? this.#readSince(this.#changes) : Effect.succeed(this.#kept))
   }
 
-  /** Returns the list as it is after this number of changes. Waits for two readings at most. */
-  #allSince(changes: number): Effect.Effect<ReadonlyArray<A>, ListError> {
-    if (this.#kept !== undefined) return Effect.succeed(this.#kept)
+  /** Reads the list of the server that is connected now or next. Keeps the present one for other callers until then. */
+  get fresh(): Effect.Effect<ReadonlyArray<A>, ListError> {
+    return Effect.suspend(() => this.#readSince(++this.#changes))
+  }
+
+  /** Reads the list as it is after this number of changes. Waits for two readings at most. */
+  #readSince(changes: number): Effect.Effect<ReadonlyArray<A>, ListError> {
     const reading = this.#reading ?? this.#start()
     return Effect.flatMap(Deferred.await(reading.done), (all) =>
       // Otherwise the caller has joined a reading that began before a change.
-      reading.changes >= changes ? Effect.succeed(all) : Effect.suspend(() => this.#allSince(changes)))
+      reading.changes >= changes ? Effect.succeed(all) : Effect.suspend(() => this.#readSince(changes)))
   }
 
   #start(): Reading<A> {
