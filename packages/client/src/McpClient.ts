@@ -228,14 +228,7 @@ const makeAny = Effect.fnUntraced(function*(
 
   let current: Session | undefined
   /** Prepares a session again, whose server has lost its state, or may have lost messages. */
-  const renew = (session: Session): Effect.Effect<void> =>
-    Effect.andThen(
-      prepare(session),
-      Effect.suspend(() =>
-        // It may have ended meanwhile.
-        board.session === session ? board.open(session) : Effect.void
-      )
-    )
+  const renew = (session: Session): Effect.Effect<void> => Effect.andThen(prepare(session), board.open(session))
   const observe = (event: SessionEvent.SessionEvent): void => {
     if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
     if (current === undefined) return

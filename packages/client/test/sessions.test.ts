@@ -113,6 +113,43 @@ describe("a session that has begun to close", () => {
       assert.strictEqual(attempts, 1)
       assert.strictEqual(server.processes(), 2)
     })))
+
+  it("is not opened again by the renewal of an HTTP session that it did not survive", () =>
+    virtually(Effect.gen(function*() {
+      const { handlers, set } = levels((process, time) => process > 1 || time === 1)
+      const server = SimulatedServer.make({ handlers })
+      const client = yield* connect(server)
+      yield* client.session
+      yield* client.setLogLevel("error")
+      const { tags } = yield* statusesOf(client)
+      server.report({ _tag: "SessionRenewed" })
+      yield* Effect.sleep("1 second")
+      assert.deepStrictEqual(set, [1, 1])
+      yield* server.kill
+      yield* Effect.sleep("1 minute")
+      assert.deepStrictEqual(set, [1, 1, 2])
+      assert.deepStrictEqual(tags(), ["Ready", "Down", "Connecting", "Ready"])
+    })))
+
+  it("is not opened if its server ends while the log level is set", () =>
+    virtually(Effect.gen(function*() {
+      const { handlers } = levels((process) => process !== 2)
+      const server = SimulatedServer.make({ handlers })
+      const client = yield* connect(server)
+      yield* client.session
+      yield* client.setLogLevel("error")
+      yield* server.kill
+      yield* Effect.sleep(1)
+      const waiting = yield* fork(client.session)
+      const { tags } = yield* statusesOf(client)
+      yield* Effect.sleep("2 seconds")
+      yield* server.kill
+      const session = yield* Fiber.join(waiting)
+      assert.strictEqual(server.processes(), 3)
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      yield* Effect.sleep(1)
+      assert.deepStrictEqual(tags(), ["Down", "Connecting", "Down", "Connecting", "Ready"])
+    })))
 })
 
 describe("a server that hangs", () => {

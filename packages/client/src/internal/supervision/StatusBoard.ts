@@ -61,9 +61,10 @@ export class StatusBoard {
     })
   }
 
-  /** Sets the session, and hands it to those who wait for one. */
+  /** Sets the session, and hands it to those who wait for one. Does nothing if the session has begun to end. */
   open(session: Session): Effect.Effect<void> {
-    return Effect.suspend(() => {
+    return Effect.flatMap(session.state, (state) => {
+      if (state._tag === "Closing" || state._tag === "Closed") return Effect.void
       this.#session = session
       this.#status = { _tag: "Ready", profile: session.profile }
       for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(session))
