@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Child from "./fixtures/child.ts"
-import { freePort } from "./fixtures/httpListener.ts"
+import { freePort, startEverything } from "./fixtures/httpListener.ts"
 import { isLateProgress } from "./fixtures/officialClients.ts"
 import { plainClients } from "./fixtures/plainClients.ts"
 import * as SseServerV1 from "./fixtures/sseServerV1.ts"
@@ -36,7 +36,7 @@ describe.concurrent("the client over HTTP+SSE", () => {
     for (const revision of Revision.legacy) {
       it.live(`[SSE-03] ${name} with the official server at ${revision}`, () =>
         Effect.gen(function*() {
-          const server = yield* SseServerV1.serve
+          const server = yield* SseServerV1.serve()
           yield* Effect.scoped(Effect.gen(function*() {
             const client = yield* session(layerNode({ url: server.url }), revision)
             assert.strictEqual(client.profile.revision, revision)
@@ -67,7 +67,7 @@ describe.concurrent("the client over HTTP+SSE", () => {
 
   it.live("the session ends when the official server closes it", () =>
     Effect.gen(function*() {
-      const server = yield* SseServerV1.serve
+      const server = yield* SseServerV1.serve()
       const client = yield* session(HttpSseClient.layerNode({ url: server.url }), "2024-11-05")
       yield* server.close
       assert.deepStrictEqual(yield* client.closed, { _tag: "PeerEnded", exit: undefined })
@@ -76,9 +76,7 @@ describe.concurrent("the client over HTTP+SSE", () => {
   it.live("[SSE-07] both transports connect to server-everything", () =>
     Effect.gen(function*() {
       const port = yield* freePort
-      const environment = { ...Child.environment, PORT: String(port) }
-      const program = yield* Child.program(process.execPath, [Child.everything, "sse"], environment)
-      yield* Child.until(() => program.stderr().includes("running on port"))
+      const program = yield* startEverything("sse", port)
       for (const layerNode of Object.values(transports)) {
         yield* Effect.scoped(Effect.gen(function*() {
           const client = yield* session(layerNode({ url: `http://127.0.0.1:${port}/sse` }), "2025-11-25")

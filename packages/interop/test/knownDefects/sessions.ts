@@ -19,6 +19,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
+import * as KillableServer from "../fixtures/killableServer.ts"
 import * as LocalServer from "../fixtures/localServer.ts"
 import { call, OfficialClient } from "../fixtures/officialClient.ts"
 import { type Peer, peers } from "../fixtures/officialClients.ts"
@@ -190,40 +191,11 @@ const rejections = () => {
     }))
 }
 
-/** Starts a program that can be restarted at the same port. The restart loses its sessions. */
-const restartable = (
-  start: (port: number) => ReturnType<typeof Child.program>,
-  isUp: (program: Child.Program) => boolean
-) =>
-  Effect.gen(function*() {
-    const port = yield* HttpListener.freePort
-    const startProcess = Effect.gen(function*() {
-      const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-      const program = yield* Scope.provide(start(port), scope)
-      yield* Child.until(() => isUp(program))
-      return { program, scope }
-    })
-    let { program, scope } = yield* startProcess
-    return {
-      port,
-      pid: () => program.pid,
-      restart: Effect.gen(function*() {
-        const { exited } = program
-        yield* Scope.close(scope, Exit.void)
-        yield* exited
-        ;({ program, scope } = yield* startProcess)
-      })
-    }
-  })
-
 const testsWithServers = () => {
   for (const peer of servers) {
     it.live(`[SHS-27] #1708, #1476: after a restart of ${peer.name} a call starts a new session`, () =>
       Effect.gen(function*() {
-        const { pid, port, restart } = yield* restartable(
-          (port) => Child.program(process.execPath, [Child.file(peer.file), "--http", String(port)]),
-          ({ stdout }) => stdout().includes("listening at")
-        )
+        const { pid, port, restart } = yield* KillableServer.atPort(KillableServer.listening(peer.file, "--http"))
         const listener = { layer: Layer.empty, address: () => `http://127.0.0.1:${port}`, pid, stderr: () => "" }
         const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
         const host = make(latest, server)
@@ -252,13 +224,8 @@ const testsWithServers = () => {
 
   it.live("#1708: after a restart server-everything answers 400 instead of 404: calls fail at once", () =>
     Effect.gen(function*() {
-      const { pid, port, restart } = yield* restartable(
-        (port) =>
-          Child.program(process.execPath, [Child.everything, "streamableHttp"], {
-            ...Child.environment,
-            PORT: String(port)
-          }),
-        ({ stderr }) => stderr().includes("listening on port")
+      const { pid, port, restart } = yield* KillableServer.atPort((port) =>
+        HttpListener.startEverything("streamableHttp", port)
       )
       const listener = { layer: Layer.empty, address: () => `http://127.0.0.1:${port}`, pid, stderr: () => "" }
       const host = make(latest, HttpListener.server(listener, () => `${listener.address()}/mcp`))
