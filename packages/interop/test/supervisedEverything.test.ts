@@ -12,6 +12,8 @@ import { textOf } from "./host/results.ts"
 
 const places = {
   stdio: Effect.sync(() => KillableServer.overStdio([Child.everything, "stdio"])),
+  // The server answers 400 instead of 404 for a session that it does not know.
+  "Streamable HTTP": KillableServer.overHttp((port) => startEverything("streamableHttp", port), "mcp"),
   "HTTP+SSE": KillableServer.overHttp((port) => startEverything("sse", port), "sse")
 }
 

@@ -229,8 +229,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-27",
     file: "packages/transport/src/internal/http/client/streamable/SessionRenewal.ts",
-    original: "response.status === 404 && session.id !== undefined",
-    broken: "response.status === 410 && session.id !== undefined",
+    original: "(status === 404 ||",
+    broken: "(status === 410 ||",
     test: "packages/transport/test/http/client/streamable/sessionRenewal.test.ts",
     name: "a request that is rejected with 404 is sent again in a new session"
   },

@@ -136,16 +136,22 @@ export const discoveryIn = (
   })
 
 /** Returns the response to a rejected request, if the body is one; otherwise fails. */
+export const responseIn = (
+  id: JsonRpc.Request["id"],
+  rejection: HttpErrorResponse
+): Effect.Effect<Inbound, TransportError.TransportError> => {
+  const response = failureFor(id, rejection)
+  return response === undefined
+    ? Effect.fail(errorOf(rejection))
+    : Effect.succeed({ frame: Result.succeed(response), bytes: rejection.bytes })
+}
+
+/** Reads an error response, and returns the response to the rejected request as `responseIn` does. */
 export const responseTo = (
   id: JsonRpc.Request["id"],
   httpResponse: HttpResponse
 ): Effect.Effect<Inbound, TransportError.TransportError> =>
-  Effect.flatMap(read(httpResponse), (rejection): Effect.Effect<Inbound, TransportError.TransportError> => {
-    const response = failureFor(id, rejection)
-    return response === undefined
-      ? Effect.fail(errorOf(rejection))
-      : Effect.succeed({ frame: Result.succeed(response), bytes: rejection.bytes })
-  })
+  Effect.flatMap(read(httpResponse), (rejection) => responseIn(id, rejection))
 
 /** Fails with the error of a rejected message. */
 export const fail = (response: HttpResponse): Effect.Effect<never, TransportError.TransportError> =>

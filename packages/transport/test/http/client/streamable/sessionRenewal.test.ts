@@ -25,8 +25,24 @@ import {
   serve
 } from "../../../support/scriptedHttpServer.ts"
 
-/** Creates a server that can lose its session, and answers a request of a lost session with 404. */
+/** The answer for an unknown session. */
+interface UnknownSession {
+  readonly status: number
+  readonly error: { readonly code: number; readonly message: string }
+}
+
+const notFound: UnknownSession = { status: 404, error: { code: -32001, message: "Session not found" } }
+
+/** The answer of the servers of the official examples. */
+const badRequest: UnknownSession = {
+  status: 400,
+  error: { code: -32000, message: "Bad Request: No valid session ID provided" }
+}
+
+/** Creates a server that can lose its session. */
 const losingServer = (options: {
+  /** The answer to a request of a lost session. Default: 404. */
+  readonly unknown?: UnknownSession
   readonly rest?: Handler
   readonly get?: Handler
   /** Responds to the `initialize` request with this number, counted from 1. */
@@ -42,7 +58,8 @@ const losingServer = (options: {
     if (received.kind === "initialize") return initialize(received, reply, ++count)
     if (received.kind === "DELETE") return reply.status(204)
     if (received.headers["mcp-session-id"] !== current) {
-      return reply.status(404, { jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } })
+      const { error, status } = options.unknown ?? notFound
+      return reply.status(status, { jsonrpc: "2.0", id: null, error })
     }
     if (received.kind === "GET") return options.get === undefined ? reply.status(405) : options.get(received, reply)
     if (received.kind.startsWith("notifications/") || received.kind === "response") return reply.status(202)
@@ -159,6 +176,38 @@ it.live("[SHS-27] the response of the new handshake may be an SSE stream, whose 
     server.lose()
     yield* sendRequest(request(1))
     assert.deepStrictEqual(messages(), [notification(2), responseTo(1)])
+  }))
+
+it.live("400 that names the session counts as 404: a request, a notification and the standalone stream renew it", () =>
+  Effect.gen(function*() {
+    const streams: Array<{ readonly end: () => void }> = []
+    const server = losingServer({
+      unknown: badRequest,
+      get: (_, reply) => void streams.push(reply.stream().event(notification("open")))
+    })
+    const { count, messages, request: sendRequest, send } = yield* connected(server, { standalone: true })
+    yield* until(() => streams.length === 1)
+    server.lose()
+    yield* sendRequest(request(1))
+    assert.deepInclude(messages(), responseTo(1))
+    yield* until(() => streams.length === 2)
+    server.lose()
+    yield* send(notification(1))
+    yield* until(() => streams.length === 3)
+    server.lose()
+    streams[2]?.end()
+    yield* until(() => streams.length === 4)
+    assert.strictEqual(count("initialize"), 4)
+  }))
+
+it.live("another 400 with a JSON-RPC error is the response of the request, and renews nothing", () =>
+  Effect.gen(function*() {
+    const error = { code: -32600, message: "Bad Request: the session may not do this" }
+    const server = losingServer({ rest: (_, reply) => reply.status(400, { jsonrpc: "2.0", id: null, error }) })
+    const { count, messages, request: sendRequest } = yield* connected(server)
+    yield* sendRequest(request(1))
+    assert.deepStrictEqual<unknown>(messages(), [{ jsonrpc: "2.0", id: 1, error }])
+    assert.strictEqual(count("initialize"), 1)
   }))
 
 it.live("a request that is rejected with 404 twice fails", () =>

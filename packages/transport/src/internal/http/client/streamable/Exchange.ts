@@ -61,15 +61,15 @@ export class Exchange {
         state.membership(session),
         isInitialize ? this.#sessions.completeInBackground : undefined
       )
-      if (indicatesLoss(response, session)) {
+      if (!HttpCall.isAccepted(response)) {
+        const rejection = yield* HttpErrorResponse.read(response)
+        if (!indicatesLoss(rejection, session)) {
+          return state.deliver(yield* HttpErrorResponse.responseIn(message.id, rejection))
+        }
         // The server has not carried it out, so it can be sent again.
-        if (isRepeated) return yield* HttpErrorResponse.fail(response)
-        yield* ResponseBody.discard(response)
+        if (isRepeated) return yield* HttpErrorResponse.error(rejection)
         yield* this.#renew(session)
         return yield* this.#request(message, json, true)
-      }
-      if (!HttpCall.isAccepted(response)) {
-        return state.deliver(yield* HttpErrorResponse.responseTo(message.id, response))
       }
       if (isInitialize) state.session = yield* sessionIdentity(SessionCleanup.sessionOf(response), false)
       const type = HttpCall.mediaType(response)
@@ -110,8 +110,8 @@ export class Exchange {
         if (isNotification && frame.method === "notifications/initialized") yield* this.#standalone.start
         return
       }
-      if (!indicatesLoss(response, session) || isRepeated) return yield* HttpErrorResponse.fail(response)
       const rejection = yield* HttpErrorResponse.read(response)
+      if (!indicatesLoss(rejection, session) || isRepeated) return yield* HttpErrorResponse.error(rejection)
       yield* this.#renew(session)
       // A response to a request of the lost session matches no request of the new one.
       if (!isNotification) return yield* HttpErrorResponse.error(rejection)

@@ -17,9 +17,18 @@ import { type ClientState, millisNow, type Renewal, type SessionIdentity, sessio
 import { exchangeEnded, readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 
-/** Returns whether this response indicates that the server has lost the session (SHS-26). */
-export const indicatesLoss = (response: HttpCall.HttpResponse, session: SessionIdentity): boolean =>
-  response.status === 404 && session.id !== undefined
+/**
+ * The texts with which servers answer 400 instead of 404 for a session that they do not know: the servers of the
+ * official examples, and the transport of the official SDKs before its first handshake. Without this, each later call
+ * of a supervised client fails; found by `supervisedEverything.test.ts`.
+ */
+const lossTexts = /no valid session id|server not initialized/i
+
+/** Returns whether this rejection indicates that the server has lost the session (SHS-26). */
+export const indicatesLoss = (
+  { status, text }: Pick<HttpErrorResponse.HttpErrorResponse, "status" | "text">,
+  session: SessionIdentity
+): boolean => session.id !== undefined && (status === 404 || (status === 400 && lossTexts.test(text)))
 
 /** Opens a session instead of a lost one, and waits for it. However many callers there are, it opens one. */
 export type Renew = (lost: SessionIdentity) => Effect.Effect<void, TransportError.TransportError>

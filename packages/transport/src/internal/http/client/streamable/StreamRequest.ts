@@ -31,11 +31,11 @@ export const run = (
 ): Effect.Effect<StreamOutcome> =>
   Effect.scoped(Effect.gen(function*(): Effect.fn.Return<StreamOutcome, TransportError.TransportError, Scope.Scope> {
     const response = yield* state.endpoint.get(state.membership(session), headers)
-    if (indicatesLoss(response, session)) return { _tag: "SessionLost" }
     if (HttpCall.isAccepted(response) && HttpCall.mediaType(response) === "text/event-stream") {
       return { _tag: "Ended", cause: yield* read(response) }
     }
     const rejection = yield* HttpErrorResponse.read(response)
+    if (indicatesLoss(rejection, session)) return { _tag: "SessionLost" }
     const error = HttpErrorResponse.error(rejection)
     return isTransient(response.status)
       ? { _tag: "Unavailable", cause: error, retryAfterMillis: rejection.retryAfterMillis }

@@ -149,11 +149,16 @@ describe("the back-off of renewals", () => {
     }))
 })
 
-it.effect("indicatesLoss is true only for a 404 in a session with an id", () =>
+it.effect("indicatesLoss is true only for a 404, or a 400 that names the session, in a session with an id", () =>
   Effect.gen(function*() {
     const { state } = yield* stateOver(() => response(404))
     const without = yield* sessionIdentity(undefined, false)
-    assert.isTrue(indicatesLoss(response(404), state.session))
-    assert.isFalse(indicatesLoss(response(410), state.session))
-    assert.isFalse(indicatesLoss(response(404), without))
+    const noSession = { status: 400, text: "Bad Request: No valid session ID provided" }
+    assert.isTrue(indicatesLoss({ status: 404, text: "" }, state.session))
+    assert.isTrue(indicatesLoss(noSession, state.session))
+    assert.isTrue(indicatesLoss({ status: 400, text: "Bad Request: Server not initialized" }, state.session))
+    assert.isFalse(indicatesLoss({ status: 400, text: "Bad Request: Invalid JSON" }, state.session))
+    assert.isFalse(indicatesLoss({ ...noSession, status: 410 }, state.session))
+    assert.isFalse(indicatesLoss({ status: 404, text: "" }, without))
+    assert.isFalse(indicatesLoss(noSession, without))
   }))
