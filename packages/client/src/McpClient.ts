@@ -18,14 +18,16 @@ import * as Layer from "effect/Layer"
 import * as Record from "effect/Record"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import * as Answering from "./internal/answers/Answering.ts"
 import * as CachedList from "./internal/lists/CachedList.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
 import { WatchedResources } from "./internal/lists/WatchedResources.ts"
 import * as Calls from "./internal/supervision/Calls.ts"
+import { CallsInFlight } from "./internal/supervision/CallsInFlight.ts"
 import * as Reconnection from "./internal/supervision/Reconnection.ts"
 import { StatusBoard } from "./internal/supervision/StatusBoard.ts"
+import { StderrLines } from "./internal/supervision/StderrLines.ts"
 import { SupervisedTransport } from "./internal/supervision/SupervisedTransport.ts"
 import * as Supervisor from "./internal/supervision/Supervisor.ts"
 import * as ToolAnnotations from "./internal/supervision/ToolAnnotations.ts"
@@ -180,6 +182,9 @@ const makeAny = Effect.fnUntraced(function*(
   const name = options.name ?? target.description
   const answering = Answering.make(name, options.answers, options)
   const board = yield* StatusBoard.make(name)
+  const inFlight = new CallsInFlight()
+  const calls = new Calls.Calls(board, inFlight)
+  const stderr = new StderrLines()
   const changes = yield* ListChanges.ListChanges.make
   // A fiber that `runSync` starts would keep the scheduler of that run, and ignore that of the program.
   const run = yield* FiberSet.makeRuntime()
@@ -187,10 +192,10 @@ const makeAny = Effect.fnUntraced(function*(
 
   const send = <A, R>(
     { repeat, waitFor = options.waitFor ?? defaults.waitFor }: McpCall.CallOptions<R>,
-    isRepeatable: Effect.Effect<boolean>,
+    isRepeatable: (lost: Session) => Effect.Effect<boolean>,
     call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
-  ) => Calls.send(board, { waitFor, isRepeatable: repeat === undefined ? isRepeatable : Effect.succeed(repeat) }, call)
-  const reading = Effect.succeed(true)
+  ) => calls.send({ waitFor, isRepeatable: repeat === undefined ? isRepeatable : () => Effect.succeed(repeat) }, call)
+  const reading = () => Effect.succeed(true)
 
   const listOf = <A>(list: ListName, pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>) =>
     new CachedList.CachedList<A>({
@@ -242,7 +247,11 @@ const makeAny = Effect.fnUntraced(function*(
     if (event._tag === "StreamResumed" && event.method === undefined) fork(renew(current))
   }
   // Before the fiber that has the session, so that the session closes while its transport is still there.
-  const transport = new SupervisedTransport(target.transport, context, yield* Scope.fork(scope))
+  const transport = new SupervisedTransport(
+    target.withStderr?.((line) => stderr.add(line)) ?? target.transport,
+    context,
+    yield* Scope.fork(scope)
+  )
   const connect = ClientSession.make<Handlers.Handlers<"server">>(
     // The services of the handlers are in the context of the client, which every session gets.
     trust<ClientSession.Options>({
@@ -260,6 +269,8 @@ const makeAny = Effect.fnUntraced(function*(
     Supervisor.run({
       server: JSON.stringify(name),
       board,
+      inFlight,
+      stderr,
       connect: transport.connect(connect),
       opened: (session) => {
         current = session
@@ -273,29 +284,36 @@ const makeAny = Effect.fnUntraced(function*(
   )
 
   /**
-   * Returns whether a tool of a trusted server declares that it can be called again: to the server that was called, as
-   * far as its list was read, and to the one that would be called now.
+   * Returns whether a tool of a trusted server declares that it can be called again: in the list that was read in the
+   * lost session, and in that of the server which would be called now.
    */
-  const isRepeatableTool = (tool: string): Effect.Effect<boolean> => {
-    if (options.trusted !== true) return Effect.succeed(false)
-    const called = lists.tools.last
+  const isRepeatableTool = (tool: string) => (lost: Session): Effect.Effect<boolean> => {
+    const called = lists.tools.lastIn(lost)
+    if (options.trusted !== true || called === undefined) return Effect.succeed(false)
     return Effect.map(
       // Not a kept list: it is that of the server that was called, until the next one is connected.
       Effect.orElseSucceed(lists.tools.fresh, () => []),
-      (now) => [called ?? now, now].every((tools) => ToolAnnotations.isRepeatable(tools, tool))
+      (now) => [called, now].every((tools) => ToolAnnotations.isRepeatable(tools, tool))
     )
   }
+
+  // The last finalizer, so that it is the first to run: whoever still uses the client fails, and waits for nothing.
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() =>
+      board.set({ _tag: "Down", problem: { _tag: "Stopped" }, attempts: 0, retryMillis: undefined, stderr: [] })
+    )
+  )
 
   const client: Omit<McpClientShape, "of"> = {
     name,
     status: Effect.sync(() => board.status),
     statuses: board.changes,
-    session: Calls.session(board, options.waitFor ?? defaults.waitFor),
+    session: calls.session(options.waitFor ?? defaults.waitFor),
     tools: lists.tools.all,
     prompts: lists.prompts.all,
     resources: lists.resources.all,
     resourceTemplates: lists.templates.all,
-    changes: changes.stream,
+    changes: Stream.interruptWhen(changes.stream, board.ended),
     callTool: (tool, input, options = {}) =>
       Effect.suspend(() => send(options, isRepeatableTool(tool), (session) => session.callTool(tool, input, options))),
     readResource: (uri, options = {}) => send(options, reading, (session) => session.readResource(uri, options)),

@@ -23,6 +23,8 @@ export interface McpTarget<out E = never, out R = never> {
   /** The place in the words of logs and errors. It contains no secrets. */
   readonly description: string
   readonly transport: Layer.Layer<Transport, E, R>
+  /** Returns the transport with a function that also receives each line of the child's standard error. */
+  readonly withStderr?: (onLine: (line: string) => void) => Layer.Layer<Transport, E, R>
 }
 
 /**
@@ -93,11 +95,20 @@ export const command = (
   command: string,
   args: ReadonlyArray<string | Redacted.Redacted<string>> = [],
   options: CommandOptions = {}
-): McpTarget =>
-  transport(
-    StdioClient.layerNode({ ...options, command, args }),
-    [command, ...args.map((arg) => Redacted.isRedacted(arg) ? "<redacted>" : arg)].join(" ")
-  )
+): McpTarget => {
+  const layerOf = (stderr: CommandOptions["stderr"]) => StdioClient.layerNode({ ...options, command, args, stderr })
+  const { stderr } = options
+  const description = [command, ...args.map((arg) => Redacted.isRedacted(arg) ? "<redacted>" : arg)].join(" ")
+  const target = transport(layerOf(stderr), description)
+  return stderr === "inherit" ? target : {
+    ...target,
+    withStderr: (onLine) =>
+      layerOf((line) => {
+        onLine(line)
+        stderr?.(line)
+      })
+  }
+}
 
 /**
  * Options of {@link url}. They are those of the transport that the URL leads to.

@@ -1,16 +1,21 @@
 /**
  * The status of a supervised client: whether its server can be called now.
  */
-import { CloseReason, type Profile } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt, type Profile } from "@effect-mcp/protocol"
 import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
+import type { RequestError } from "@effect-mcp/session/RequestError"
+import * as PlainText from "./PlainText.ts"
 
 /**
  * The reason why a server is down.
  *
  * - `ConnectFailed`: the last attempt to connect failed.
- * - `Ended`: the session ended. For a child process, `reason` has its exit and the last lines of its standard error.
+ * - `Ended`: the session ended. For a child process, `reason` has its exit.
  * - `Unresponsive`: the server did not answer a health check within `afterMillis`, and the client closed the session.
- * - `TargetFailed`: the Layer of the transport failed with `cause`.
+ * - `HealthCheckFailed`: a health check could not be sent, or its response could not be read, and the client closed the
+ *   session.
+ * - `TargetFailed`: the Layer of the transport, or a function of the options, failed with `cause`.
+ * - `Stopped`: the scope of the client has closed.
  *
  * @category models
  */
@@ -18,28 +23,48 @@ export type Problem =
   | { readonly _tag: "ConnectFailed"; readonly error: HandshakeError }
   | { readonly _tag: "Ended"; readonly reason: CloseReason.CloseReason }
   | { readonly _tag: "Unresponsive"; readonly afterMillis: number }
+  | { readonly _tag: "HealthCheckFailed"; readonly error: RequestError }
   | { readonly _tag: "TargetFailed"; readonly cause: unknown }
+  | { readonly _tag: "Stopped" }
 
 /**
  * The status of a client.
  *
  * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood.
  * - `Ready`: a session is open with a server of this profile.
+ * - `Closing`: the session has begun to close. Calls wait for the next one.
  * - `Down`: there is no session. The next attempt is due in `retryMillis`; `undefined` means that there is none,
- *   because the schedule has ended.
+ *   because the schedule or the client has ended.
  *
  * @category models
  */
 export type ServerStatus =
   | { readonly _tag: "Connecting"; readonly attempt: number }
   | { readonly _tag: "Ready"; readonly profile: Profile.ServerProfile }
+  | { readonly _tag: "Closing" }
   | {
     readonly _tag: "Down"
     readonly problem: Problem
     /** The number of attempts in a row without a session that stood. */
     readonly attempts: number
     readonly retryMillis: number | undefined
+    /** The last lines of standard error of a child process: at most 20, of 1,000 characters each. */
+    readonly stderr: ReadonlyArray<string>
   }
+
+/**
+ * Returns whether a status is the last one: the client does not connect again.
+ *
+ * @example
+ * ```ts
+ * import { ServerStatus } from "@effect-mcp/client"
+ *
+ * export const connecting = ServerStatus.isFinal({ _tag: "Connecting", attempt: 2 }) // => false
+ * ```
+ *
+ * @category guards
+ */
+export const isFinal = (status: ServerStatus): boolean => status._tag === "Down" && status.retryMillis === undefined
 
 const textOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
@@ -64,13 +89,25 @@ export const describeProblem = (problem: Problem): string => {
       return CloseReason.describe(problem.reason)
     case "Unresponsive":
       return `it did not answer a health check within ${problem.afterMillis} ms`
+    case "HealthCheckFailed":
+      return `a health check failed: ${problem.error.message}`
     case "TargetFailed":
       return textOf(problem.cause)
+    case "Stopped":
+      return "the client has ended with its scope"
   }
 }
 
+/** Returns the last line of standard error in words, unless the problem has it. It often states the cause. */
+const lastLineOf = (stderr: ReadonlyArray<string>, problem: string): string => {
+  const line = stderr.findLast((line) => line.trim() !== "")
+  return line === undefined || problem.includes(line)
+    ? ""
+    : `; last on its standard error: ${PlainText.line(Excerpt.of(line.trim()))}`
+}
+
 /**
- * Returns a status in the words of logs and errors.
+ * Returns a status in the words of logs and errors. `Down` has the last line of standard error.
  *
  * @example
  * ```ts
@@ -87,35 +124,15 @@ export const describe = (status: ServerStatus): string => {
       return `connecting, attempt ${status.attempt}`
     case "Ready":
       return `ready: ${status.profile.info.name} ${status.profile.info.version}, ${status.profile.revision}`
-    case "Down":
+    case "Closing":
+      return "its session is closing"
+    case "Down": {
+      const problem = describeProblem(status.problem)
       return `down after ${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}: ` +
-        `${describeProblem(status.problem)}; ` +
+        `${problem}${lastLineOf(status.stderr, problem)}; ` +
         (status.retryMillis === undefined
           ? "no further attempt"
           : `the next attempt is due in ${status.retryMillis} ms`)
+    }
   }
-}
-
-/**
- * Returns the last lines of standard error of a child process that has ended, if its end is the problem.
- *
- * @example
- * ```ts
- * import { ServerStatus } from "@effect-mcp/client"
- *
- * export const lines = ServerStatus.stderr({
- *   _tag: "Ended",
- *   reason: { _tag: "PeerEnded", exit: { exitCode: 1, signal: undefined, stderr: ["no such table"] } }
- * }) // => ["no such table"]
- * ```
- *
- * @category accessors
- */
-export const stderr = (problem: Problem): ReadonlyArray<string> => {
-  const reason = problem._tag === "Ended"
-    ? problem.reason
-    : problem._tag === "ConnectFailed" && problem.error.reason._tag === "Closed"
-    ? problem.error.reason.reason
-    : undefined
-  return reason?._tag === "PeerEnded" ? reason.exit?.stderr ?? [] : []
 }

@@ -4,6 +4,13 @@
 import * as Data from "effect/Data"
 import * as ServerStatus from "./ServerStatus.ts"
 
+const adviceFor = (status: ServerStatus.ServerStatus): string =>
+  status._tag === "Down" && status.problem._tag === "Stopped"
+    ? "call it while its scope is open"
+    : ServerStatus.isFinal(status)
+    ? "set reconnect to a schedule that goes on"
+    : "set waitFor to wait longer"
+
 /**
  * The error of a call that found no session with its server. Nothing was sent. `waitedMillis` is the time that the call
  * waited for the server: less than its `waitFor` if the client does not connect again.
@@ -30,9 +37,8 @@ export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
   readonly waitedMillis: number
 }> {
   override get message(): string {
-    const isFinal = this.status._tag === "Down" && this.status.retryMillis === undefined
     return `the server ${JSON.stringify(this.server)} is not available: ${ServerStatus.describe(this.status)}; ` +
       `the call waited ${this.waitedMillis} ms; ` +
-      (isFinal ? "set reconnect to a schedule that goes on" : "set waitFor to wait longer")
+      adviceFor(this.status)
   }
 }

@@ -128,7 +128,7 @@ describe("a session that has begun to close", () => {
       yield* server.kill
       yield* Effect.sleep("1 minute")
       assert.deepStrictEqual(set, [1, 1, 2])
-      assert.deepStrictEqual(tags(), ["Ready", "Down", "Connecting", "Ready"])
+      assert.deepStrictEqual(tags(), ["Ready", "Closing", "Down", "Connecting", "Ready"])
     })))
 
   it("is not opened if its server ends while the log level is set", () =>
@@ -185,7 +185,7 @@ const declarations: ReadonlyArray<readonly [before: Declared, after: Declared, o
   [undefined, "idempotentHint", "unknown"],
   [undefined, "readOnlyHint", "unknown"],
   [undefined, undefined, "unknown"],
-  ["not read", "idempotentHint", "repeated"],
+  ["not read", "idempotentHint", "unknown"],
   ["not read", undefined, "unknown"]
 ]
 

@@ -1,5 +1,5 @@
 /** A supervised client and the process of its server, which is killed, ends, hangs or cannot start. */
-import { McpClient, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpTarget } from "@effect-mcp/client"
 import { Content } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -119,10 +119,15 @@ describe.concurrent("a supervised client", () => {
   it.live("a server that ends at each call ends a repeated call, too", () =>
     Effect.gen(function*() {
       const { client } = yield* withFixture()
+      const lost = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(client.statuses, ({ _tag }) => _tag === "Down")),
+        { startImmediately: true }
+      )
       const error = yield* Effect.flip(client.callTool("exit", {}, { repeat: true }))
       assert.strictEqual(error._tag === "RequestError" ? error.reason._tag : error._tag, "OutcomeUnknown")
-      const down = yield* Effect.map(client.status, (status) => status._tag === "Down" ? status.problem : undefined)
-      if (down !== undefined) assert.include(ServerStatus.stderr(down).join("\n"), "the fixture ends")
+      const down = yield* Fiber.join(lost)
+      assert(down._tag === "Some" && down.value._tag === "Down")
+      assert.include(down.value.stderr.join("\n"), "the fixture ends")
     }))
 
   it.live("a server that cannot start fails calls after waitFor, and says why", () =>

@@ -1,5 +1,5 @@
 /** Supervised clients whose server hangs or ends in the handshake, over each transport. */
-import { McpClient, McpTarget, ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpTarget, type ServerStatus } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -127,8 +127,8 @@ for (const transport of transports) {
           assert.match(error.message, /^the server ".*" is not available: /)
           if (transport === "stdio") {
             const [down] = statuses
-            assert.deepStrictEqual(down === undefined ? [] : ServerStatus.stderr(down.problem), ["no such table"])
-            assert.match(error.message, /exited with code 7/)
+            assert.deepStrictEqual(down?.stderr, ["no such table"])
+            assert.match(error.message, /exited with code 7; last lines of stderr:\nno such table; /)
           }
         }))
       }))

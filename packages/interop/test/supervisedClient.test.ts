@@ -141,7 +141,7 @@ for (const place of places) {
             assert.strictEqual(down?.problem._tag, "Ended")
             if (place.isChild !== true || down === undefined) return
             assert.include(ServerStatus.describe(down), "SIGKILL")
-            assert.includeMembers([...ServerStatus.stderr(down.problem)], ranFirst)
+            assert.includeMembers([...down.stderr], ranFirst)
           }))
           if (place.isChild === true) {
             assert.deepStrictEqual(KillableServer.pidsIn(server.record()).filter(Child.isRunning), [])

@@ -3,8 +3,10 @@
 import { ErrorCode } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as RequestError from "@effect-mcp/session/RequestError"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import type { ServerUnavailable } from "../../ServerUnavailable.ts"
@@ -45,7 +47,7 @@ const isBadCursor = ({ reason }: RequestError.RequestError): boolean =>
 export class CachedList<A> {
   readonly #dependencies: CachedListDependencies<A>
   #kept: ReadonlyArray<A> | undefined
-  #last: ReadonlyArray<A> | undefined
+  #last: { readonly session: Session; readonly all: ReadonlyArray<A> } | undefined
   #reading: Reading<A> | undefined
   #changes = 0
 
@@ -53,9 +55,9 @@ export class CachedList<A> {
     this.#dependencies = dependencies
   }
 
-  /** The list that was read last. It may have changed since then. */
-  get last(): ReadonlyArray<A> | undefined {
-    return this.#last
+  /** Returns the list that was read last in a session. It may have changed since then. */
+  lastIn(session: Session): ReadonlyArray<A> | undefined {
+    return this.#last?.session === session ? this.#last.all : undefined
   }
 
   /** Drops the list, because it has changed or may have changed. */
@@ -85,13 +87,14 @@ export class CachedList<A> {
   #start(): Reading<A> {
     const reading: Reading<A> = { done: Deferred.makeUnsafe(), changes: this.#changes }
     this.#reading = reading
-    this.#dependencies.fork(
-      Effect.onExit(this.#read(reading), (exit) =>
-        Effect.sync(() => {
-          this.#reading = undefined
-          Deferred.doneUnsafe(reading.done, exit)
-        }))
-    )
+    const fiber = this.#dependencies.fork(this.#read(reading))
+    // Not a finalizer of the reading: it would not run if the client has ended before the reading begins.
+    fiber.addObserver((exit) => {
+      this.#reading = undefined
+      const isStopped = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      // The callers are not interrupted with the client: they read themselves, and fail as any call does then.
+      Deferred.doneUnsafe(reading.done, isStopped ? this.#read(reading) : exit)
+    })
     return reading
   }
 
@@ -104,7 +107,7 @@ export class CachedList<A> {
       })
       return Effect.tap(Effect.retry(read, { times: maxRestarts, while: isBadCursor }), (all) =>
         Effect.sync(() => {
-          this.#last = all
+          this.#last = { session, all }
           if (reading.changes === this.#changes && isSteady(session)) this.#kept = all
         }))
     })

@@ -11,6 +11,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import type { ServerUnavailable } from "../../ServerUnavailable.ts"
 import * as Calls from "../supervision/Calls.ts"
 import * as Reconnection from "../supervision/Reconnection.ts"
 import type { StatusBoard } from "../supervision/StatusBoard.ts"
@@ -51,11 +52,10 @@ export class WatchedResources {
   }
 
   /** Streams the contents of a resource, in this session and in all later ones. */
-  watch(uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
-    const { board } = this.#dependencies
+  watch(uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError | ServerUnavailable> {
     return Stream.switchMap(
-      Stream.filter(board.changes, ({ _tag }) => _tag === "Ready"),
-      () => board.session === undefined ? Stream.empty : this.#whileOpen(board.session, uri),
+      this.#dependencies.board.sessions,
+      (session) => this.#whileOpen(session, uri),
       // A slow follower gets what is new, and not all that was read meanwhile.
       { bufferSize: 1 }
     )

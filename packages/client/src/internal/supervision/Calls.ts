@@ -7,7 +7,9 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { CallsInFlight } from "./CallsInFlight.ts"
 import type { StatusBoard } from "./StatusBoard.ts"
+import { WaitingTime } from "./WaitingTime.ts"
 
 type Session = ClientSession.ClientSessionShape
 
@@ -20,8 +22,8 @@ const maxRepetitions = 3
 /** The pauses before a call is sent again in the same session, in milliseconds. They double from time to time. */
 const pause = { first: 100, longest: 2_000 }
 
-/** The statuses with which a gateway answers for a server that is down. The server has not seen the message. */
-const passingStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
+/** The statuses with which a server, or the gateway before it, rejects a message for now: it has not carried it out. */
+const passingStatuses: ReadonlySet<number> = new Set([429, 503])
 
 /** Returns whether another attempt may send a message that this error kept from being sent. */
 const isPassing = ({ reason }: TransportError.TransportError): boolean => {
@@ -70,61 +72,84 @@ const finalError = (error: RequestError.RequestError): RequestError.RequestError
     : error
 }
 
+/** Returns whether an error shows that the server has answered. */
+export const isAnswer = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "ErrorResponse" || reason._tag === "InvalidResult" || reason._tag === "MalformedResponse" ||
+  reason._tag === "QuestionFailed" || reason._tag === "InputRequired"
+
 /** Options of one call. */
 export interface CallOptions {
   /** The time that the call waits for a server that is down, all of its waits together. */
   readonly waitFor: Duration.Input
-  /** Whether the call may be sent again although its outcome is unknown. */
-  readonly isRepeatable: Effect.Effect<boolean>
+  /** Whether a call that was lost with a session may be sent again although its outcome is unknown. */
+  readonly isRepeatable: (lost: Session) => Effect.Effect<boolean>
 }
 
-/** Waits for a session. */
-export const session = (board: StatusBoard, waitFor: Duration.Input): Effect.Effect<Session, ServerUnavailable> =>
-  Effect.clockWith((clock) => board.ready(clock.currentTimeMillisUnsafe(), Duration.toMillis(waitFor)))
+/** The calls of one client. */
+export class Calls {
+  readonly #board: StatusBoard
+  readonly #inFlight: CallsInFlight
 
-/** Sends a call in the present session, or in the next one. */
-export const send = <A, R>(
-  board: StatusBoard,
-  { isRepeatable, waitFor }: CallOptions,
-  call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
-): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> =>
-  Effect.clockWith((clock) => {
-    const now = () => clock.currentTimeMillisUnsafe()
-    const totalMillis = Duration.toMillis(waitFor)
-    const since = now()
-    const left = () => Math.max(since + totalMillis - now(), 0)
-    /**
-     * Sends the call after as many pauses, and as many repetitions. `lost` is the error after which the server may have
-     * carried it out: a call that cannot be repeated then fails with it.
-     */
-    const attempt = (
-      pauses: number,
-      repetitions: number,
-      lost?: RequestError.RequestError
-    ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> =>
-      Effect.flatMap(
-        Effect.mapError(board.ready(since, totalMillis), (error) => lost ?? error),
-        (session) =>
-          Effect.catchTag(call(session), "RequestError", (error) => {
-            const outcome = outcomeOf(error)
-            if (outcome === "Final") return Effect.fail(error)
-            const last = outcome === "Unknown" ? finalError(error) : lost
-            const again = (repeated: number) =>
-              // A session that has ended has a successor later. Over HTTP, the session stays while its server is down.
-              board.session === session
-                ? Effect.andThen(
-                  Effect.sleep(Math.min(pause.first * 2 ** pauses, pause.longest, left())),
-                  attempt(pauses + 1, repeated, last)
-                )
-                : attempt(pauses, repeated, last)
-            if (left() === 0) return Effect.fail(last ?? error)
-            if (outcome === "Unsent") return again(repetitions)
-            if (repetitions >= maxRepetitions) return Effect.fail(last ?? error)
-            return Effect.flatMap(
-              Effect.timeoutOrElse(isRepeatable, { duration: left(), orElse: () => Effect.succeed(false) }),
-              (is) => is ? again(repetitions + 1) : Effect.fail(last ?? error)
-            )
-          })
-      )
-    return attempt(0, 0)
-  })
+  constructor(board: StatusBoard, inFlight: CallsInFlight) {
+    this.#board = board
+    this.#inFlight = inFlight
+  }
+
+  /** Waits for a session. */
+  session(waitFor: Duration.Input): Effect.Effect<Session, ServerUnavailable> {
+    return Effect.suspend(() => this.#board.ready(new WaitingTime(Duration.toMillis(waitFor))))
+  }
+
+  /** Sends a call in the present session, or in the next one. */
+  send<A, R>(
+    { isRepeatable, waitFor }: CallOptions,
+    call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
+  ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> {
+    return Effect.clockWith((clock) => {
+      const time = new WaitingTime(Duration.toMillis(waitFor))
+      /**
+       * Sends the call after as many pauses, and as many repetitions. `lost` is the error after which the server may
+       * have carried it out: a call that cannot be repeated then fails with it.
+       */
+      const attempt = (
+        pauses: number,
+        repetitions: number,
+        lost?: RequestError.RequestError
+      ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> =>
+        Effect.flatMap(
+          Effect.mapError(this.#board.ready(time), (error) => lost ?? error),
+          (session) => {
+            const since = clock.currentTimeMillisUnsafe()
+            return Effect.catchTag(this.#inFlight.track(call(session), isAnswer), "RequestError", (error) => {
+              const outcome = outcomeOf(error)
+              if (outcome === "Final") return Effect.fail(error)
+              // An attempt to send it is a part of the wait for the server.
+              if (outcome === "Unsent") time.spend(clock.currentTimeMillisUnsafe() - since)
+              const last = outcome === "Unknown" ? finalError(error) : lost
+              const again = (repeated: number) =>
+                // A session that has ended has a successor later. Over HTTP, the session stays while its server is down.
+                this.#board.session === session
+                  ? Effect.andThen(
+                    time.during(Effect.sleep(Math.min(pause.first * 2 ** pauses, pause.longest, time.leftMillis))),
+                    attempt(pauses + 1, repeated, last)
+                  )
+                  : attempt(pauses, repeated, last)
+              if (time.leftMillis === 0) return Effect.fail(last ?? error)
+              if (outcome === "Unsent") return again(repetitions)
+              if (repetitions >= maxRepetitions) return Effect.fail(last ?? error)
+              return Effect.flatMap(
+                time.during(
+                  Effect.timeoutOrElse(isRepeatable(session), {
+                    duration: time.leftMillis,
+                    orElse: () => Effect.succeed(false)
+                  })
+                ),
+                (is) => is ? again(repetitions + 1) : Effect.fail(last ?? error)
+              )
+            })
+          }
+        )
+      return attempt(0, 0)
+    })
+  }
+}

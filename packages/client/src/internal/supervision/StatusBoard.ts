@@ -6,8 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import type * as ServerStatus from "../../ServerStatus.ts"
+import * as ServerStatus from "../../ServerStatus.ts"
 import { ServerUnavailable } from "../../ServerUnavailable.ts"
+import { type WaitingTime } from "./WaitingTime.ts"
 
 type Session = ClientSession.ClientSessionShape
 
@@ -18,20 +19,28 @@ const maxLag = 16
 export class StatusBoard {
   readonly #server: string
   readonly #changes: PubSub.PubSub<ServerStatus.ServerStatus>
+  readonly #sessions: PubSub.PubSub<Session | undefined>
   readonly #waiters = new Set<Deferred.Deferred<Session | undefined>>()
+  readonly #ended = Deferred.makeUnsafe<void>()
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
 
-  private constructor(server: string, changes: PubSub.PubSub<ServerStatus.ServerStatus>) {
+  private constructor(
+    server: string,
+    changes: PubSub.PubSub<ServerStatus.ServerStatus>,
+    sessions: PubSub.PubSub<Session | undefined>
+  ) {
     this.#server = server
     this.#changes = changes
+    this.#sessions = sessions
   }
 
   static make(server: string): Effect.Effect<StatusBoard> {
-    return Effect.map(
+    return Effect.zipWith(
       // `SubscriptionRef` would keep all changes for a slow follower.
       PubSub.sliding<ServerStatus.ServerStatus>({ capacity: maxLag, replay: 1 }),
-      (changes) => new StatusBoard(server, changes)
+      PubSub.sliding<Session | undefined>({ capacity: 1, replay: 1 }),
+      (changes, sessions) => new StatusBoard(server, changes, sessions)
     )
   }
 
@@ -44,59 +53,82 @@ export class StatusBoard {
     return this.#session
   }
 
-  /** Streams the present status, and then its changes. */
+  /** Streams the present status, and then its changes. Ends after a status that is final. */
   get changes(): Stream.Stream<ServerStatus.ServerStatus> {
-    return Stream.fromPubSub(this.#changes)
+    return Stream.takeUntil(Stream.fromPubSub(this.#changes), ServerStatus.isFinal)
+  }
+
+  /** Streams the present session, each later one, and a session again that was renewed. Fails if there is none left. */
+  get sessions(): Stream.Stream<Session, ServerUnavailable> {
+    return Stream.mapEffect(
+      Stream.fromPubSub(this.#sessions),
+      (session) => session === undefined ? Effect.fail(this.#unavailable(0)) : Effect.succeed(session)
+    )
+  }
+
+  /** Waits until the client has ended. */
+  get ended(): Effect.Effect<void> {
+    return Deferred.await(this.#ended)
   }
 
   /** Sets the status while there is no session. Those who wait fail if there will be none. */
-  set(status: Exclude<ServerStatus.ServerStatus, { readonly _tag: "Ready" }>): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.#session = undefined
-      this.#status = status
-      if (this.#isFinal) {
-        for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(undefined))
-      }
-      return Effect.asVoid(PubSub.publish(this.#changes, status))
-    })
+  set(status: Exclude<ServerStatus.ServerStatus, { readonly _tag: "Ready" }>): void {
+    // Nothing follows the end of the client.
+    if (this.#isFinal) return
+    this.#session = undefined
+    this.#publish(status)
+    if (!this.#isFinal) return
+    for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(undefined))
+    PubSub.publishUnsafe(this.#sessions, undefined)
+    Deferred.doneUnsafe(this.#ended, Exit.void)
   }
 
   /** Sets the session, and hands it to those who wait for one. Does nothing if the session has begun to end. */
   open(session: Session): Effect.Effect<void> {
-    return Effect.flatMap(session.state, (state) => {
-      if (state._tag === "Closing" || state._tag === "Closed") return Effect.void
+    return Effect.map(session.state, (state) => {
+      if (state._tag === "Closing" || state._tag === "Closed" || this.#isFinal) return
       this.#session = session
-      this.#status = { _tag: "Ready", profile: session.profile }
+      // The client has learned nothing new if it has prepared the present session again.
+      if (this.#status._tag !== "Ready" || this.#status.profile !== session.profile) {
+        this.#publish({ _tag: "Ready", profile: session.profile })
+      }
       for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(session))
-      return Effect.asVoid(PubSub.publish(this.#changes, this.#status))
+      PubSub.publishUnsafe(this.#sessions, session)
     })
   }
 
-  /** Removes a session that has begun to end, so that no call takes it any more. */
+  /** Removes the session because it has begun to end, so that no call takes it any more. */
   leave(): void {
-    this.#session = undefined
+    if (this.#status._tag === "Ready") this.set({ _tag: "Closing" })
   }
 
-  /** Waits for a session, for a caller that has waited since a time, and waits for `totalMillis` after it. */
-  ready(since: number, totalMillis: number): Effect.Effect<Session, ServerUnavailable> {
-    return Effect.clockWith((clock) => {
-      const waited = () => Math.min(clock.currentTimeMillisUnsafe() - since, totalMillis)
-      const unavailable = Effect.suspend(() =>
-        Effect.fail(new ServerUnavailable({ server: this.#server, status: this.#status, waitedMillis: waited() }))
-      )
+  /** Waits for a session. */
+  ready(time: WaitingTime): Effect.Effect<Session, ServerUnavailable> {
+    return Effect.suspend(() => {
       if (this.#session !== undefined) return Effect.succeed(this.#session)
+      const unavailable = Effect.suspend(() => Effect.fail(this.#unavailable(time.spentMillis)))
       if (this.#isFinal) return unavailable
       const waiter = Deferred.makeUnsafe<Session | undefined>()
       this.#waiters.add(waiter)
       return Deferred.await(waiter).pipe(
-        Effect.timeoutOrElse({ duration: totalMillis - waited(), orElse: () => Effect.undefined }),
-        Effect.flatMap((session) => session === undefined ? unavailable : Effect.succeed(session)),
-        Effect.ensuring(Effect.sync(() => this.#waiters.delete(waiter)))
+        Effect.timeoutOrElse({ duration: time.leftMillis, orElse: () => Effect.undefined }),
+        Effect.ensuring(Effect.sync(() => this.#waiters.delete(waiter))),
+        (waiting) => time.during(waiting),
+        Effect.flatMap((session) => session === undefined ? unavailable : Effect.succeed(session))
       )
     })
   }
 
+  #publish(status: ServerStatus.ServerStatus): void {
+    this.#status = status
+    PubSub.publishUnsafe(this.#changes, status)
+  }
+
+  #unavailable(waitedMillis: number): ServerUnavailable {
+    return new ServerUnavailable({ server: this.#server, status: this.#status, waitedMillis })
+  }
+
   get #isFinal(): boolean {
-    return this.#status._tag === "Down" && this.#status.retryMillis === undefined
+    return ServerStatus.isFinal(this.#status)
   }
 }

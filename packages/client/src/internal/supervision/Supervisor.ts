@@ -11,9 +11,13 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import * as PlainText from "../../PlainText.ts"
 import * as ServerStatus from "../../ServerStatus.ts"
+import * as Calls from "./Calls.ts"
+import type { CallsInFlight } from "./CallsInFlight.ts"
 import * as Reconnection from "./Reconnection.ts"
 import type { StatusBoard } from "./StatusBoard.ts"
+import type { StderrLines } from "./StderrLines.ts"
 
 type Session = ClientSession.ClientSessionShape
 
@@ -21,6 +25,9 @@ type Session = ClientSession.ClientSessionShape
 export interface SupervisorDependencies {
   readonly server: string
   readonly board: StatusBoard
+  readonly inFlight: CallsInFlight
+  /** The lines of the child process, if the server is one. */
+  readonly stderr: StderrLines
   /** Opens a session in the scope of the caller. */
   readonly connect: Effect.Effect<Session, unknown, Scope.Scope>
   /** Prepares a new session before calls use it. */
@@ -41,12 +48,13 @@ const problemIn = (cause: Cause.Cause<unknown>): ServerStatus.Problem => {
 }
 
 /** Returns whether the error of a health check shows that the server answers, or that the session ends by itself. */
-const isAlive = ({ reason }: RequestError): boolean =>
-  reason._tag === "ErrorResponse" || reason._tag === "NotAllowed" || reason._tag === "Closed"
+const isAlive = (error: RequestError): boolean =>
+  Calls.isAnswer(error) || error.reason._tag === "NotAllowed" || error.reason._tag === "Closed"
 
 /** Checks a session again and again until its server does not answer, and returns this problem. */
 const watch = (
   session: Session,
+  inFlight: CallsInFlight,
   { intervalMillis, timeoutMillis }: NonNullable<SupervisorDependencies["health"]>
 ): Effect.Effect<ServerStatus.Problem> => {
   const options = { timeout: timeoutMillis }
@@ -56,36 +64,53 @@ const watch = (
     : session.ping(options)
   const check: Effect.Effect<ServerStatus.Problem> = Effect.andThen(
     Effect.sleep(intervalMillis),
-    Effect.matchEffect(asked, {
-      onSuccess: () => check,
-      onFailure: (error) =>
-        isAlive(error)
-          ? check
-          : Effect.succeed({ _tag: "Unresponsive" as const, afterMillis: timeoutMillis })
-    })
+    // A server with one thread answers no check during a call. The call has a deadline of its own.
+    Effect.flatMap(inFlight.oldestAnswered, (isAnswered) => isAnswered === true ? check : ask)
   )
+  const ask = Effect.matchEffect(asked, {
+    onSuccess: () => check,
+    onFailure: (error) =>
+      isAlive(error)
+        ? check
+        : Effect.succeed<ServerStatus.Problem>(
+          error.reason._tag === "Timeout"
+            ? { _tag: "Unresponsive", afterMillis: timeoutMillis }
+            : { _tag: "HealthCheckFailed", error }
+        )
+  })
   return check
 }
 
 /** Waits for the end of a session. Closes it if its server does not answer a health check. */
 const ended = (
   session: Session,
+  inFlight: CallsInFlight,
   health: SupervisorDependencies["health"]
 ): Effect.Effect<ServerStatus.Problem> => {
   const closed = Effect.map(session.closed, (reason): ServerStatus.Problem => ({ _tag: "Ended", reason }))
   if (health === undefined) return closed
   return Effect.flatMap(
-    Effect.raceFirst(watch(session, health), closed),
+    Effect.raceFirst(watch(session, inFlight, health), closed),
     // Closes it after the race. Otherwise the end of the session wins it, with a reason that says less.
-    (problem) => Effect.as(problem._tag === "Unresponsive" ? session.close : Effect.void, problem)
+    (problem) => Effect.as(problem._tag === "Ended" ? Effect.void : session.close, problem)
   )
+}
+
+/** Returns the last lines of standard error: those of the exit, or those that were read so far. */
+const stderrOf = (problem: ServerStatus.Problem, soFar: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const reason = problem._tag === "Ended"
+    ? problem.reason
+    : problem._tag === "ConnectFailed" && problem.error.reason._tag === "Closed"
+    ? problem.error.reason.reason
+    : undefined
+  return reason?._tag === "PeerEnded" ? reason.exit?.stderr ?? soFar : soFar
 }
 
 const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0
 
 /** Keeps a client connected until it is interrupted, or until its schedule ends. */
 export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependencies): Effect.fn.Return<void> {
-  const { board, connect, health, opened, schedule, server, steadyMillis } = dependencies
+  const { board, connect, health, inFlight, opened, schedule, server, stderr, steadyMillis } = dependencies
   let attempts = 0
   let delays = yield* Reconnection.begin(schedule)
 
@@ -99,7 +124,7 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
         const since = yield* Clock.currentTimeMillis
         yield* opened(connected.value)
         yield* board.open(connected.value)
-        const problem = yield* ended(connected.value, health)
+        const problem = yield* ended(connected.value, inFlight, health)
         if ((yield* Clock.currentTimeMillis) - since >= steadyMillis) {
           attempts = 0
           delays = yield* Reconnection.begin(schedule)
@@ -110,14 +135,18 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
   )
 
   while (true) {
-    yield* board.set({ _tag: "Connecting", attempt: attempts + 1 })
-    const problem = yield* attempt
+    board.set({ _tag: "Connecting", attempt: attempts + 1 })
+    stderr.clear()
+    // A function of the program, such as a middleware, may die at any request. The client connects again then, too.
+    const problem = yield* Effect.catchCause(attempt, (cause) => Effect.succeed(problemIn(cause)))
     attempts++
     const retryMillis = yield* delays.next
-    const down = { _tag: "Down", problem, attempts, retryMillis } as const
-    yield* board.set(down)
-    // A crash loop is visible, and its log stays short.
-    if (isPowerOfTwo(attempts)) yield* Effect.logWarning(`the server ${server} is ${ServerStatus.describe(down)}`)
+    const down = { _tag: "Down", problem, attempts, retryMillis, stderr: stderrOf(problem, stderr.last) } as const
+    board.set(down)
+    // A crash loop is visible, and its log stays short. The server decides a part of the text.
+    if (isPowerOfTwo(attempts)) {
+      yield* Effect.logWarning(PlainText.line(`the server ${server} is ${ServerStatus.describe(down)}`))
+    }
     if (retryMillis === undefined) return
     yield* Effect.sleep(retryMillis)
   }

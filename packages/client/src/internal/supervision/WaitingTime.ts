@@ -1,0 +1,34 @@
+/** The time that one call spends waiting for its server. */
+
+import * as Effect from "effect/Effect"
+
+/** The time that a call may wait, and the part of it that has passed. The time in which a server works is no part. */
+export class WaitingTime {
+  readonly #totalMillis: number
+  #spentMillis = 0
+
+  constructor(totalMillis: number) {
+    this.#totalMillis = totalMillis
+  }
+
+  get spentMillis(): number {
+    return Math.min(this.#spentMillis, this.#totalMillis)
+  }
+
+  get leftMillis(): number {
+    return this.#totalMillis - this.spentMillis
+  }
+
+  /** Counts time that has passed in vain. */
+  spend(millis: number): void {
+    this.#spentMillis += millis
+  }
+
+  /** Counts the time of an effect. */
+  during<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.clockWith((clock) => {
+      const since = clock.currentTimeMillisUnsafe()
+      return Effect.onExit(effect, () => Effect.sync(() => this.spend(clock.currentTimeMillisUnsafe() - since)))
+    })
+  }
+}
