@@ -121,6 +121,11 @@ describe("a schedule of the program", () => {
         error.message,
         /no further attempt; the call waited 2000 ms; set reconnect to a schedule that goes on$/
       )
+      const status = yield* client.status
+      assert.deepStrictEqual(
+        status._tag === "Down" ? [status.problem._tag, status.attempts, status.retryMillis] : [],
+        ["TargetFailed", 3, undefined]
+      )
       server.isInstalled = true
       yield* Effect.sleep("2 hours")
       const later = yield* Effect.flip(client.callTool("x"))

@@ -142,19 +142,6 @@ describe.concurrent("a supervised client", () => {
       assert.match(error.message, /the server "\/no\/such\/program" is not available: .*the call waited 300 ms/)
     }))
 
-  it.live("a schedule that ends fails all calls at once", () =>
-    Effect.gen(function*() {
-      const client = yield* McpClient.make(McpTarget.command("/no/such/program"), {
-        info,
-        reconnect: Schedule.recurs(2),
-        waitFor: "1 minute"
-      })
-      const error = yield* Effect.flip(client.callTool("x"))
-      assert.include(error.message, "no further attempt")
-      const status = yield* client.status
-      assert.deepStrictEqual([status._tag, status._tag === "Down" && status.attempts], ["Down", 3])
-    }))
-
   it.live("a server that stops to answer is connected again", () =>
     Effect.gen(function*() {
       const { pid } = yield* withFixture({ healthCheck: { interval: "100 millis", timeout: "300 millis" } })

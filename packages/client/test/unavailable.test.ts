@@ -1,5 +1,5 @@
 /** Supervised clients whose server hangs or ends in the handshake, over each transport. */
-import { McpClient, McpTarget, type ServerStatus } from "@effect-mcp/client"
+import { McpClient, type ServerStatus } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -134,17 +134,3 @@ for (const transport of transports) {
       }))
   })
 }
-
-describe("the end of a schedule", () => {
-  it.live("ends the attempts", () =>
-    Effect.gen(function*() {
-      const client = yield* McpClient.make(McpTarget.command("/no/such/program"), {
-        info,
-        reconnect: Schedule.upTo(Schedule.spaced("10 millis"), { times: 3 })
-      })
-      const status = yield* untilDown(client, 4)
-      assert.strictEqual(status._tag === "Down" ? status.retryMillis : 0, undefined)
-      const error = yield* Effect.flip(client.callTool("x"))
-      assert.include(error.message, "no further attempt")
-    }).pipe(Effect.scoped))
-})
