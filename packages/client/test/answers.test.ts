@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -18,7 +19,9 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as RootsSource from "../src/internal/answers/RootsSource.ts"
-import { type Ask, ask, askingServer, revisions } from "./fixtures/askingServer.ts"
+import { type Ask, ask, askingServer, revisions, textOf } from "./fixtures/askingServer.ts"
+import * as SimulatedServer from "./support/SimulatedServer.ts"
+import { virtually } from "./support/virtually.ts"
 
 const info = { name: "host", version: "1.0.0" }
 
@@ -49,6 +52,37 @@ const capabilities = Effect.map(
 const sampled = { role: "assistant", content: { type: "text", text: "Busy." }, model: "test-1" } as const
 
 const homes: ReadonlyArray<Roots.Root> = [{ uri: "file:///home/ada" }]
+
+/** A text that no server may receive. */
+const secret = "the password is bees"
+
+const dies = Effect.die(new Error(secret))
+
+const throws = (): never => {
+  throw new Error(secret)
+}
+
+/** Questions, and answers that fail otherwise than by an error of the protocol. */
+const failures: ReadonlyArray<readonly [how: string, server: Ask, answers: McpAnswers.Answers]> = [
+  ["a form that dies", book, { elicit: () => dies }],
+  ["a form that throws", book, { elicit: throws }],
+  ["a form that does not fit", book, { elicit: (question) => McpAnswers.accept(question, { [secret]: secret }) }],
+  ["a page that dies", connect, { elicitUrl: () => dies }],
+  ["a model that dies", summarize, { sample: () => dies }],
+  ["a model that throws", summarize, { sample: throws }],
+  ["a message that is not allowed", summarize, {
+    sample: () =>
+      Effect.succeed({
+        ...sampled,
+        content: [{ type: "tool_use", id: secret, name: secret, input: {} }, sampled.content]
+      })
+  }],
+  ["roots that die", folders, { roots: dies }],
+  ["roots that throw", folders, { roots: throws }],
+  ["a root that is no file", folders, { roots: [{ uri: `https://example.com/${encodeURIComponent(secret)}` }] }],
+  ["a policy that dies", folders, { roots: homes, approve: () => dies }],
+  ["a policy that throws", book, { elicit: () => Effect.succeed(McpAnswers.consent), approve: throws }]
+]
 
 /** Records the texts of all log messages of an effect. */
 const logged = Effect.fnUntraced(function*<A, E, R>(effect: Effect.Effect<A, E, R>) {
@@ -101,14 +135,14 @@ describe.concurrent("answers", () => {
           )
         }))
 
-      it.effect("a field without a value gets the default of the form", () =>
+      it.effect("[ELI-08] a field without a value gets the default of the form", () =>
         Effect.gen(function*() {
           const elicit = (question: McpAnswers.FormQuestion) =>
             McpAnswers.accept(question, { name: "Ada", guests: undefined })
           assert.strictEqual(yield* asking(book, { elicit }), "2 with Ada")
         }))
 
-      it.effect("values that do not fit the form fail before they are sent, and the user can be asked again", () =>
+      it.effect("[ELI-07] values that do not fit the form fail before they are sent; the user can be asked again", () =>
         Effect.gen(function*() {
           const failed: Array<McpAnswers.InvalidAnswer> = []
           const text = yield* asking(book, {
@@ -136,7 +170,7 @@ describe.concurrent("answers", () => {
           ["the result itself", () => Effect.succeed({ action: "accept", content: { name: "Ada", guests: 9 } })]
         ] satisfies ReadonlyArray<readonly [string, McpAnswers.Answers["elicit"]]>
       ) {
-        it.effect(`an invalid answer by ${how} is an error in the log that names the field`, () =>
+        it.effect(`[ELI-07] an invalid answer by ${how} is an error in the log that names the field`, () =>
           Effect.gen(function*() {
             const { messages, value } = yield* logged(rejection(book, { elicit }))
             assert.strictEqual(value, "-32603")
@@ -202,7 +236,7 @@ describe.concurrent("answers", () => {
           ])
         }))
 
-      it.effect("only what is given is declared as a capability", () =>
+      it.effect("[ELI-02] only what is given is declared as a capability", () =>
         Effect.gen(function*() {
           const ref = yield* SubscriptionRef.make(homes)
           const elicit = () => Effect.succeed(McpAnswers.decline)
@@ -240,7 +274,7 @@ describe.concurrent("answers", () => {
           }
         }))
 
-      it.effect("a question that is not approved is refused in the words of its method, and runs no answer", () =>
+      it.effect("[SMP-06] a question that is not approved is rejected in the words of its method; no answer runs", () =>
         Effect.gen(function*() {
           const asked: Array<string> = []
           let answered = 0
@@ -278,6 +312,32 @@ describe.concurrent("answers", () => {
           assert.deepStrictEqual(order, ["approved 10", "answered"])
         }))
 
+      for (const [how, server, answers] of failures) {
+        it.effect(`the error of ${how} has no detail, and the client goes on`, () =>
+          Effect.gen(function*() {
+            const seen = (server: Ask, answers: McpAnswers.Answers) =>
+              Effect.gen(function*() {
+                const client = yield* connected(
+                  Effect.catchTag(server, "RequestError", ({ reason }) => Effect.succeed(JSON.stringify(reason))),
+                  answers
+                )
+                const session = yield* client.session
+                const asked = Effect.catchTag(
+                  ask(client),
+                  "RequestError",
+                  ({ reason }) => Effect.succeed(JSON.stringify(reason))
+                )
+                const both = [yield* asked, yield* asked]
+                assert.strictEqual(yield* client.session, session)
+                return both
+              })
+            const { value: [first = "", second] } = yield* logged(seen(server, answers))
+            assert.include(first, `"error":{"_tag":"McpError","code":-32603,"message":"Internal error"}`)
+            assert.notInclude(first, secret)
+            assert.strictEqual(second, first)
+          }))
+      }
+
       it.effect("an error of the policy is the answer", () =>
         Effect.gen(function*() {
           const approve = () => Effect.fail(new McpError.McpError({ code: -7, message: "Ask again tomorrow" }))
@@ -309,7 +369,7 @@ describe.concurrent("answers", () => {
       yield* Deferred.await(interrupted)
     }))
 
-  it.effect("each change of the roots is sent to every session, and a new list is served", () =>
+  it.effect("[ROOT-02] each change of the roots is sent to every session, and a new list is served", () =>
     Effect.gen(function*() {
       const ref = yield* SubscriptionRef.make(homes)
       const clients = yield* Effect.forEach(["one", "two"], (name) =>
@@ -370,7 +430,7 @@ describe.concurrent("answers", () => {
       assert.strictEqual(yield* ask(client), "file:///home/grace")
     }))
 
-  it.live("roots that change while the client has no session are announced to the next one", () =>
+  it.live("[ROOT-02] roots that change while the client has no session are announced to the next one", () =>
     Effect.gen(function*() {
       const ref = yield* SubscriptionRef.make(homes)
       const changes = yield* Queue.unbounded<string>()
@@ -404,6 +464,46 @@ describe.concurrent("answers", () => {
       assert.include(Cause.pretty(cause), "the options handlers and answers of the client both serve roots/list")
     }))
 })
+
+for (const revision of revisions) {
+  const connected = (server: SimulatedServer.SimulatedServer, roots: McpAnswers.RootsAnswer) =>
+    McpClient.make(server.target, { info, revisions: [revision], healthCheck: false, answers: { roots } })
+
+  describe(`in virtual time and revision ${revision}`, () => {
+    it("an answer that never ends holds no other call, and is interrupted when the server no longer waits", () =>
+      virtually(Effect.gen(function*() {
+        let interrupted = 0
+        const server = SimulatedServer.make()
+        const client = yield* connected(
+          server,
+          Effect.onInterrupt(Effect.never, () =>
+            Effect.sync(() => {
+              interrupted++
+            }))
+        )
+        const session = yield* client.session
+        const calling = yield* Effect.forkScoped(Effect.exit(client.callTool("roots")), { startImmediately: true })
+        yield* Effect.sleep("1 second")
+        assert.strictEqual(textOf(yield* client.callTool("pid")), "1")
+        assert.deepStrictEqual([calling.pollUnsafe(), interrupted], [undefined, 0])
+        yield* Effect.sleep("1 minute")
+        assert.strictEqual((yield* Fiber.join(calling))._tag, "Failure")
+        assert.strictEqual(interrupted, 1)
+        assert.strictEqual(yield* client.session, session)
+      })))
+
+    it("an answer that is larger than the server accepts ends its call by a timeout, and not the session", () =>
+      virtually(Effect.gen(function*() {
+        const server = SimulatedServer.make()
+        const client = yield* connected(server, [{ uri: `file:///${"a".repeat(5_000_000)}` }])
+        const session = yield* client.session
+        yield* Effect.flip(client.callTool("roots"))
+        assert.strictEqual(yield* Effect.clockWith((clock) => clock.currentTimeMillis), 60_000)
+        assert.strictEqual(textOf(yield* client.callTool("pid")), "1")
+        assert.strictEqual(yield* client.session, session)
+      })))
+  })
+}
 
 class Person extends Context.Service<Person, { readonly consents: boolean }>()("test/Person") {}
 class Model extends Context.Service<Model, { readonly text: string }>()("test/Model") {}

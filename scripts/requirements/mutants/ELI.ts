@@ -120,5 +120,37 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "undefined ??",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks only in modes, and with tools"
+  },
+  {
+    id: "ELI-02",
+    file: "packages/client/src/internal/answers/Answering.ts",
+    original: "...(elicitUrl === undefined ? {} : { url: {} })",
+    broken: "",
+    test: "packages/client/test/answers.test.ts",
+    name: "only what is given is declared as a capability"
+  },
+  {
+    id: "ELI-07",
+    file: "packages/client/src/McpAnswers.ts",
+    original: "    const problems = check(params.requestedSchema, content)\n    return problems",
+    broken: "    const problems: ReadonlyArray<FieldProblem> = []\n    return problems",
+    test: "packages/client/test/answers.test.ts",
+    name: "values that do not fit the form fail before they are sent"
+  },
+  {
+    id: "ELI-07",
+    file: "packages/client/src/internal/answers/Answering.ts",
+    original: "McpAnswers.check(params.requestedSchema, result.content ?? {}) : []",
+    broken: "[] : []",
+    test: "packages/client/test/answers.test.ts",
+    name: "an invalid answer by the result itself is an error in the log"
+  },
+  {
+    id: "ELI-08",
+    file: "packages/client/src/McpAnswers.ts",
+    original: "ElicitationContent.withDefaults(params.requestedSchema, Object.fromEntries(given))",
+    broken: "Object.fromEntries(given)",
+    test: "packages/client/test/answers.test.ts",
+    name: "a field without a value gets the default of the form"
   }
 ]

@@ -32,5 +32,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "code: ErrorCode.InvalidRequest,",
     test: "packages/session/test/sessionsWithoutHandlers.test.ts",
     name: "a client rejects methods without a handler with -32601, roots included"
+  },
+  {
+    id: "ROOT-02",
+    file: "packages/client/src/internal/answers/Answering.ts",
+    original: "Stream.runForEach(followed.changes, () =>",
+    broken: "Stream.runForEach(Stream.take(followed.changes, 0), () =>",
+    test: "packages/client/test/answers.test.ts",
+    name: "each change of the roots is sent to every session",
+    hangs: true
   }
 ]

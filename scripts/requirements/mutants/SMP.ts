@@ -69,5 +69,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return blocked ?? (peer?.revision === \"2025-11-25\" && needsContext(params, peer)",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks only in modes, and with tools"
+  },
+  {
+    id: "SMP-06",
+    file: "packages/client/src/internal/answers/Answering.ts",
+    original: "code: -1, message",
+    broken: "code: -32603, message",
+    test: "packages/client/test/answers.test.ts",
+    name: "a question that is not approved is rejected in the words of its method"
   }
 ]
