@@ -18,9 +18,10 @@ import * as Layer from "effect/Layer"
 import * as Record from "effect/Record"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as Answering from "./internal/answers/Answering.ts"
 import * as CachedList from "./internal/lists/CachedList.ts"
+import { LatestByKey } from "./internal/lists/LatestByKey.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
 import { WatchedResources } from "./internal/lists/WatchedResources.ts"
 import * as Calls from "./internal/supervision/Calls.ts"
@@ -183,9 +184,10 @@ const makeAny = Effect.fnUntraced(function*(
   const answering = Answering.make(name, options.answers, options)
   const board = yield* StatusBoard.make(name)
   const inFlight = new CallsInFlight()
-  const calls = new Calls.Calls(board, inFlight)
+  // Over HTTP without sessions, nothing else reports that the server was started again.
+  const calls = new Calls.Calls(board, inFlight, () => allChanged())
   const stderr = new StderrLines()
-  const changes = yield* ListChanges.ListChanges.make
+  const changes = new LatestByKey<ListName>()
   // A fiber that `runSync` starts would keep the scheduler of that run, and ignore that of the program.
   const run = yield* FiberSet.makeRuntime()
   const fork = <A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> => run(effect)
@@ -210,20 +212,19 @@ const makeAny = Effect.fnUntraced(function*(
     resources: listOf("resources", ({ resources }) => resources),
     templates: listOf("resources", ({ resourceTemplates }) => resourceTemplates)
   }
-  const changed = (list: ListName): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      lists[list].invalidate()
-      if (list === "resources") lists.templates.invalidate()
-      return changes.publish(list)
-    })
-  const allChanged = Effect.forEach(ListChanges.listNames, changed, { discard: true })
+  const changed = (list: ListName): void => {
+    lists[list].invalidate()
+    if (list === "resources") lists.templates.invalidate()
+    changes.publish(list, list)
+  }
+  const allChanged = (): void => ListChanges.listNames.forEach(changed)
   const watched = new WatchedResources({ board, fork })
 
   let logLevel: Logging.Level | undefined
   /** Sets again what belongs to a session and not to the client. */
   const prepare = (session: Session): Effect.Effect<void> =>
     Effect.andThen(
-      Effect.andThen(allChanged, answering.opened(session)),
+      Effect.andThen(Effect.sync(allChanged), answering.opened(session)),
       Effect.suspend(() =>
         logLevel === undefined
           ? Effect.void
@@ -243,7 +244,7 @@ const makeAny = Effect.fnUntraced(function*(
       fork(renew(current))
     }
     // Notifications may be lost with the standalone stream of HTTP, from its loss until it is open again.
-    if (event._tag === "StreamLost" && event.method === undefined) fork(allChanged)
+    if (event._tag === "StreamLost" && event.method === undefined) allChanged()
     if (event._tag === "StreamResumed" && event.method === undefined) fork(renew(current))
   }
   // Before the fiber that has the session, so that the session closes while its transport is still there.
@@ -299,9 +300,10 @@ const makeAny = Effect.fnUntraced(function*(
 
   // The last finalizer, so that it is the first to run: whoever still uses the client fails, and waits for nothing.
   yield* Effect.addFinalizer(() =>
-    Effect.sync(() =>
+    Effect.sync(() => {
       board.set({ _tag: "Down", problem: { _tag: "Stopped" }, attempts: 0, retryMillis: undefined, stderr: [] })
-    )
+      changes.end()
+    })
   )
 
   const client: Omit<McpClientShape, "of"> = {
@@ -313,7 +315,7 @@ const makeAny = Effect.fnUntraced(function*(
     prompts: lists.prompts.all,
     resources: lists.resources.all,
     resourceTemplates: lists.templates.all,
-    changes: Stream.interruptWhen(changes.stream, board.ended),
+    changes: changes.stream(),
     callTool: (tool, input, options = {}) =>
       Effect.suspend(() => send(options, isRepeatableTool(tool), (session) => session.callTool(tool, input, options))),
     readResource: (uri, options = {}) => send(options, reading, (session) => session.readResource(uri, options)),

@@ -14,9 +14,10 @@ import { DuplicateServer, NoSuchName, NoSuchServer } from "./GroupError.ts"
 import type * as GroupList from "./GroupList.ts"
 import type { BoundedList } from "./internal/groups/BoundedList.ts"
 import { GroupNames, type Kind } from "./internal/groups/GroupNames.ts"
-import { LatestByKey } from "./internal/groups/LatestByKey.ts"
 import * as Member from "./internal/groups/Member.ts"
 import * as PublicNames from "./internal/groups/PublicNames.ts"
+import { LatestByKey } from "./internal/lists/LatestByKey.ts"
+import * as ListChanges from "./internal/lists/ListChanges.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
@@ -74,7 +75,8 @@ export interface Options<
   }
   /**
    * Leaves tools out, and renames them. Receives a tool with the name that the group would give it, and returns its
-   * name, or `undefined` to leave it out. It runs again for each list. Of two tools with the same name, the one that is
+   * name, or `undefined` to leave it out. It runs again for each list, and before a call after the tools of the server
+   * may have changed. Of two tools with the same name, the one that is
    * listed second gets a name with a hash. Default: all tools, with the names that the group gives.
    */
   readonly toolName?: (tool: GroupList.GroupTool) => string | undefined
@@ -199,6 +201,9 @@ const clientOptions = (options: AnyOptions, server: string, own: AnyServerOption
   return trust<McpClient.Options>({ ...shared, ...own, name: server })
 }
 
+/** Returns whether the first attempt to connect has ended. */
+const hasBeenTried = (status: ServerStatus): boolean => status._tag !== "Connecting" || status.attempt > 1
+
 const makeAny = Effect.fnUntraced(function*(
   targets: AnyTargets,
   options: AnyOptions
@@ -206,6 +211,7 @@ const makeAny = Effect.fnUntraced(function*(
   NumericOption.check({ listWithin: options.listWithin }, { listWithin: NumericOption.duration })
   const listWithinMillis = Duration.toMillis(options.listWithin ?? defaultListWithin)
   const members = new Map<string, Member.Member>()
+  const reserved = new Set<string>()
   const names = new GroupNames({
     rules: PublicNames.rules[options.names ?? "protocol"],
     toolName: options.toolName ?? (({ name }) => name)
@@ -214,12 +220,30 @@ const makeAny = Effect.fnUntraced(function*(
   const statuses = new LatestByKey<StatusChange>()
   const latest = new Map<string, StatusChange>()
   const context = yield* Effect.context<never>()
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      changes.end()
+      statuses.end()
+    })
+  )
   const changed = (server: string, list: McpClient.ListName): void =>
     changes.publish(JSON.stringify([server, list]), { server, list })
+
+  /** Takes a name until the scope closes. Nothing of the server that had it is left then. */
+  const reserve = (server: string): Effect.Effect<void, DuplicateServer, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.suspend(() => {
+        if (reserved.has(server)) return Effect.fail(new DuplicateServer({ server }))
+        reserved.add(server)
+        return Effect.void
+      }),
+      () => Effect.sync(() => reserved.delete(server))
+    )
 
   /** Adds a member until the scope closes. */
   const join = (server: string, target: McpTarget<unknown, unknown>, own?: AnyServerOptions) =>
     Effect.gen(function*() {
+      yield* reserve(server)
       // The context of the caller has the services of the target, as the types of `make` and `add` demand.
       const client = yield* McpClient.make(trust<McpTarget>(target), clientOptions(options, server, own))
       const member = yield* Member.make(server, client, {
@@ -237,12 +261,15 @@ const makeAny = Effect.fnUntraced(function*(
             members.delete(server)
             latest.delete(server)
             names.remove(server)
-            for (const list of ["tools", "prompts", "resources"] as const) changed(server, list)
+            for (const list of ListChanges.listNames) changed(server, list)
           })
       )
       return client
     })
-  for (const [server, target] of Object.entries(targets)) yield* join(server, target, options.servers?.[server])
+  for (const [server, target] of Object.entries(targets)) {
+    // The names of a record differ.
+    yield* Effect.orDie(join(server, target, options.servers?.[server]))
+  }
 
   const memberOf = (server: string): Effect.Effect<Member.Member, NoSuchServer> =>
     Effect.suspend(() => {
@@ -271,15 +298,28 @@ const makeAny = Effect.fnUntraced(function*(
   const tools = merged(({ tools }) => tools, (server, list) => names.tools(server, list))
   const prompts = merged(({ prompts }) => prompts, (server, list) => names.prompts(server, list))
 
+  /** Names the present tools of a server. A call waits for its own server, as long as any call does. */
+  const learnTools = (member: Member.Member): Effect.Effect<void, McpCall.CallError> =>
+    Effect.suspend(() => {
+      member.isOutdated = false
+      return member.client.tools.pipe(
+        Effect.map((list) => void names.tools(member.name, list)),
+        Effect.tapError(() =>
+          Effect.sync(() => {
+            member.isOutdated = true
+          })
+        )
+      )
+    })
+
+  const learnPrompts = ({ client, name }: Member.Member): Effect.Effect<void, McpCall.CallError> =>
+    Effect.map(client.prompts, (list) => void names.prompts(name, list))
+
   /** Reads the lists that may have a name that the group has not given yet. */
   const learn = (kind: Kind, name: string): Effect.Effect<void, McpCall.CallError> => {
     const member = members.get(PublicNames.originOf(name)?.server ?? "")
     if (member === undefined) return Effect.asVoid(kind === "tool" ? tools : prompts)
-    const { client } = member
-    // The call waits for its own server, as long as any call does, and for no other one.
-    return kind === "tool"
-      ? Effect.map(client.tools, (list) => void names.tools(member.name, list))
-      : Effect.map(client.prompts, (list) => void names.prompts(member.name, list))
+    return kind === "tool" ? learnTools(member) : learnPrompts(member)
   }
 
   const missingOf = (kind: Kind): ReadonlyArray<string> =>
@@ -298,7 +338,18 @@ const makeAny = Effect.fnUntraced(function*(
         ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind) }))
         : Effect.succeed({ client: member.client, original: origin.name })
     })
-    return Effect.catchTag(known, "NoSuchName", () => Effect.andThen(Effect.suspend(() => learn(kind, name)), known))
+    const found = Effect.catchTag(
+      known,
+      "NoSuchName",
+      () => Effect.andThen(Effect.suspend(() => learn(kind, name)), known)
+    )
+    return Effect.suspend(() => {
+      const member = kind === "tool" ? members.get(names.find(kind, name)?.server ?? "") : undefined
+      // The function that left tools out, or let them pass, has not seen the present ones.
+      return options.toolName !== undefined && member?.isOutdated === true
+        ? Effect.andThen(learnTools(member), known)
+        : found
+    })
   }
 
   const group: McpClientsShape = {
@@ -326,7 +377,7 @@ const makeAny = Effect.fnUntraced(function*(
         Effect.asVoid(Effect.timeoutOption(
           Effect.forEach(
             members.values(),
-            ({ client }) => Stream.runHead(Stream.filter(client.statuses, ({ _tag }) => _tag !== "Connecting")),
+            ({ client }) => Stream.runHead(Stream.filter(client.statuses, hasBeenTried)),
             { concurrency: "unbounded", discard: true }
           ),
           within
@@ -348,14 +399,10 @@ const makeAny = Effect.fnUntraced(function*(
       Effect.flatMap(memberOf(server), ({ client }) => client.readResource(uri, options)),
     watch: (server, uri) => Stream.unwrap(Effect.map(memberOf(server), ({ client }) => client.watch(uri))),
     add: (server, target, own) =>
-      Effect.suspend(() =>
-        members.has(server)
-          ? Effect.fail(new DuplicateServer({ server }))
-          : Effect.updateContext(
-            join(server, trust(target), trust(own)),
-            // The handlers of the group may need services of its context.
-            (own: Context.Context<Scope.Scope>) => Context.merge(context, own)
-          )
+      Effect.updateContext(
+        join(server, trust(target), trust(own)),
+        // The handlers of the group may need services of its context.
+        (own: Context.Context<Scope.Scope>) => Context.merge(context, own)
       )
   }
   return group

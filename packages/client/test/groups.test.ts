@@ -1,6 +1,6 @@
 /** Groups of servers in this process, some of which are down, slow, hang or flood. */
 import { GroupError, type McpClient, McpClients, McpTarget, ServerStatus } from "@effect-mcp/client"
-import { Content, type Tool } from "@effect-mcp/protocol"
+import { Content, Revision, type Tool } from "@effect-mcp/protocol"
 import { MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -340,6 +341,81 @@ describe("a group of servers", () => {
       // The name is free again.
       yield* clients.add("mail", serverOf("mail", ["send"]).target)
       assert.strictEqual(text(yield* clients.callTool("mail__send")), "mail ran send")
+    }))
+
+  it.effect("a list that was requested before a change is not returned after it", () =>
+    Effect.gen(function*() {
+      const gate = yield* Deferred.make<void>()
+      const begun = yield* Deferred.make<void>()
+      const slow = serverOf("slow", ["old"], {
+        beforeList: Effect.suspend(() =>
+          slow.state.lists === 1
+            ? Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(gate))
+            : Effect.void
+        )
+      })
+      const clients = yield* McpClients.make({ slow: slow.target }, { info, revisions: Revision.legacy })
+      const before = yield* Effect.forkChild(clients.tools, { startImmediately: true })
+      yield* Deferred.await(begun)
+      slow.state.tools = ["new"]
+      const changed = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(clients.changes, ({ list }) => list === "tools")),
+        { startImmediately: true }
+      )
+      yield* (yield* slow.session).toolListChanged
+      yield* Fiber.join(changed)
+      const after = yield* Effect.forkChild(clients.tools, { startImmediately: true })
+      yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual(namesOf(yield* Fiber.join(after)), ["slow__new"])
+      yield* Fiber.join(before)
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["slow__new"])
+    }))
+
+  it.effect("a name is taken from the beginning of its server to the end, however many are added at once", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({}, { info })
+      const scopes = [yield* Scope.make(), yield* Scope.make()] as const
+      const added = yield* Effect.forEach(
+        scopes,
+        (scope) =>
+          Effect.exit(Scope.provide(clients.add("files", serverOf("files", ["read"]).target), scope)).pipe(
+            // Each step of an addition is interleaved with those of the other one.
+            Effect.provideService(References.MaxOpsBeforeYield, 3)
+          ),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(added.map(Exit.isSuccess), [true, false])
+      yield* Scope.close(scopes[1], Exit.void)
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
+      yield* Scope.close(scopes[0], Exit.void)
+      assert.deepStrictEqual(yield* clients.tools, [])
+      yield* clients.add("files", serverOf("files", ["write"]).target)
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__write"])
+    }))
+
+  it.effect("a tool that has changed after it was approved is not called", () =>
+    Effect.gen(function*() {
+      const files = serverOf("files", ["read", "write"])
+      const approved = new Set(["read"])
+      const clients = yield* McpClients.make({ files: files.target }, {
+        info,
+        revisions: Revision.legacy,
+        toolName: ({ definition, name }) => approved.has(definition.name) ? name : undefined
+      })
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
+      const { toolListChanged } = yield* files.session
+      const changed = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(clients.changes, ({ list }) => list === "tools")),
+        { startImmediately: true }
+      )
+      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
+      approved.clear()
+      yield* toolListChanged
+      yield* Fiber.join(changed)
+      const error = yield* Effect.flip(clients.callTool("files__read"))
+      assert.strictEqual(error._tag, "NoSuchName")
+      approved.add("read")
+      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
     }))
 
   it.effect("options of a server replace those of the group", () =>

@@ -1,5 +1,5 @@
 /** Supervised clients of official servers, whose processes are killed in the middle of calls and started again. */
-import { type McpClient, ServerStatus } from "@effect-mcp/client"
+import { type McpCall, type McpClient, ServerStatus } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -34,11 +34,24 @@ interface WatchedResource {
   readonly update: (client: McpClient.McpClientShape, server: Recorded) => Effect.Effect<unknown, unknown>
 }
 
+/** Waits until a feature server has the subscription to a resource. It notifies of an update without one, too. */
+const untilSubscribed = (client: McpClient.McpClientShape, uri: string): Effect.Effect<void, McpCall.CallError> =>
+  Effect.flatMap(
+    client.callTool("observations"),
+    ({ structuredContent }) =>
+      Array.isArray(structuredContent?.["subscribed"]) && structuredContent["subscribed"].includes(uri)
+        ? Effect.void
+        : Effect.andThen(Effect.sleep("5 millis"), untilSubscribed(client, uri))
+  )
+
 /** A resource of the feature servers. */
 const bead: WatchedResource = {
   uri: "bead:///1",
   update: (client) =>
-    client.callTool("notify", { method: "notifications/resources/updated", params: { uri: "bead:///1" } })
+    Effect.andThen(
+      untilSubscribed(client, "bead:///1"),
+      client.callTool("notify", { method: "notifications/resources/updated", params: { uri: "bead:///1" } })
+    )
 }
 
 /** The resource of the server for both eras. */

@@ -1,6 +1,7 @@
 /** A group of servers from the npm registry: files, memory and thoughts. */
 import { McpClients, McpTarget } from "@effect-mcp/client"
 import { Content } from "@effect-mcp/protocol"
+import { Transport } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -23,6 +24,13 @@ const someTools = {
   memory: ["create_entities", "read_graph", "search_nodes"],
   thoughts: ["sequentialthinking"]
 }
+
+/** Returns a transport that waits before it starts its server. */
+const startedAfter = (wait: Effect.Effect<void>, transport: Layer.Layer<Transport.Transport>) =>
+  Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, ({ connect }) => ({ connect: Effect.andThen(wait, connect) }))
+  ).pipe(Layer.provide(transport))
 
 const ada = { name: "Ada", entityType: "person", observations: ["wrote the first program"] }
 
@@ -52,10 +60,9 @@ it.live(
       yield* quietly(Effect.gen(function*() {
         // While it is closed, the memory cannot be started again.
         const startable = yield* Latch.make(true)
-        const { transport } = servers.memory.target
         const targets = {
           files: servers.files.target,
-          memory: McpTarget.transport(Layer.unwrap(Effect.as(startable.await, transport))),
+          memory: McpTarget.transport(startedAfter(startable.await, servers.memory.target.transport)),
           thoughts: servers.thoughts.target
         }
         const clients = yield* McpClients.make(targets, { ...options, listWithin: "15 seconds" })
@@ -86,11 +93,15 @@ it.live(
         pids.push(...Object.values(servers).map(({ pid }) => pid()))
         yield* startable.close
         yield* servers.memory.kill
+        const statusOfMemory = Effect.map(clients.client("memory").status, ({ _tag }) => _tag)
+        while ((yield* statusOfMemory) !== "Connecting") yield* Effect.sleep("5 millis")
         yield* clients.callTool("files__write_file", { path: path.join(files, "note.txt"), content: "It is down." })
         assert.strictEqual(fs.readFileSync(path.join(files, "note.txt"), "utf8"), "It is down.")
         assert.strictEqual(yield* think(2), 2)
         const ofOthers = (some: typeof tools) => some.filter(({ server }) => server !== "memory")
         assert.deepStrictEqual(ofOthers(yield* clients.tools), ofOthers(tools))
+
+        assert.strictEqual(yield* statusOfMemory, "Connecting")
 
         yield* startable.open
         assert.deepStrictEqual(yield* graph, { entities: [ada], relations: [] })

@@ -37,6 +37,8 @@ export interface SimulatedServer {
   isInstalled: boolean
   /** Holds the messages of both sides. */
   readonly stall: () => void
+  /** Holds the messages of the server, like one that works on a call and reads on. */
+  readonly mute: () => void
   readonly recover: () => void
 }
 
@@ -115,6 +117,7 @@ export const make = ({ faults = Faults.none, form, handlers, seed = 1 }: Options
       running?.pair.toServer.stall()
       running?.pair.toClient.stall()
     },
+    mute: () => running?.pair.toClient.stall(),
     recover: () => {
       running?.pair.toServer.recover()
       running?.pair.toClient.recover()

@@ -15,8 +15,11 @@ export type Absence =
   | { readonly _tag: "Slow"; readonly withinMillis: number }
   | { readonly _tag: "Failed"; readonly error: ListError }
 
+/** A reading of the list, which callers share. */
 interface Reading<A> {
   readonly done: Deferred.Deferred<void>
+  /** The number of changes at its beginning. */
+  readonly changes: number
   exit: Exit.Exit<ReadonlyArray<A>, ListError> | undefined
 }
 
@@ -31,10 +34,15 @@ export interface BoundedListDependencies<A> {
   readonly arrived: () => void
 }
 
+/** Returns whether the server is not there, and has been tried. */
+const isDown = (status: ServerStatus): boolean =>
+  status._tag === "Connecting" ? status.attempt > 1 : status._tag !== "Ready"
+
 /** A list that callers wait for only up to a time. The reading goes on without them. */
 export class BoundedList<A> {
   readonly #dependencies: BoundedListDependencies<A>
   #reading: Reading<A> | undefined
+  #changes = 0
   #isLate = false
   #absence: Absence | undefined
   /** The list that was read last, for callers that do not wait for a newer one. */
@@ -49,34 +57,41 @@ export class BoundedList<A> {
     return this.#absence
   }
 
+  /** Lets the next callers wait for a reading that begins from now on, because the list may have changed. */
+  changed(): void {
+    this.#changes++
+  }
+
   /** Lets the next callers wait again, because the server is there again. */
   expect(): void {
     this.#isLate = false
   }
 
   /**
-   * Returns the list. If the server is down, the list is empty; if the server is slow, the list is the last one. Then
-   * there is an `absence`. After a list was late, callers do not wait for it again.
+   * Returns the list, as it was when the caller asked or later. If the server is down, the list is empty; if the server
+   * is slow, the list is the last one. Then there is an `absence`. After a list was late, callers do not wait for it
+   * again.
    */
   get all(): Effect.Effect<ReadonlyArray<A>> {
     return Effect.gen({ self: this }, function*() {
       const { status, withinMillis } = this.#dependencies
-      if ((yield* status)._tag === "Down") return this.#omit({ _tag: "Down" })
-      const reading = this.#reading ?? (yield* this.#start())
-      if (reading.exit === undefined && !this.#isLate) {
-        yield* Effect.timeoutOption(Deferred.await(reading.done), withinMillis)
-      }
-      if (reading.exit === undefined) {
+      // A server that is tried again is down until it is ready.
+      if (isDown(yield* status)) return this.#omit({ _tag: "Down" })
+      const read = this.#readSince(this.#changes)
+      const exit = this.#isLate
+        ? yield* this.#readAtOnce
+        : Option.getOrUndefined(yield* Effect.timeoutOption(read, withinMillis))
+      if (exit === undefined) {
         this.#isLate = true
         this.#absence = { _tag: "Slow", withinMillis }
         return this.#last
       }
-      if (Exit.isSuccess(reading.exit)) {
+      if (Exit.isSuccess(exit)) {
         this.#isLate = false
         this.#absence = undefined
         return this.#last
       }
-      const error = Cause.findErrorOption(reading.exit.cause)
+      const error = Cause.findErrorOption(exit.cause)
       return this.#omit(Option.isSome(error) ? { _tag: "Failed", error: error.value } : { _tag: "Down" })
     })
   }
@@ -87,18 +102,40 @@ export class BoundedList<A> {
     return this.#last
   }
 
+  /** Waits for a reading that began after this number of changes. */
+  #readSince(changes: number): Effect.Effect<Reading<A>["exit"]> {
+    return Effect.gen({ self: this }, function*() {
+      while (true) {
+        const reading = this.#reading ?? (yield* this.#start())
+        yield* Deferred.await(reading.done)
+        if (reading.changes >= changes) return reading.exit
+      }
+    })
+  }
+
+  /** Returns the end of a reading that needs no time, because the client has the list. */
+  get #readAtOnce(): Effect.Effect<Reading<A>["exit"]> {
+    return Effect.suspend(() =>
+      // A reading that is still in flight is not joined by another: a server that is slow would get more and more.
+      this.#reading === undefined ? Effect.map(this.#start(), ({ exit }) => exit) : Effect.undefined
+    )
+  }
+
   #start(): Effect.Effect<Reading<A>> {
     return Effect.suspend(() => {
       const { arrived, list, scope } = this.#dependencies
-      const reading: Reading<A> = { done: Deferred.makeUnsafe<void>(), exit: undefined }
+      const reading: Reading<A> = { done: Deferred.makeUnsafe<void>(), changes: this.#changes, exit: undefined }
       this.#reading = reading
       const read = Effect.onExit(list, (exit) =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
           reading.exit = exit
           this.#reading = undefined
           if (Exit.isSuccess(exit)) this.#last = exit.value
           Deferred.doneUnsafe(reading.done, Exit.void)
-          if (this.#isLate && Exit.isSuccess(exit)) arrived()
+          if (!this.#isLate || Exit.isFailure(exit)) return Effect.void
+          // Nobody waits for the newer list.
+          if (reading.changes < this.#changes) return Effect.asVoid(this.#start())
+          return Effect.sync(arrived)
         }))
       // The list of a server that has not changed is there at once.
       return Effect.as(Effect.forkIn(Effect.ignoreCause(read), scope, { startImmediately: true }), reading)

@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import type * as GroupList from "../../GroupList.ts"
 import type { ListName, McpClientShape } from "../../McpClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
+import { listNames } from "../lists/ListChanges.ts"
 import { BoundedList } from "./BoundedList.ts"
 
 /** The lists of a server. */
@@ -22,6 +23,8 @@ export interface Member {
   readonly name: string
   readonly client: McpClientShape
   readonly lists: MemberLists
+  /** Whether the tools may have changed since the group has named them. */
+  isOutdated: boolean
 }
 
 /** The parts of a group that a member uses. */
@@ -30,8 +33,6 @@ export interface MemberDependencies {
   readonly changed: (server: string, list: ListName) => void
   readonly statusChanged: (server: string, status: ServerStatus) => void
 }
-
-const listNames: ReadonlyArray<ListName> = ["tools", "prompts", "resources"]
 
 /** Creates a member, and reports the changes of its client until the scope closes. */
 export const make = Effect.fnUntraced(function*(
@@ -54,8 +55,15 @@ export const make = Effect.fnUntraced(function*(
     resources: listOf(client.resources, "resources"),
     resourceTemplates: listOf(client.resourceTemplates, "resources")
   }
+  const member: Member = { name, client, lists, isOutdated: false }
+  const listChanged = (list: ListName): void => {
+    lists[list].changed()
+    if (list === "resources") lists.resourceTemplates.changed()
+    if (list === "tools") member.isOutdated = true
+    changed(name, list)
+  }
   yield* Effect.forkScoped(
-    Stream.runForEach(client.changes, (list) => Effect.sync(() => changed(name, list))),
+    Stream.runForEach(client.changes, (list) => Effect.sync(() => listChanged(list))),
     { startImmediately: true }
   )
   yield* Effect.forkScoped(
@@ -64,20 +72,20 @@ export const make = Effect.fnUntraced(function*(
         if (status._tag === "Ready") { for (const list of Object.values(lists)) list.expect() }
         statusChanged(name, status)
         // The lists of the group lose a server that goes down, and get one that is there again.
-        if (status._tag !== "Connecting") { for (const list of listNames) changed(name, list) }
+        if (status._tag === "Ready" || status._tag === "Down") listNames.forEach(listChanged)
       })),
     { startImmediately: true }
   )
-  return { name, client, lists }
+  return member
 })
 
 type BoundedListOf<A> = ConstructorParameters<typeof BoundedList<A>>[0]["list"]
 
 /** Returns the lists of a member that the group was asked for, and that it returned without those of this server. */
 export const omissionsOf = ({ lists }: Member): ReadonlyArray<GroupList.Omission> =>
-  (["tools", "prompts", "resources", "resourceTemplates"] as const).flatMap(
-    (list): ReadonlyArray<GroupList.Omission> => {
-      const reason = lists[list].absence
-      return reason === undefined ? [] : [{ list, reason }]
-    }
-  )
+  (["tools", "prompts", "resources", "resourceTemplates"] as const).flatMap((
+    list
+  ): ReadonlyArray<GroupList.Omission> => {
+    const reason = lists[list].absence
+    return reason === undefined ? [] : [{ list, reason }]
+  })

@@ -90,9 +90,13 @@ export class Calls {
   readonly #board: StatusBoard
   readonly #inFlight: CallsInFlight
 
-  constructor(board: StatusBoard, inFlight: CallsInFlight) {
+  readonly #onLoss: () => void
+
+  /** `onLoss` is called after a message was lost in a session that stays, because the server may be another one now. */
+  constructor(board: StatusBoard, inFlight: CallsInFlight, onLoss: () => void) {
     this.#board = board
     this.#inFlight = inFlight
+    this.#onLoss = onLoss
   }
 
   /** Waits for a session. */
@@ -123,6 +127,7 @@ export class Calls {
             return Effect.catchTag(this.#inFlight.track(call(session), isAnswer), "RequestError", (error) => {
               const outcome = outcomeOf(error)
               if (outcome === "Final") return Effect.fail(error)
+              if (pauses === 0 && this.#board.session === session) this.#onLoss()
               // An attempt to send it is a part of the wait for the server.
               if (outcome === "Unsent") time.spend(clock.currentTimeMillisUnsafe() - since)
               const last = outcome === "Unknown" ? finalError(error) : lost

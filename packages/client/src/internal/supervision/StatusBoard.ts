@@ -21,7 +21,6 @@ export class StatusBoard {
   readonly #changes: PubSub.PubSub<ServerStatus.ServerStatus>
   readonly #sessions: PubSub.PubSub<Session | undefined>
   readonly #waiters = new Set<Deferred.Deferred<Session | undefined>>()
-  readonly #ended = Deferred.makeUnsafe<void>()
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
 
@@ -66,11 +65,6 @@ export class StatusBoard {
     )
   }
 
-  /** Waits until the client has ended. */
-  get ended(): Effect.Effect<void> {
-    return Deferred.await(this.#ended)
-  }
-
   /** Sets the status while there is no session. Those who wait fail if there will be none. */
   set(status: Exclude<ServerStatus.ServerStatus, { readonly _tag: "Ready" }>): void {
     // Nothing follows the end of the client.
@@ -80,7 +74,6 @@ export class StatusBoard {
     if (!this.#isFinal) return
     for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(undefined))
     PubSub.publishUnsafe(this.#sessions, undefined)
-    Deferred.doneUnsafe(this.#ended, Exit.void)
   }
 
   /** Sets the session, and hands it to those who wait for one. Does nothing if the session has begun to end. */

@@ -2,6 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 
 interface Follower<A> {
@@ -15,6 +16,7 @@ interface Follower<A> {
  */
 export class LatestByKey<A> {
   readonly #followers = new Set<Follower<A>>()
+  #isEnded = false
 
   publish(key: string, change: A): void {
     for (const { latch, waiting } of this.#followers) {
@@ -23,25 +25,35 @@ export class LatestByKey<A> {
     }
   }
 
-  /** Streams `first`, and then the changes from now on. */
+  /** Ends the streams of all followers, after what waits for them. */
+  end(): void {
+    this.#isEnded = true
+    for (const { latch } of this.#followers) latch.openUnsafe()
+  }
+
+  /**
+   * Streams `first`, and then the changes from now on. A follower is there as soon as its stream begins: a `PubSub` that
+   * is merged with others has its subscriber only some steps later, and the follower would miss a change.
+   */
   stream(first: () => Iterable<readonly [key: string, change: A]> = () => []): Stream.Stream<A> {
     return Stream.unwrap(Effect.map(
       Effect.acquireRelease(
         Effect.sync((): Follower<A> => {
           const waiting = new Map(first())
-          const follower = { waiting, latch: Latch.makeUnsafe(waiting.size > 0) }
+          const follower = { waiting, latch: Latch.makeUnsafe(waiting.size > 0 || this.#isEnded) }
           this.#followers.add(follower)
           return follower
         }),
         (follower) => Effect.sync(() => this.#followers.delete(follower))
       ),
       ({ latch, waiting }) =>
-        Stream.fromIterableEffectRepeat(Effect.map(latch.await, () => {
-          const changes = [...waiting.values()]
-          waiting.clear()
-          latch.closeUnsafe()
-          return changes
-        }))
+        Stream.paginate(undefined, () =>
+          Effect.map(latch.await, () => {
+            const changes = [...waiting.values()]
+            waiting.clear()
+            if (!this.#isEnded) latch.closeUnsafe()
+            return [changes, this.#isEnded ? Option.none() : Option.some(undefined)] as const
+          }))
     ))
   }
 }
