@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -416,6 +417,33 @@ describe("a group of servers", () => {
       assert.strictEqual(error._tag, "NoSuchName")
       approved.add("read")
       assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
+    }))
+
+  it.effect("a server that is tried again is down until it is ready", () =>
+    Effect.gen(function*() {
+      let attempts = 0
+      const failing = McpTarget.transport(
+        Layer.effect(
+          Transport.Transport,
+          Effect.suspend(() =>
+            ++attempts === 1
+              ? Effect.fail("not started yet")
+              : Effect.succeed(Transport.Transport.of({ connect: Effect.never }))
+          )
+        ),
+        "failing"
+      )
+      const clients = yield* McpClients.make({ failing, files: serverOf("files", ["read"]).target }, {
+        info,
+        reconnect: Schedule.spaced("1 second")
+      })
+      yield* clients.settled("1 minute")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual((yield* clients.status).failing.status, { _tag: "Connecting", attempt: 2 })
+      // No clock is moved meanwhile.
+      yield* clients.settled("1 minute")
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
+      assert.deepStrictEqual((yield* clients.status).failing.omissions, [{ list: "tools", reason: { _tag: "Down" } }])
     }))
 
   it.effect("options of a server replace those of the group", () =>
