@@ -11,6 +11,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as EntryReader from "./internal/configuration/EntryReader.ts"
 import type * as Expansion from "./internal/configuration/Expansion.ts"
+import * as UnixPath from "./internal/configuration/UnixPath.ts"
 import * as McpTarget from "./McpTarget.ts"
 
 /**
@@ -73,7 +74,9 @@ export interface Options {
   readonly command?: Omit<McpTarget.CommandOptions, "env" | "cwd">
   /** Options of all servers that have a URL. */
   readonly url?: Omit<McpTarget.UrlOptions, "headers">
-  /** Headers for all servers that have a URL. They replace those of an entry with the same names. */
+  /**
+   * Headers for all servers that have a URL, except Unix sockets. They replace those of an entry with the same names.
+   */
   readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> }
 }
 
@@ -162,6 +165,15 @@ const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | 
 /** Returns a URL as it is written, without what may be secret: user, password, query and fragment. */
 const shown = (raw: string): string => raw.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//")
 
+/** Reports what a Unix socket cannot have. */
+const checkUnix = (reader: Reader, url: URL, headers: object): void => {
+  const path = UnixPath.of(url)
+  if (Result.isFailure(path)) reader.report("url", path.failure.problem, path.failure.advice)
+  if (Object.keys(headers).length > 0) {
+    reader.report("headers", "a Unix socket has no headers", "remove them, or use a URL of ws: or http:")
+  }
+}
+
 const urlTarget = (
   kind: Exclude<Kind, "stdio"> | "any",
   reader: Reader,
@@ -182,6 +194,7 @@ const urlTarget = (
   if (url.username !== "" || url.password !== "") {
     reader.report("url", "it contains a user or a password", "send them in headers, as Authorization")
   }
+  if (url.protocol === "unix:" && kind === "any") checkUnix(reader, url, headers)
   if (reader.problems.length > 0) return undefined
   const all = { ...options.url, headers: { ...headers, ...options.headers } }
   const { authorize, maxMessageBytes, maxMessageNodes } = all
@@ -199,7 +212,10 @@ const urlTarget = (
         shown(reader.raw("url") ?? "")
       )
     case "any":
-      return McpTarget.transport(McpTarget.url(url, all).transport, shown(reader.raw("url") ?? ""))
+      return McpTarget.transport(
+        McpTarget.url(url, url.protocol === "unix:" ? { maxMessageBytes, maxMessageNodes } : all).transport,
+        shown(reader.raw("url") ?? "")
+      )
   }
 }
 
@@ -279,7 +295,7 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * Returns the targets of a configuration, by the names of their servers. Fails with all problems of all entries.
  *
  * - `command`, `args`, `env` and `cwd` lead to a child process. It inherits few variables, as from `StdioClient`.
- * - `url` and `headers` lead to a server of HTTP, WebSocket or a Unix socket.
+ * - `url` and `headers` lead to a server of HTTP or WebSocket, and `url` alone to a Unix socket.
  * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`. Without one, a URL of HTTP leads to
  *   Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a

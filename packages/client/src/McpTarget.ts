@@ -7,9 +7,11 @@ import * as StdioClient from "@effect-mcp/transport/StdioClient"
 import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
 import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { fileURLToPath } from "node:url"
+import * as Result from "effect/Result"
+import * as UnixPath from "./internal/configuration/UnixPath.ts"
 
 const TypeId = "~@effect-mcp/client/McpTarget"
 
@@ -111,7 +113,8 @@ export const command = (
 }
 
 /**
- * Options of {@link url}. They are those of the transport that the URL leads to.
+ * Options of {@link url}. Those that the transport of the URL lacks have no effect. A Unix socket has no `headers` and
+ * no `authorize`: there, they are an error.
  *
  * @category models
  */
@@ -120,14 +123,36 @@ export interface UrlOptions extends Omit<HttpFallbackClient.Options, "url" | "co
 /** Returns a URL without what may be secret: user, password and query. */
 const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
 
+/** Returns the name of an option that would identify the client, but that a Unix socket does not send. */
+const inapplicable = ({ authorize, headers = {} }: UrlOptions): string | undefined =>
+  authorize !== undefined
+    ? "authorize"
+    : Effect.isEffect(headers) || Object.keys(headers).length > 0
+    ? "headers"
+    : undefined
+
+const unix = (url: URL, options: UrlOptions): McpTarget => {
+  const option = inapplicable(options)
+  const named = Result.mapError(UnixPath.of(url), ({ advice, problem }) => `${problem}; ${advice}`)
+  const path = option === undefined
+    ? named
+    : Result.fail(`a Unix socket has no headers; remove the option ${option}, or use a URL of ws: or http:`)
+  if (Result.isFailure(path)) throw new InvalidUrl({ url: shown(url), problem: path.failure })
+  const { maxMessageBytes, maxMessageNodes } = options
+  return transport(
+    UnixSocketClient.layerNode({ path: path.success, maxMessageBytes, maxMessageNodes }),
+    `unix:${path.success}`
+  )
+}
+
 /**
  * Creates the target of a URL:
  *
  * - `http:` and `https:` lead to Streamable HTTP, or to HTTP+SSE if the server supports nothing else;
  * - `ws:` and `wss:` lead to WebSocket;
- * - `unix:` leads to a Unix socket, such as `unix:///run/notes.sock`.
+ * - `unix:` leads to a Unix socket, such as `unix:///run/notes.sock`. The URL has an absolute path and no host.
  *
- * Throws {@link InvalidUrl} for any other URL.
+ * Throws {@link InvalidUrl} for any other URL, and for `headers` or `authorize` with a Unix socket.
  *
  * @example
  * ```ts
@@ -142,7 +167,9 @@ const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}
  */
 export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
   const text = String(url)
-  if (!URL.canParse(text)) throw new InvalidUrl({ url: text, problem: "it is no absolute URL" })
+  if (!URL.canParse(text)) {
+    throw new InvalidUrl({ url: text, problem: "it is no absolute URL; write one such as https://example.com/mcp" })
+  }
   const parsed = new URL(text)
   switch (parsed.protocol) {
     case "http:":
@@ -156,11 +183,8 @@ export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
         shown(parsed)
       )
     }
-    case "unix:": {
-      const { maxMessageBytes, maxMessageNodes } = options
-      const path = fileURLToPath(`file://${parsed.pathname}`)
-      return transport(UnixSocketClient.layerNode({ path, maxMessageBytes, maxMessageNodes }), `unix:${path}`)
-    }
+    case "unix:":
+      return unix(parsed, options)
     default:
       throw new InvalidUrl({
         url: shown(parsed),
