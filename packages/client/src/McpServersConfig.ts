@@ -62,7 +62,10 @@ export class InvalidConfig
  * @category models
  */
 export interface Options {
-  /** The names of the servers to read. The entries of others are not checked. Default: all servers. */
+  /**
+   * The names of the servers to read. The entries of others are not checked. A disabled server is a problem. Default:
+   * all servers that are not disabled.
+   */
   readonly servers?: ReadonlyArray<string>
   /** The values of `${NAME}` and `${env:NAME}`. Default: the environment of this process. */
   readonly env?: { readonly [name: string]: string | undefined }
@@ -259,13 +262,16 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
     env: options.env ?? process.env,
     variables: options.variables ?? {},
     inputs: options.inputs ?? {}
+const enabledIn = (entries: Entries["entries"]): ReadonlyArray<string> =>
+  Object.keys(entries).filter((server) => !isDisabled(entries[server]))
+
   }
   const problems: Array<EntryProblem> = []
   const targets: Array<readonly [string, McpTarget.McpTarget]> = []
   for (const server of options.servers ?? Object.keys(entries)) {
     const path = `${field}${quoted(server)}`
     if (!Object.hasOwn(entries, server)) {
-      const known = Object.keys(entries)
+      const known = enabledIn(entries)
       problems.push({
         path,
         problem: "there is no such server",
@@ -274,7 +280,16 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
       continue
     }
     const entry = entries[server]
-    if (isDisabled(entry)) continue
+    if (isDisabled(entry)) {
+      if (options.servers !== undefined) {
+        problems.push({
+          path,
+          problem: "it is disabled",
+          advice: "remove disabled, or leave it out of the option servers"
+        })
+      }
+      continue
+    }
     if (!EntryReader.isObject(entry)) {
       problems.push({ path, problem: "it is not an object", advice: "give command for a program, or url for a server" })
       continue
@@ -382,6 +397,6 @@ export const names = (text: string): Effect.Effect<ReadonlyArray<string>, Invali
   Effect.suspend(() =>
     Effect.fromResult(Result.map(
       Result.flatMap(jsonOf(text), entriesOf),
-      ({ entries }) => Object.keys(entries).filter((server) => !isDisabled(entries[server]))
+      ({ entries }) => enabledIn(entries)
     ))
   )

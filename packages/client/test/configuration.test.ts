@@ -127,12 +127,17 @@ describe("a configuration of servers", () => {
       const configuration = { mcpServers: { good: { command: "npx" }, bad: {}, off: { disabled: true }, "a b": 1 } }
       const text = JSON.stringify(configuration)
       assert.deepStrictEqual(yield* McpServersConfig.names(text), ["good", "bad", "a b"])
-      const targets = yield* McpServersConfig.parse(text, { servers: ["good", "off"] })
+      const targets = yield* McpServersConfig.parse(text, { servers: ["good"] })
       assert.deepStrictEqual(Object.keys(targets), ["good"])
       assert.strictEqual(
         yield* messageOf(configuration, { servers: ["good", "goood"] }),
         "the configuration of servers is invalid: mcpServers.goood: there is no such server; " +
-          "use one of: good, bad, off, a b"
+          "use one of: good, bad, a b"
+      )
+      assert.strictEqual(
+        yield* messageOf(configuration, { servers: ["good", "off"] }),
+        "the configuration of servers is invalid: mcpServers.off: it is disabled; " +
+          "remove disabled, or leave it out of the option servers"
       )
       const error = yield* Effect.flip(McpServersConfig.names("{}"))
       assert.include(error.message, "it has no mcpServers")
