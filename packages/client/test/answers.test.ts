@@ -1,6 +1,6 @@
 /** The answers of a client to a server in the same process, in a revision with a handshake and in one without. */
 import { McpAnswers, McpClient, McpClients } from "@effect-mcp/client"
-import { McpError, type Roots } from "@effect-mcp/protocol"
+import { type Capabilities, McpError, type Roots } from "@effect-mcp/protocol"
 import { McpRequest } from "@effect-mcp/server"
 import { RequestContext } from "@effect-mcp/session"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
@@ -96,23 +96,33 @@ const logged = Effect.fnUntraced(function*<A, E, R>(effect: Effect.Effect<A, E, 
 
 describe.concurrent("answers", () => {
   for (const revision of revisions) {
-    const connected = (server: Ask, answers: McpAnswers.Answers) =>
+    const connected = (
+      server: Ask,
+      answers: McpAnswers.Answers,
+      capabilities: Capabilities.ClientCapabilities = {}
+    ) =>
       McpClient.make(askingServer(server), {
         info,
         name: "booking",
         revisions: [revision],
         healthCheck: false,
+        capabilities,
         answers
       })
     const asking = (server: Ask, answers: McpAnswers.Answers) => Effect.flatMap(connected(server, answers), ask)
 
     /** Returns the code of the error that the client answered, as the server or the caller of the tool sees it. */
-    const rejection = (server: Ask, answers: McpAnswers.Answers) =>
+    const rejection = (
+      server: Ask,
+      answers: McpAnswers.Answers,
+      capabilities?: Capabilities.ClientCapabilities
+    ) =>
       Effect.gen(function*() {
         const client = yield* connected(
           Effect.catchTag(server, "RequestError", ({ reason }) =>
             Effect.succeed(reason._tag === "ErrorResponse" ? String(reason.error.code) : reason._tag)),
-          answers
+          answers,
+          capabilities
         )
         return yield* Effect.catchTag(ask(client), "RequestError", ({ reason }) =>
           Effect.succeed(reason._tag === "QuestionFailed" ? String(reason.error.code) : reason._tag))
@@ -299,6 +309,18 @@ describe.concurrent("answers", () => {
           assert.strictEqual(yield* asking(folders, answers), "")
           assert.deepStrictEqual(asked, ["booking Form", "booking Url", "booking Sample", "booking Roots"])
           assert.strictEqual(answered, 0)
+        }))
+
+      it.effect("a kind of elicitation that nothing answers is rejected before a person is asked", () =>
+        Effect.gen(function*() {
+          const asked: Array<string> = []
+          const approve = ({ _tag }: McpAnswers.Question) => Effect.sync(() => asked.push(_tag) > 0)
+          const elicit = () => Effect.succeed(McpAnswers.consent)
+          // The session rejects what is not declared, so the program declares what it does not answer.
+          const capabilities = { elicitation: { form: {}, url: {} } }
+          assert.strictEqual(yield* rejection(book, { elicitUrl: elicit, approve }, capabilities), "-32602")
+          assert.strictEqual(yield* rejection(connect, { elicit, approve }, capabilities), "-32602")
+          assert.deepStrictEqual(asked, [])
         }))
 
       it.effect("a question that is approved is answered afterwards", () =>

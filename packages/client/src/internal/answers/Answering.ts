@@ -78,6 +78,10 @@ const answering =
 
 const declined = Effect.succeed(McpAnswers.decline)
 
+/** Rejects a kind of elicitation for which no answer is given, as a session rejects an undeclared one (ELI-05). */
+const notGiven = (mode: "form" | "url"): Effect.Effect<never, McpError.McpError> =>
+  Effect.fail(McpError.invalidParams(`Elicitation by ${mode} is not supported`))
+
 /** Returns the handlers and the capabilities of answers. */
 const serve = (
   server: string,
@@ -85,16 +89,21 @@ const serve = (
   roots: RootsSource.RootsSource | undefined
 ): Required<AnsweringOptions> => {
   const answer = answering(server, approve)
-  const elicited = (params: Elicitation.ElicitParams) =>
-    params.mode === "url"
-      ? answer((asker) => ({ _tag: "Url", params, ...asker }), declined, elicitUrl ?? (() => declined))
+  const elicited = (params: Elicitation.ElicitParams) => {
+    // A person must not be asked by the policy about a question that nothing answers.
+    if (params.mode === "url") {
+      return elicitUrl === undefined
+        ? notGiven("url")
+        : answer((asker) => ({ _tag: "Url", params, ...asker }), declined, elicitUrl)
+    }
+    return elicit === undefined
+      ? notGiven("form")
       : answer((asker) => ({ _tag: "Form", params, ...asker }), declined, (question) =>
-        elicit === undefined
-          ? declined
-          : Effect.catch(
-            Effect.flatMap(elicit(question), (result) => checkForm(question, result)),
-            (error) => error._tag === "InvalidAnswer" ? hide(error.message) : Effect.fail(error)
-          ))
+        Effect.catch(
+          Effect.flatMap(elicit(question), (result) => checkForm(question, result)),
+          (error) => error._tag === "InvalidAnswer" ? hide(error.message) : Effect.fail(error)
+        ))
+  }
   const sampler = typeof sample === "function" ? { answer: sample } : sample
   return {
     handlers: {
