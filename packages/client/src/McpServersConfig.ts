@@ -67,6 +67,11 @@ export interface Options {
    * all servers that are not disabled.
    */
   readonly servers?: ReadonlyArray<string>
+  /**
+   * Whether references such as `${NAME}` are replaced. Default: true. Claude Desktop replaces none, so files for it may
+   * have `${NAME}` for a shell.
+   */
+  readonly expand?: boolean
   /** The values of `${NAME}` and `${env:NAME}`. Default: the environment of this process. */
   readonly env?: { readonly [name: string]: string | undefined }
   /** The values of other references, such as `workspaceFolder` of VS Code. They precede `env`, and are no secrets. */
@@ -257,14 +262,14 @@ const entriesOf = (json: unknown): Result.Result<Entries, InvalidConfig> => {
 
 const isDisabled = (entry: unknown): boolean => EntryReader.isObject(entry) && entry["disabled"] === true
 
-const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result<Targets, InvalidConfig> => {
-  const values: Expansion.ExpansionValues = {
-    env: options.env ?? process.env,
-    variables: options.variables ?? {},
-    inputs: options.inputs ?? {}
 const enabledIn = (entries: Entries["entries"]): ReadonlyArray<string> =>
   Object.keys(entries).filter((server) => !isDisabled(entries[server]))
 
+const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result<Targets, InvalidConfig> => {
+  const values: Expansion.ExpansionValues | undefined = options.expand === false ? undefined : {
+    env: options.env ?? process.env,
+    variables: options.variables ?? {},
+    inputs: options.inputs ?? {}
   }
   const problems: Array<EntryProblem> = []
   const targets: Array<readonly [string, McpTarget.McpTarget]> = []
@@ -315,8 +320,10 @@ const enabledIn = (entries: Entries["entries"]): ReadonlyArray<string> =>
  *   Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
  *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value
- *   is a problem.
- * - An entry with `disabled: true` is left out. `envFile` is a problem. Other fields are ignored.
+ *   is a problem. `$${NAME}` is the text `${NAME}`. Braces that no host has a value for, such as `${1:-x}` and `${#a}`,
+ *   are text. Values are not searched for references.
+ * - An entry with `disabled: true` is left out, and is a problem if the option `servers` names it. `envFile` is a
+ *   problem. Other fields are ignored.
  *
  * The values of `env` and `headers`, and all arguments with references, are redacted. Of a URL, descriptions and errors
  * show the host and the path, but no query.

@@ -10,6 +10,7 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as path from "node:path"
+import * as Expansion from "../src/internal/configuration/Expansion.ts"
 
 const info = { name: "host", version: "1.0.0" }
 
@@ -192,14 +193,135 @@ describe("a configuration of servers", () => {
           "- mcpServers.headers.headers.d: its value has characters that a header cannot have; " +
           "remove line breaks and other ones",
           "- mcpServers.missing.command: the environment variable NOWHERE is not set; " +
-          "set it, or write ${NOWHERE:-default}",
-          "- mcpServers.missing.args[0]: the environment variable TOKEN is not set; set it, or write ${TOKEN:-default}",
+          "set it, or write ${NOWHERE:-default}, or $${NOWHERE} as text",
+          "- mcpServers.missing.args[0]: the environment variable TOKEN is not set; " +
+          "set it, or write ${TOKEN:-default}, or $${TOKEN} as text",
           "- mcpServers.missing.args[1]: no value of the input \"key\" is given; pass it in the option inputs",
           "- mcpServers.missing.args[2]: the reference ${config:x} is not known; use ${NAME}, ${NAME:-default}, " +
-          "${env:NAME}, ${input:id} or ${userHome}, or give its value in the option variables",
+          "${env:NAME}, ${input:id} or ${userHome}, give its value in the option variables, " +
+          "or write $${ for the text ${",
           "- mcpServers.files.envFile: files of variables are not supported; put the variables into env",
           "- mcpServers.text: it is not an object; give command for a program, or url for a server"
         ].join("\n")
+      )
+    }))
+
+  const env = { NAME: "ada", NESTED: "${NAME} $${NAME}", EMPTY: "", A: "a" }
+  const variables = { workspaceFolder: "/work", nested: "${NAME}" }
+  const inputs = { key: "${input:other}", other: "wrong" }
+
+  const expansions: ReadonlyArray<readonly [kind: string, texts: Array<readonly [from: string, to: string]>]> = [
+    ["two dollars before a brace are one dollar, and the braces stay", [
+      ["$${NAME}", "${NAME}"],
+      ["$$${NAME}", "$ada"],
+      ["$$$${NAME}", "$${NAME}"],
+      ["$${A:-$${B}}", "${A:-${B}}"],
+      ["$${", "${"],
+      ["$${1:-x}", "${1:-x}"],
+      ["$$ $NAME $", "$$ $NAME $"]
+    ]],
+    ["braces that are no reference of any host stay", [
+      ...["echo ${1:-x}", "${#a}", "${}", "${@}", "${a[0]}", "${a%.txt}", "${A:0:1}", "${A:=x}", "${my-name}", "${ }"]
+        .map((text) => [text, text] as const),
+      ["awk '${print $1}' ${NAME", "awk '${print $1}' ${NAME"],
+      ["{\"a\": {\"b\": \"${NAME}\"}}", "{\"a\": {\"b\": \"ada\"}}"]
+    ]],
+    ["a value is not searched for references", [
+      ["${NESTED}", "${NAME} $${NAME}"],
+      ["${env:NESTED}", "${NAME} $${NAME}"],
+      ["${nested}", "${NAME}"],
+      ["${input:key}", "${input:other}"],
+      ["${NONE:-$NAME}", "$NAME"]
+    ]]
+  ]
+
+  for (const [kind, texts] of expansions) {
+    it(kind, () => {
+      const expanded = texts.map(([from]) => [from, Expansion.expand(from, { env, variables, inputs })] as const)
+      assert.deepStrictEqual(expanded.map(([from, { value }]) => [from, value] as const), texts)
+      assert.deepStrictEqual(expanded.flatMap(([, { problems }]) => problems), [])
+    })
+  }
+
+  it.effect("a default with braces is a problem", () =>
+    Effect.gen(function*() {
+      const entry = { command: "npx", args: ["${A:-{}}", "${A:-${NAME}}"] }
+      const advice = "use one without braces, or write $${ for the text ${"
+      const error = yield* Effect.flip(McpServersConfig.decode({ mcpServers: { notes: entry } }, { env }))
+      assert.deepStrictEqual(
+        error.problems,
+        [0, 1].map((index) => ({
+          path: `mcpServers.notes.args[${index}]`,
+          problem: "the default of A has braces, or no end",
+          advice
+        }))
+      )
+    }))
+
+  it.live("with expand: false, all references are text", () =>
+    Effect.gen(function*() {
+      const targets = yield* McpServersConfig.decode({
+        mcpServers: {
+          report: {
+            command: process.execPath,
+            args: [program, "${NAME}", "${config:x}", "${A:-{}}", "$${NAME}"],
+            env: { TOKEN: "${NAME}" }
+          }
+        }
+      }, { env, expand: false })
+      assert.deepInclude(yield* reportOf(targets["report"]), {
+        args: ["${NAME}", "${config:x}", "${A:-{}}", "$${NAME}"],
+        env: { TOKEN: "${NAME}" }
+      })
+    }))
+
+  it.live("the key __proto__ is a name like every other, and changes no prototype", () =>
+    Effect.gen(function*() {
+      const targets = yield* McpServersConfig.parse(
+        JSON.stringify({
+          mcpServers: {
+            "[proto]": {
+              "command": process.execPath,
+              "args": [program],
+              "env": { "[proto]": "polluted", "TOKEN": "t0ken" }
+            },
+            inherits: { "[proto]": { command: "npx", disabled: true }, "url": "http://127.0.0.1:9" },
+            headers: { "url": "http://127.0.0.1:9", "headers": { "[proto]": "x", "constructor": "y" } }
+          }
+        }).replaceAll("[proto]", "__proto__")
+      )
+      assert.deepStrictEqual(Object.keys(targets), ["__proto__", "inherits", "headers"])
+      assert.strictEqual(Object.getPrototypeOf(targets), Object.prototype)
+      const own = Object.getOwnPropertyDescriptor(targets, "__proto__")?.value
+      assert.deepInclude(yield* reportOf(own), { env: { TOKEN: "t0ken" } })
+      const clients = yield* McpClients.make(targets, { info })
+      assert.deepStrictEqual(Object.keys(yield* clients.status), ["__proto__", "inherits", "headers"])
+      assert.isUndefined(Object.getOwnPropertyDescriptor(Object.prototype, "polluted"))
+      for (const server of ["toString", "constructor"]) {
+        assert.include(yield* messageOf({ mcpServers: {} }, { servers: [server] }), "there is no such server")
+      }
+    }))
+
+  it.effect("a header value with a line break is a problem, also if a reference brings it", () =>
+    Effect.gen(function*() {
+      const headers = {
+        a: "x\r\nb: c",
+        b: "x\r",
+        c: "x\n",
+        d: "x\0",
+        e: "${BREAK}",
+        f: "${NONE:-\r\n}",
+        g: "${HARMLESS}"
+      }
+      const error = yield* Effect.flip(McpServersConfig.decode(
+        { mcpServers: { search: { url: "https://example.com", headers } } },
+        { env: { BREAK: "x\r\nauthorization: y", HARMLESS: "z" } }
+      ))
+      assert.deepStrictEqual(
+        error.problems.map(({ path, problem }) => `${path}: ${problem}`),
+        ["a", "b", "c", "d", "e", "f"].map((name) =>
+          `mcpServers.search.headers.${name}: its value has characters that a header cannot have`
+        )
       )
     }))
 

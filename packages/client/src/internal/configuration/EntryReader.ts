@@ -29,9 +29,10 @@ const secret = ({ isSecret, value }: Expansion.Expanded): MaybeSecret => isSecre
 export class EntryReader {
   readonly problems: Array<FieldProblem> = []
   readonly #entry: Entry
-  readonly #values: Expansion.ExpansionValues
+  readonly #values: Expansion.ExpansionValues | undefined
 
-  constructor(entry: Entry, values: Expansion.ExpansionValues) {
+  /** Without values, `${…}` is text. */
+  constructor(entry: Entry, values: Expansion.ExpansionValues | undefined) {
     this.#entry = entry
     this.#values = values
   }
@@ -122,6 +123,7 @@ export class EntryReader {
   }
 
   #expand(field: string, text: string): Expansion.Expanded {
+    if (this.#values === undefined) return { value: text, isSecret: false, problems: [] }
     const expanded = Expansion.expand(text, this.#values)
     for (const { advice, problem } of expanded.problems) this.report(field, problem, advice)
     return expanded

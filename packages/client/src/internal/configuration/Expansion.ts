@@ -31,42 +31,94 @@ const platform: { readonly [name: string]: string | undefined } = {
 const own = <A>(record: { readonly [name: string]: A | undefined }, name: string): A | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined
 
-/** Replaces the references of a text. Values are not searched for references. */
-export const expand = (text: string, { env, inputs, variables }: ExpansionValues): Expanded => {
-  const problems: Array<{ readonly problem: string; readonly advice: string }> = []
+type Problem = Expanded["problems"][number]
+
+/** The dollars before a brace, and what is in the braces if that has no braces itself. */
+const bracesPattern = /(\$+)\{(?:([^{}]*)\})?/g
+
+/** The reference of a host with values of its own, such as `config:x` of VS Code. Other braces belong to shells. */
+const foreignPattern = /^[A-Za-z]\w*:[A-Za-z_]/
+
+const escaping = "write $${ for the text ${"
+
+/** Replaces the references of a text. Values are not searched for references, and `$${` is the text `${`. */
+export const expand = (text: string, values: ExpansionValues): Expanded => {
+  const problems: Array<Problem> = []
   let isSecret = false
-  const value = text.replace(/\$\{([^{}]*)\}/g, (reference, inner: string) => {
-    const plain = own(variables, inner) ?? own(platform, inner)
-    if (plain !== undefined) return plain
-    if (inner.startsWith("input:")) {
-      const id = inner.slice("input:".length)
-      const given = own(inputs, id)
-      isSecret = true
-      if (given !== undefined) return Redacted.isRedacted(given) ? Redacted.value(given) : given
-      problems.push({
-        problem: `no value of the input ${JSON.stringify(id)} is given`,
-        advice: "pass it in the option inputs"
-      })
-      return reference
-    }
-    const [, , name, byDefault] = namePattern.exec(inner) ?? []
-    if (name === undefined) {
-      problems.push({
-        problem: `the reference ${reference} is not known`,
-        advice: "use ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} or ${userHome}, " +
-          "or give its value in the option variables"
-      })
-      return reference
-    }
-    isSecret = true
-    const found = own(env, name)
-    const chosen = byDefault !== undefined && (found === undefined || found === "") ? byDefault : found
-    if (chosen !== undefined) return chosen
-    problems.push({
-      problem: `the environment variable ${name} is not set`,
-      advice: `set it, or write \${${name}:-default}`
-    })
-    return reference
+  const value = text.replace(bracesPattern, (found, dollars: string, inner: string | undefined, offset: number) => {
+    const before = "$".repeat(Math.floor(dollars.length / 2))
+    const braces = found.slice(dollars.length)
+    if (dollars.length % 2 === 0) return `${before}${braces}`
+    const resolved = inner === undefined
+      ? unfinished(text.slice(offset + found.length))
+      : resolve(inner, values)
+    isSecret ||= resolved.isSecret
+    if (resolved.problem !== undefined) problems.push(resolved.problem)
+    return `${before}${resolved.value ?? `$${braces}`}`
   })
   return { value, isSecret, problems }
+}
+
+/** The value of a reference. Without a value, the text stays as it is written. */
+interface Resolved {
+  readonly value?: string
+  readonly isSecret: boolean
+  readonly problem?: Problem
+}
+
+const literal: Resolved = { isSecret: false }
+
+/** Returns the problem of a reference that another brace follows, if it is one with a default. */
+const unfinished = (rest: string): Resolved => {
+  const name = /^[A-Za-z_]\w*(?=:-)/.exec(rest)?.[0]
+  return name === undefined ? literal : {
+    isSecret: false,
+    problem: {
+      problem: `the default of ${name} has braces, or no end`,
+      advice: `use one without braces, or ${escaping}`
+    }
+  }
+}
+
+const resolveInput = (id: string, { inputs }: ExpansionValues): Resolved => {
+  const given = own(inputs, id)
+  return given === undefined
+    ? {
+      isSecret: true,
+      problem: {
+        problem: `no value of the input ${JSON.stringify(id)} is given`,
+        advice: "pass it in the option inputs"
+      }
+    }
+    : { value: Redacted.isRedacted(given) ? Redacted.value(given) : given, isSecret: true }
+}
+
+const resolve = (inner: string, values: ExpansionValues): Resolved => {
+  const plain = own(values.variables, inner) ?? own(platform, inner)
+  if (plain !== undefined) return { value: plain, isSecret: false }
+  if (inner.startsWith("input:")) return resolveInput(inner.slice("input:".length), values)
+  const [, , name, byDefault] = namePattern.exec(inner) ?? []
+  if (name === undefined) {
+    return foreignPattern.test(inner)
+      ? {
+        isSecret: false,
+        problem: {
+          problem: `the reference \${${inner}} is not known`,
+          advice: "use ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} or ${userHome}, " +
+            `give its value in the option variables, or ${escaping}`
+        }
+      }
+      : literal
+  }
+  const found = own(values.env, name)
+  const value = byDefault !== undefined && (found === undefined || found === "") ? byDefault : found
+  return value === undefined
+    ? {
+      isSecret: true,
+      problem: {
+        problem: `the environment variable ${name} is not set`,
+        advice: `set it, or write \${${name}:-default}, or $\${${name}} as text`
+      }
+    }
+    : { value, isSecret: true }
 }
