@@ -4,10 +4,25 @@
  */
 
 /**
- * Control characters (with these, all escape sequences of a terminal begin), characters that change the direction of
- * text or cannot be seen, and halves of characters. The joiners of emoji and of some scripts are not among them.
+ * Invisible characters that change how a visible one before them looks: the presentation of emoji, and variants of
+ * letters of Han and Mongolian. In other places, such characters can hide text.
  */
-const harmful = /(?![\u{200c}\u{200d}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+const visibleVariant = [
+  "[\\u{fe0e}\\u{fe0f}]",
+  "(?<=\\p{Unified_Ideograph})[\\u{fe00}-\\u{fe02}\\u{e0100}-\\u{e01ef}]",
+  "(?<=[\\u{1820}-\\u{18aa}])[\\u{180b}-\\u{180d}\\u{180f}]"
+].join("|")
+
+/**
+ * Control characters (with these, all escape sequences of a terminal begin), characters that change the direction of
+ * text, characters without a visible form (among them the fillers of Hangul, the blank of Braille, selectors and tags),
+ * and halves of characters. The joiners of emoji and of some scripts are not among them.
+ */
+const harmful = new RegExp(
+  `(?![\\u{200c}\\u{200d}]|${visibleVariant})` +
+    "[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u{2800}]",
+  "gu"
+)
 
 const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)
 

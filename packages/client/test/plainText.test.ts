@@ -13,11 +13,34 @@ describe("the text of a server", () => {
     assert.strictEqual(PlainText.line("a\nb\tc"), "a\\nb\\tc")
   })
 
+  it("is shown with its blank characters, which would hide in a name", () => {
+    const fillers = [0x115f, 0x1160, 0x3164, 0xffa0, 0x2800]
+    const ignorable = [0xad, 0x34f, 0x17b4, 0x17b5, 0x180e, 0x200b, 0x2060, 0x2065, 0xfeff, 0xe0001, 0xe007f]
+    const selectors = [0x180b, 0x180c, 0x180d, 0x180f, 0xfe00, 0xfe0d, 0xe0100, 0xe01ef]
+    const blanks = [...fillers, ...ignorable, ...selectors]
+    assert.deepStrictEqual(
+      blanks.map((blank) => PlainText.line(`a${String.fromCodePoint(blank)}`)),
+      blanks.map((blank) => `a\\u{${blank.toString(16)}}`)
+    )
+    assert.strictEqual(PlainText.line("葛\u{e0100}\u{e0101}"), "葛\u{e0100}\\u{e0101}")
+  })
+
+  it("keeps emoji, joiners, and variants of letters", () => {
+    for (
+      const text of [
+        "❤\u{fe0f} ☎\u{fe0e} 1\u{fe0f}\u{20e3} 👩\u{200d}💻 🇸🇮 👍🏽",
+        "می\u{200c}خواهم क्\u{200d}ष 한글",
+        "葛\u{e0100}城 \u{1820}\u{180b}",
+        "a\u{a0}b\u{3000}c"
+      ]
+    ) assert.strictEqual(PlainText.line(text), text)
+  })
+
   it("as JSON has no harmful character, and the same value", () => {
-    const value = { "a\u{9b}": ["\u{1b}", "\u{202e}", "\u{e0041}", "\n"] }
+    const value = { "a\u{9b}": ["\u{1b}", "\u{202e}", "\u{e0041}", "\u{3164}", "\n"] }
     for (const indentation of [undefined, 2]) {
       const json = PlainText.json(value, indentation)
-      assert.notMatch(json.replaceAll("\n", ""), /[\p{Cc}\p{Cf}]/u)
+      assert.notMatch(json.replaceAll("\n", ""), /[\p{Cc}\p{Cf}\u{3164}]/u)
       assert.deepStrictEqual(JSON.parse(json), value)
     }
   })
