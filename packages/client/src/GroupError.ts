@@ -24,7 +24,10 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
   readonly servers: ReadonlyArray<string>
 }> {
   override get message(): string {
-    return `the group has no server ${JSON.stringify(this.server)}; its servers are: ${this.servers.join(", ")}`
+    return `the group has no server ${JSON.stringify(this.server)}; ` +
+      (this.servers.length === 0
+        ? "it has no servers, so add this one first"
+        : `its servers are: ${this.servers.join(", ")}`)
   }
 }
 
@@ -39,7 +42,7 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
  * const failure = new GroupError.NoSuchName({ kind: "tool", name: "files__raed", missing: ["mail"] })
  *
  * export const message = failure.message
- * // => "the group has no tool \"files__raed\"; these servers are down or slow, and may have it: mail"
+ * // => "the group has no tool \"files__raed\"; retry later, these servers are down or slow, and may have it: mail"
  * ```
  *
  * @category errors
@@ -50,8 +53,11 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
   readonly missing: ReadonlyArray<string>
 }> {
   override get message(): string {
-    return `the group has no ${this.kind} ${JSON.stringify(this.name)}` +
-      (this.missing.length === 0 ? "" : `; these servers are down or slow, and may have it: ${this.missing.join(", ")}`)
+    return `the group has no ${this.kind} ${JSON.stringify(this.name)}; ` + (
+      this.missing.length === 0
+        ? "use a name that it lists"
+        : `retry later, these servers are down or slow, and may have it: ${this.missing.join(", ")}`
+    )
   }
 }
 

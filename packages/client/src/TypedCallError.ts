@@ -14,11 +14,11 @@ import * as Data from "effect/Data"
  *
  * const error = new TypedCallError.InvalidArguments({
  *   member: "the tool \"add\"",
- *   problem: "Expected an integer"
+ *   problem: "not an integer"
  * })
  *
  * export const message = error.message
- * // => "the arguments of the tool \"add\" do not fit its definition: Expected an integer"
+ * // => "the arguments of the tool \"add\" were not sent; correct what does not fit its definition: not an integer"
  * ```
  *
  * @category errors
@@ -28,7 +28,7 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
   readonly problem: string
 }> {
   override get message(): string {
-    return `the arguments of ${this.member} do not fit its definition: ${this.problem}`
+    return `the arguments of ${this.member} were not sent; correct what does not fit its definition: ${this.problem}`
   }
 }
 
@@ -48,7 +48,7 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
  * })
  *
  * export const message = error.message
- * // => "the result of the tool \"add\" does not fit its definition: Expected number"
+ * // => "the result of the tool \"add\" does not fit its definition; update it to that of the server: Expected number"
  * ```
  *
  * @category errors
@@ -59,7 +59,7 @@ export class UnexpectedResult extends Data.TaggedError("UnexpectedResult")<{
   readonly result: unknown
 }> {
   override get message(): string {
-    return `the result of ${this.member} does not fit its definition: ${this.problem}`
+    return `the result of ${this.member} does not fit its definition; update it to that of the server: ${this.problem}`
   }
 }
 

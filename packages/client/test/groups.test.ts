@@ -122,7 +122,7 @@ describe("a group of servers", () => {
       for (const name of ["files__raed", "flies__read", "read", "__read", ""]) {
         const error = yield* Effect.flip(clients.callTool(name))
         assert.strictEqual(error._tag, "NoSuchName")
-        assert.strictEqual(error.message, `the group has no tool ${JSON.stringify(name)}`)
+        assert.strictEqual(error.message, `the group has no tool ${JSON.stringify(name)}; use a name that it lists`)
       }
       assert.strictEqual(files.state.lists, 1)
     }))

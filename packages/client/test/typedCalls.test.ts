@@ -160,7 +160,10 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
       const { templates, tools } = (yield* connect).of(Tasks)
       const error = yield* Effect.flip(tools.get({ id: 1.5 }))
       assert.strictEqual(error._tag, "InvalidArguments")
-      assert.include(error.message, "the arguments of the tool \"get\" do not fit its definition: ")
+      assert.include(
+        error.message,
+        "the arguments of the tool \"get\" were not sent; correct what does not fit its definition: "
+      )
       assert.include(error.message, "[\"id\"]")
       assert.strictEqual((yield* Effect.flip(templates.task({ id: Number.NaN })))._tag, "InvalidArguments")
     }).pipe(Effect.scoped))
@@ -194,7 +197,7 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
       const error = yield* Effect.flip(templates.short({ name: "abcd" }))
       assert.strictEqual(
         error.message,
-        "the arguments of the template \"short\" do not fit its definition: " +
+        "the arguments of the template \"short\" were not sent; correct what does not fit its definition: " +
           "a URI of \"tasks://short/{name:3}\" cannot carry this value of \"name\""
       )
       assert.strictEqual((yield* Effect.flip(templates.file({ path: "a%20b" })))._tag, "InvalidArguments")
@@ -331,7 +334,10 @@ describe("a client typed by a group", () => {
           const { tools } = (yield* clientOfResult(result)).of(Numbers)
           const error = yield* Effect.flip(tools.count())
           assert.instanceOf(error, TypedCallError.UnexpectedResult)
-          assert.include(error.message, "the result of the tool \"count\" does not fit its definition: ")
+          assert.include(
+            error.message,
+            "the result of the tool \"count\" does not fit its definition; update it to that of the server: "
+          )
         }
       }).pipe(Effect.scoped))
 
@@ -358,7 +364,10 @@ describe("a client typed by a group", () => {
           const { resources } = (yield* clientOfResult({ content: [] }, contents)).of(Numbers)
           const error = yield* Effect.flip(resources.pi())
           assert.strictEqual(error._tag, "UnexpectedResult")
-          assert.include(error.message, "the result of the resource \"numbers://pi\" does not fit its definition: ")
+          assert.include(
+            error.message,
+            "\"numbers://pi\" does not fit its definition; update it to that of the server: "
+          )
         }
         const { resources } = (yield* clientOfResult({ content: [] }, [other, { uri, text: "3.1" }])).of(Numbers)
         assert.strictEqual(yield* resources.pi(), 3.1)
