@@ -79,7 +79,7 @@ export interface Options {
   /** The values of `${input:id}`, which VS Code asks its user for. */
   readonly inputs?: { readonly [id: string]: string | Redacted.Redacted<string> | undefined }
   /** Options of all servers that are child processes. */
-  readonly command?: Omit<McpTarget.CommandOptions, "env" | "cwd">
+  readonly command?: Omit<McpTarget.CommandOptions, "env" | "cwd" | "description">
   /** Options of all servers that have a URL. */
   readonly url?: Omit<McpTarget.UrlOptions, "headers">
   /**
@@ -325,8 +325,8 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  * - An entry with `disabled: true` is left out, and is a problem if the option `servers` names it. `envFile` is a
  *   problem. Other fields are ignored.
  *
- * The values of `env` and `headers`, and all arguments with references, are redacted. Of a URL, descriptions and errors
- * show the host and the path, but no query.
+ * The values of `env` and `headers`, and all arguments with references, are redacted. Descriptions and errors show the
+ * host and the path of a URL, but no query, and few arguments of a command (`McpTarget.command`).
  *
  * @example
  * ```ts
@@ -340,7 +340,7 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  *   }
  * }, { env: { TOKEN: "secret" } }).pipe(
  *   Effect.map((targets) => Object.values(targets).map(({ description }) => description))
- * ) // => ["npx -y @modelcontextprotocol/server-filesystem /home/ada", "https://example.com/mcp"]
+ * ) // => ["npx -y @modelcontextprotocol/server-filesystem (1 more argument)", "https://example.com/mcp"]
  * ```
  *
  * @category constructors

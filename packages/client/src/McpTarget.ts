@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as CommandDescription from "./internal/configuration/CommandDescription.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 
 const TypeId = "~@effect-mcp/client/McpTarget"
@@ -22,7 +23,10 @@ const TypeId = "~@effect-mcp/client/McpTarget"
  */
 export interface McpTarget<out E = never, out R = never> {
   readonly [TypeId]: typeof TypeId
-  /** The place in the words of logs and errors. It contains no secrets. */
+  /**
+   * The place in the words of logs, errors and questions. It has no query of a URL, and no argument of a command that
+   * may be a secret. The path of a URL is shown: put secrets into headers.
+   */
   readonly description: string
   readonly transport: Layer.Layer<Transport, E, R>
   /** Returns the transport with a function that also receives each line of the child's standard error. */
@@ -76,11 +80,17 @@ export const transport = <E, R>(
  *
  * @category models
  */
-export interface CommandOptions extends Omit<StdioClient.Options, "command" | "args"> {}
+export interface CommandOptions extends Omit<StdioClient.Options, "command" | "args"> {
+  /** The words of logs, errors and questions for this command. Default: see {@link command}. */
+  readonly description?: string | undefined
+}
 
 /**
  * Creates the target of a child process that serves stdio. The client starts the process, and starts it again after it
  * has ended.
+ *
+ * Arguments may be secrets, so descriptions and errors show only their number. They show the first argument of programs
+ * such as `npx` and `node`, which is the package or the file that they start.
  *
  * @example
  * ```ts
@@ -88,7 +98,8 @@ export interface CommandOptions extends Omit<StdioClient.Options, "command" | "a
  *
  * const files = McpTarget.command("npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada"])
  *
- * export const description = files.description // => "npx -y @modelcontextprotocol/server-filesystem /home/ada"
+ * export const description = files.description
+ * // => "npx -y @modelcontextprotocol/server-filesystem (1 more argument)"
  * ```
  *
  * @category constructors
@@ -96,12 +107,14 @@ export interface CommandOptions extends Omit<StdioClient.Options, "command" | "a
 export const command = (
   command: string,
   args: ReadonlyArray<string | Redacted.Redacted<string>> = [],
-  options: CommandOptions = {}
+  { description, stderr, ...options }: CommandOptions = {}
 ): McpTarget => {
-  const layerOf = (stderr: CommandOptions["stderr"]) => StdioClient.layerNode({ ...options, command, args, stderr })
-  const { stderr } = options
-  const description = [command, ...args.map((arg) => Redacted.isRedacted(arg) ? "<redacted>" : arg)].join(" ")
-  const target = transport(layerOf(stderr), description)
+  const count = CommandDescription.shownArguments(command, args)
+  const shown = args.slice(0, count)
+  const hidden = args.slice(count).map((arg) => Redacted.isRedacted(arg) ? arg : Redacted.make(arg))
+  const layerOf = (stderr: CommandOptions["stderr"]) =>
+    StdioClient.layerNode({ ...options, command, args: [...shown, ...hidden], stderr })
+  const target = transport(layerOf(stderr), description ?? CommandDescription.of(command, shown, hidden.length))
   return stderr === "inherit" ? target : {
     ...target,
     withStderr: (onLine) =>

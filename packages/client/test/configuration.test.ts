@@ -118,7 +118,7 @@ describe("a configuration of servers", () => {
         { inputs: { key: "secret" } }
       )
       assert.deepStrictEqual(Object.entries(targets).map(([name, { description }]) => [name, description]), [
-        ["files", "npx -y files --key <redacted>"],
+        ["files", "npx -y files (2 more arguments)"],
         ["search", "https://example.com/mcp"]
       ])
     }))

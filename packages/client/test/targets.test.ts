@@ -1,7 +1,10 @@
 /** The places of servers as values: their URLs and their descriptions. */
-import { McpServersConfig, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpServersConfig, McpTarget, ServerStatus } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
 
 const problemOf = (url: string, options?: McpTarget.UrlOptions): string => {
   try {
@@ -10,6 +13,46 @@ const problemOf = (url: string, options?: McpTarget.UrlOptions): string => {
     return error instanceof McpTarget.InvalidUrl ? error.problem : assert.fail(`a defect: ${String(error)}`)
   }
 }
+
+describe("the description of a command", () => {
+  const secret = Redacted.make("s3cr3t")
+  const commands: ReadonlyArray<readonly [description: string, ...Parameters<typeof McpTarget.command>]> = [
+    ["notes", "notes"],
+    ["notes (1 argument)", "notes", ["s3cr3t"]],
+    ["notes (2 arguments)", "notes", ["--api-key", "s3cr3t"]],
+    ["npx -y @ada/notes (1 more argument)", "npx", ["-y", "@ada/notes", "--api-key=s3cr3t"]],
+    ["npx -y @ada/notes", "npx", ["-y", "@ada/notes"]],
+    ["/usr/bin/node notes.mjs (2 more arguments)", "/usr/bin/node", ["notes.mjs", "--api-key", secret]],
+    ["C:\\node.exe C:\\notes.mjs", "C:\\node.exe", ["C:\\notes.mjs"]],
+    ["python3 -m notes (1 more argument)", "python3", ["-m", "notes", "postgres://ada:s3cr3t@localhost/notes"]],
+    ["docker run (3 more arguments)", "docker", ["run", "-e", "KEY=s3cr3t", "notes"]],
+    ["uvx (3 arguments)", "uvx", ["--from", "git+https://s3cr3t@example.com/notes", "notes"]],
+    ["npx (1 argument)", "npx", ["git+https://s3cr3t@example.com/notes"]],
+    ["npx (2 arguments)", "npx", ["-y", secret]],
+    ["npx (1 argument)", "npx", ["-y"]],
+    ["node (2 arguments)", "node", ["--env-file=s3cr3t", "notes.mjs"]],
+    ["the notes of Ada", "npx", ["-y", "notes"], { description: "the notes of Ada" }]
+  ]
+
+  for (const [description, command, args, options] of commands) {
+    it(`is ${description}`, () => {
+      assert.strictEqual(McpTarget.command(command, args, options).description, description)
+    })
+  }
+
+  it.effect("and the errors of a command show no argument that may be a secret", () =>
+    Effect.gen(function*() {
+      const target = McpTarget.command("/no/such/node", ["notes.mjs", "--api-key=s3cr3t"])
+      const client = yield* McpClient.make(target, { info: { name: "app", version: "1.0.0" } })
+      const status = yield* Stream.runHead(Stream.filter(client.statuses, ({ _tag }) => _tag === "Down"))
+      const words = ServerStatus.describe(Option.getOrThrow(status))
+      assert.include(words, "/no/such/node")
+      assert.notInclude(words, "s3cr3t")
+      const error = yield* Effect.flip(client.callTool("read", {}, { waitFor: 0 }))
+      assert.include(error.message, "/no/such/node notes.mjs (1 more argument)")
+      assert.notInclude(error.message, "s3cr3t")
+    }))
+})
 
 describe("the URL of a Unix socket", () => {
   it("has an absolute path, which is decoded", () => {
