@@ -188,6 +188,23 @@ describe.concurrent("the console in a script", () => {
       assert.include(shown, "\"maximum\": 10000")
     }).pipe(Effect.scoped), timeout)
 
+  it.live(
+    "a question shows the name of the server in the file, and not the one that the server gives itself",
+    () =>
+      Effect.gen(function*() {
+        const [command = "", ...args] = Console.notebook
+        const file = yield* temporaryFile(JSON.stringify({ mcpServers: { "papers": { command, args } } }))
+        const words = ["call", "erase", "name=plan", "--answer", "{\"sure\":false}", "--config", file]
+        const { stderr } = yield* Effect.flatMap(
+          Child.program(process.execPath, [Console.program, ...words]),
+          ({ exited }) => exited
+        )
+        assert.include(stderr, "papers asks: Erase the note “plan”?")
+        assert.notInclude(stderr, "notebook asks")
+      }).pipe(Effect.scoped),
+    timeout
+  )
+
   it.live("finds a server in a file of another client, and sends headers to a URL", () =>
     Effect.gen(function*() {
       const url = yield* Console.listening(Child.file("../../src/notes.ts"), "0", ":memory:")

@@ -2,13 +2,12 @@
  * The answers to a server: a person fills in its forms, opens its pages, and answers for the model. In a script, forms
  * are answered with the values of the command line.
  */
+import * as McpAnswers from "@effect-mcp/client/McpAnswers"
 import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Elicitation from "@effect-mcp/protocol/Elicitation"
 import * as ElicitationContent from "@effect-mcp/protocol/ElicitationContent"
 import * as ErrorCode from "@effect-mcp/protocol/ErrorCode"
 import { McpError } from "@effect-mcp/protocol/McpError"
-import type * as Sampling from "@effect-mcp/protocol/Sampling"
-import * as CallbackContext from "@effect-mcp/session/CallbackContext"
 import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -18,27 +17,29 @@ import * as Form from "./form.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
 
-const cancelled: Elicitation.ElicitResult = { action: "cancel" }
-
 const choose = <A>(message: string, choices: ReadonlyArray<readonly [title: string, value: A]>): Prompt.Prompt<A> =>
   Prompt.Select({ message: PlainText.line(message), choices: choices.map(([title, value]) => ({ title, value })) })
 
 const decodeContent = Schema.decodeUnknownResult(ElicitationContent.ElicitationContent)
 
-/** Returns the content of a form, or what is wrong with it. */
+/**
+ * Returns the content of a form, or what is wrong with it. `McpAnswers.accept` would fill in defaults that the person
+ * has left out, or that were never shown.
+ */
 const contentOf = (
-  { requestedSchema }: Elicitation.FormParams,
+  { params }: McpAnswers.FormQuestion,
   values: unknown
-): Result.Result<ElicitationContent.ElicitationContent, string> => {
-  const decoded = Result.mapError(decodeContent(values), String)
-  return Result.flatMap(
-    decoded,
-    (content) => Result.map(ElicitationContent.check(requestedSchema, content), () => content)
-  )
-}
+): Result.Result<ElicitationContent.ElicitationContent, string> =>
+  Result.flatMap(Result.mapError(decodeContent(values), String), (content) => {
+    const problems = McpAnswers.check(params.requestedSchema, content)
+    return problems.length === 0
+      ? Result.succeed(content)
+      : Result.fail(problems.map(({ field, problem }) => `${field} ${problem}`).join("; "))
+  })
 
 /** Shows a form, and has it filled in until it is valid. The person can also decline, or leave it. */
-export const fillForm = Effect.fnUntraced(function*(params: Elicitation.FormParams, server: string) {
+const fillForm = Effect.fnUntraced(function*(question: McpAnswers.FormQuestion) {
+  const { params, server } = question
   const { ask, exclusively, print } = yield* Screen
   return yield* exclusively(Effect.gen(function*() {
     yield* print(`${PlainText.line(server)} asks: ${params.message}`)
@@ -49,11 +50,11 @@ export const fillForm = Effect.fnUntraced(function*(params: Elicitation.FormPara
         ["cancel", "cancel"]
       ]))
       if (action !== "accept") return { action }
-      const content = contentOf(params, yield* Form.fill(Fields.of(params.requestedSchema)))
+      const content = contentOf(question, yield* Form.fill(Fields.of(params.requestedSchema)))
       if (Result.isSuccess(content)) return { action, content: content.success }
       yield* print(`The form is not valid: ${content.failure}`)
     }
-  })).pipe(Effect.catchTag("QuitError", () => Effect.succeed(cancelled)))
+  })).pipe(Effect.catchTag("QuitError", () => Effect.succeed(McpAnswers.cancel)))
 })
 
 /**
@@ -76,13 +77,13 @@ export const openUrl = Effect.fnUntraced(function*(
       ])
     )
     return { action }
-  })).pipe(Effect.catchTag("QuitError", () => Effect.succeed(cancelled)))
+  })).pipe(Effect.catchTag("QuitError", () => Effect.succeed(McpAnswers.cancel)))
 })
 
 const rejected = new McpError({ code: -1, message: "User rejected sampling request" })
 
 /** Shows the request of a server to a model. The person answers as the model, or rejects the request. */
-export const createMessage = Effect.fnUntraced(function*(params: Sampling.CreateMessageParams, server: string) {
+const createMessage = Effect.fnUntraced(function*({ params, server }: McpAnswers.SampleQuestion) {
   const { ask, exclusively, print } = yield* Screen
   return yield* exclusively(Effect.gen(function*() {
     const system = params.systemPrompt === undefined ? [] : [`system: ${params.systemPrompt}`]
@@ -98,34 +99,31 @@ export const createMessage = Effect.fnUntraced(function*(params: Sampling.Create
   })).pipe(Effect.catchTag("QuitError", () => Effect.fail(rejected)))
 })
 
-const serverName = Effect.map(CallbackContext.CallbackContext, ({ profile }) => profile.info.name)
-
-/** The handlers of a console with a person. */
-export const ofPerson = (screen: Screen["Service"]) => ({
-  "elicitation/create": (params: Elicitation.ElicitParams) =>
-    Effect.flatMap(serverName, (server) => params.mode === "url" ? openUrl(params, server) : fillForm(params, server))
-      .pipe(Effect.provideService(Screen, screen)),
-  "sampling/createMessage": (params: Sampling.CreateMessageParams) =>
-    Effect.provideService(Effect.flatMap(serverName, (server) => createMessage(params, server)), Screen, screen)
+/** The answers of a console with a person. They show the name of the client, which the server has not chosen. */
+export const ofPerson = McpAnswers.make({
+  elicit: fillForm,
+  elicitUrl: ({ params, server }) => openUrl(params, server),
+  sample: createMessage
 })
 
-/** The handlers of a script: each form gets the next of these answers, and is declined when there is none left. */
-export const ofScript = (answers: ReadonlyArray<object>, screen: Screen["Service"]) => {
-  const left = [...answers]
-  return {
-    "elicitation/create": Effect.fnUntraced(function*(params: Elicitation.ElicitParams) {
-      yield* screen.note(`the server asks: ${params.message}`)
-      const answer = params.mode === "url" ? undefined : left.shift()
-      if (params.mode === "url" || answer === undefined) {
-        yield* screen.note("declined: the command line has no --answer left")
-        return { action: "decline" } as const
+/** The answers of a script: each form gets the next of these values, and is declined when there are none left. */
+export const ofScript = (values: ReadonlyArray<object>) => {
+  const left = [...values]
+  return McpAnswers.make({
+    elicit: Effect.fnUntraced(function*(question: McpAnswers.FormQuestion) {
+      const { note } = yield* Screen
+      yield* note(`${PlainText.line(question.server)} asks: ${question.params.message}`)
+      const next = left.shift()
+      if (next === undefined) {
+        yield* note("declined: the command line has no --answer left")
+        return McpAnswers.decline
       }
-      const content = contentOf(params, answer)
+      const content = contentOf(question, next)
       if (Result.isSuccess(content)) return { action: "accept", content: content.success } as const
       return yield* new McpError({
         code: ErrorCode.InvalidParams,
         message: `the --answer of the command line does not fit the form: ${content.failure}`
       })
     })
-  }
+  })
 }

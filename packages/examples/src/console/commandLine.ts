@@ -83,7 +83,7 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
 
   const connect = Effect.fnUntraced(function*(options: Effect.Success<typeof shared>, isLasting: boolean) {
     const screen = yield* Screen
-    const target = yield* Server.target({
+    const place = yield* Server.place({
       words: serverWords,
       headers: yield* headersOf(options.header),
       config: Option.getOrUndefined(options.config),
@@ -92,7 +92,7 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
     })
     const answers = yield* Effect.fromResult(Result.all(options.answer.map(Arguments.fromJson)))
     return yield* Connection.make({
-      target,
+      place,
       revision: Option.getOrUndefined(options.revision),
       roots: options.root,
       logLevel: options.logLevel,

@@ -1,11 +1,10 @@
 /**
  * The connection to the server: a supervised client whose messages appear on the screen.
  */
-import { McpClient, type McpTarget, ServerStatus } from "@effect-mcp/client"
+import { type McpAnswers, McpClient, ServerStatus } from "@effect-mcp/client"
 import * as PlainText from "@effect-mcp/client/PlainText"
 import type * as Logging from "@effect-mcp/protocol/Logging"
 import type * as Revision from "@effect-mcp/protocol/Revision"
-import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
@@ -13,10 +12,11 @@ import { pathToFileURL } from "node:url"
 import * as Answers from "./answers.ts"
 import * as Render from "./render.ts"
 import { Screen } from "./screen.ts"
+import type * as Server from "./server.ts"
 
 /** Options of the command line about the connection. */
 export interface Options {
-  readonly target: McpTarget.McpTarget
+  readonly place: Server.Place
   readonly revision: Revision.Revision | undefined
   readonly roots: ReadonlyArray<string>
   readonly logLevel: Logging.Level
@@ -38,7 +38,7 @@ const statusNote = (status: ServerStatus.ServerStatus): string => `* ${PlainText
 export const make = Effect.fnUntraced(function*(options: Options) {
   const screen = yield* Screen
   const changed = (list: string) => () => screen.note(`* the list of ${list} has changed`)
-  const notices = {
+  const handlers = {
     "notifications/message": (params: Logging.LogMessageParams) => screen.note(Render.log(params)),
     "notifications/elicitation/complete": () => screen.note("* the server has seen your visit of its page"),
     "notifications/tools/list_changed": changed("tools"),
@@ -46,20 +46,19 @@ export const make = Effect.fnUntraced(function*(options: Options) {
     "notifications/resources/list_changed": changed("resources")
   }
   const roots = options.roots.map((path) => ({ uri: pathToFileURL(path).href }))
-  const answers = screen.canAsk
-    ? Answers.ofPerson(screen)
+  const questions = screen.canAsk
+    ? Answers.ofPerson
     : options.answers.length === 0
     ? {}
-    : Answers.ofScript(options.answers, screen)
-  const handlers: Handlers.Handlers<"server"> = {
-    ...notices,
-    ...answers,
-    ...(roots.length === 0 ? {} : { "roots/list": () => Effect.succeed({ roots }) })
-  }
-  const client = yield* McpClient.make(options.target, {
+    : Answers.ofScript(options.answers)
+  const answers: McpAnswers.Answers<Screen> = { ...questions, ...(roots.length === 0 ? {} : { roots }) }
+  const client = yield* McpClient.make(options.place.target, {
     info,
+    name: options.place.name,
     handlers,
-    ...(screen.canAsk ? { capabilities: { elicitation: { form: {}, url: {} } } } : {}),
+    answers,
+    // A person may halt the server in a debugger.
+    healthCheck: false,
     ...(options.revision === undefined ? {} : { revisions: [options.revision] as const }),
     ...(options.isLasting ? {} : { reconnect: Schedule.recurs(0) }),
     limits: { handshakeTimeout: startTime, requestTimeout: "1 hour" },

@@ -14,6 +14,14 @@ export class NoServer extends Data.TaggedError("NoServer")<{ readonly problem: s
   }
 }
 
+/** The place of the server, and the name that questions and errors show. The server itself does not choose it. */
+export interface Place {
+  readonly name: string
+  readonly target: McpTarget.McpTarget
+}
+
+const described = (target: McpTarget.McpTarget): Place => ({ name: target.description, target })
+
 const isUrl = (word: string): boolean => /^(?:https?|wss?|unix):/.test(word)
 
 /** Divides the words of the command line. Those after `--` are the server, and a URL in front is one as well. */
@@ -38,9 +46,9 @@ export interface Options {
   readonly onStderr: (line: string) => void
 }
 
-const ofUrl = (url: string, headers: Readonly<Record<string, string>>): Effect.Effect<McpTarget.McpTarget, NoServer> =>
+const ofUrl = (url: string, headers: Readonly<Record<string, string>>): Effect.Effect<Place, NoServer> =>
   Effect.try({
-    try: () => McpTarget.url(url, { headers }),
+    try: () => described(McpTarget.url(url, { headers })),
     catch: (error) => new NoServer({ problem: error instanceof Error ? error.message : String(error) })
   })
 
@@ -59,13 +67,13 @@ const ofFile = Effect.fnUntraced(function*(path: string, { headers, onStderr, se
   const targets = names.includes(name)
     ? yield* Effect.mapError(McpServersConfig.parse(text, options), invalid)
     : {}
-  return targets[name] ?? (yield* new NoServer({ problem: `${path} has no server ${JSON.stringify(name)}; ${known}` }))
+  const target = targets[name]
+  if (target !== undefined) return { name, target }
+  return yield* new NoServer({ problem: `${path} has no server ${JSON.stringify(name)}; ${known}` })
 })
 
 /** Returns the place of the server. */
-export const target = (
-  options: Options
-): Effect.Effect<McpTarget.McpTarget, NoServer, FileSystem.FileSystem> => {
+export const place = (options: Options): Effect.Effect<Place, NoServer, FileSystem.FileSystem> => {
   const [first, ...args] = options.words
   if (first !== undefined && options.config !== undefined) {
     return Effect.fail(new NoServer({ problem: "name the server after -- or with --config, but not both" }))
@@ -78,5 +86,5 @@ export const target = (
   }
   return isUrl(first)
     ? ofUrl(first, options.headers)
-    : Effect.succeed(McpTarget.command(first, args, { stderr: options.onStderr }))
+    : Effect.succeed(described(McpTarget.command(first, args, { stderr: options.onStderr })))
 }
