@@ -162,14 +162,40 @@ const healthOf = ({ healthCheck }: AnyOptions): Supervisor.SupervisorDependencie
     timeoutMillis: Duration.toMillis(healthCheck?.timeout ?? defaults.health.timeout)
   }
 
+/**
+ * The name of the client whose handler runs: the name that the program gave to its server. A server may give itself any
+ * name, so `profile` of the request does not tell servers apart.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, McpClients, McpTarget } from "@effect-mcp/client"
+ * import * as Console from "effect/Console"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const servers = McpClients.layer({ files: McpTarget.command("node", ["files.mjs"]) }, {
+ *   info: { name: "app", version: "1.0.0" },
+ *   handlers: {
+ *     "notifications/elicitation/complete": ({ elicitationId }) =>
+ *       Effect.flatMap(McpClient.ServerName, (server) => Console.log(`${server}: the page ${elicitationId} is done`))
+ *   }
+ * })
+ * ```
+ *
+ * @category references
+ */
+export const ServerName: Context.Reference<string> = Context.Reference("@effect-mcp/client/ServerName", {
+  defaultValue: () => ""
+})
+
 type AnyHandler = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown, unknown>
 
-/** Annotates the logs of handlers with the name of the server. */
-const annotated = (server: string, handlers: Handlers.Handlers<"server", unknown>): Record<string, AnyHandler> =>
+/** Gives handlers the name of the server, and their logs as well. */
+const named = (server: string, handlers: Handlers.Handlers<"server", unknown>): Record<string, AnyHandler> =>
   Record.map(
     // A handler is a function of its params.
     trust<Record<string, AnyHandler>>(handlers),
-    (handler) => (...args) => Effect.annotateLogs(handler(...args), "server", server)
+    (handler) => (...args) =>
+      Effect.annotateLogs(Effect.provideService(handler(...args), ServerName, server), "server", server)
   )
 
 const makeAny = Effect.fnUntraced(function*(
@@ -258,7 +284,7 @@ const makeAny = Effect.fnUntraced(function*(
     trust<ClientSession.Options>({
       ...options,
       capabilities: answering.capabilities,
-      handlers: annotated(name, answering.handlers),
+      handlers: named(name, answering.handlers),
       observe: (event: SessionEvent.SessionEvent) => {
         observe(event)
         options.observe?.(event)

@@ -1,5 +1,5 @@
 /** Log messages of servers, in the log of the program. */
-import { McpClients, McpServerLog, McpTarget } from "@effect-mcp/client"
+import { McpClient, McpClients, McpServerLog, McpTarget } from "@effect-mcp/client"
 import { Content, Logging } from "@effect-mcp/protocol"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -76,10 +76,17 @@ describe("a log message of a server", () => {
             return { content: [Content.text("done")] }
           })
       }, { info, capabilities: { logging: {} } }))
+      const senders: Array<string> = []
       const logged = yield* recorded(Effect.gen(function*() {
         const clients = yield* McpClients.make({ files: server, mail: server }, {
           info,
-          handlers: { "notifications/message": McpServerLog.write }
+          handlers: {
+            "notifications/message": (message) =>
+              Effect.andThen(
+                Effect.flatMap(McpClient.ServerName, (server) => Effect.sync(() => senders.push(server))),
+                McpServerLog.write(message)
+              )
+          }
         })
         yield* clients.client("files").callTool("write")
         yield* clients.client("mail").callTool("write")
@@ -88,5 +95,6 @@ describe("a log message of a server", () => {
         { server: "files" },
         { server: "mail" }
       ])
+      assert.deepStrictEqual(senders, ["files", "mail"])
     }))
 })

@@ -1,5 +1,5 @@
 /** Supervised clients whose server hangs or ends in the handshake, over each transport. */
-import { McpClient, type ServerStatus } from "@effect-mcp/client"
+import { McpClient, ServerStatus } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -64,7 +64,7 @@ const silent = Effect.fnUntraced(function*(transport: Place["transport"]) {
   const { bind, target } = yield* addressOf(transport, yield* temporaryDirectory)
   if (transport === "unix") yield* listening(net.createServer(), bind)
   else if (transport !== "stdio") yield* listening(silentHttp(), bind)
-  return target(["--eval", "setInterval(() => {}, 1000)"])
+  return target(["--eval", "process.stderr.write('waits for the database\\n'); setInterval(() => {}, 1000)"])
 })
 
 /** Returns the target of a server that ends each connection at once, and the number of these. */
@@ -104,7 +104,12 @@ for (const transport of transports) {
           const error = yield* Effect.flip(client.callTool("x"))
           assert.strictEqual(error._tag, "ServerUnavailable")
           const status = yield* untilDown(client, 2)
-          assert.strictEqual(status._tag === "Down" ? status.problem._tag : status._tag, "ConnectFailed")
+          assert(status._tag === "Down")
+          assert.strictEqual(status.problem._tag, "ConnectFailed")
+          if (transport === "stdio") {
+            assert.deepStrictEqual(status.stderr, ["waits for the database"])
+            assert.include(ServerStatus.describe(status), "last on its standard error: waits for the database; ")
+          }
         }))
       }))
 
