@@ -37,6 +37,7 @@ import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import * as McpTypedClient from "./McpTypedClient.ts"
+import * as PlainText from "./PlainText.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
 import type { ServerUnavailable } from "./ServerUnavailable.ts"
 
@@ -77,6 +78,12 @@ export interface Options<H = Handlers.Handlers<"server">, R = never, A = McpAnsw
    * Default: no.
    */
   readonly trusted?: boolean
+  /** The members that are read of each list. Further ones are left out, with a warning. Default 5,000. */
+  readonly maxMembers?: number
+  /** The characters that are read of each list. Default 8,388,608. */
+  readonly maxCharacters?: number
+  /** The time to read a list. Members that arrive later are left out, with a warning. Default 30 seconds. */
+  readonly listTimeout?: Duration.Input
   /**
    * The answers to the server's questions. They declare their capabilities. A method that they serve has no handler in
    * `handlers`, which would pass by their policy. Default: no question is answered.
@@ -136,7 +143,8 @@ export class McpClient extends Context.Service<McpClient, McpClientShape>()("@ef
 const defaults = {
   waitFor: Duration.seconds(10),
   steadyAfter: Duration.seconds(10),
-  health: { interval: Duration.seconds(30), timeout: Duration.seconds(10) }
+  health: { interval: Duration.seconds(30), timeout: Duration.seconds(10) },
+  lists: { maxMembers: 5_000, maxCharacters: 8_388_608, listTimeout: Duration.seconds(30) }
 }
 
 /** The time that a new server has to set its log level, in milliseconds. Calls wait for it. */
@@ -150,8 +158,14 @@ type Session = ClientSession.ClientSessionShape
  * later: the client would connect again and again, and fail each time.
  */
 const check = ({ healthCheck, limits, ...options }: AnyOptions): void => {
-  const { duration, interval } = NumericOption
-  NumericOption.check(options, { steadyAfter: duration, waitFor: duration })
+  const { count, duration, interval } = NumericOption
+  NumericOption.check(options, {
+    listTimeout: duration,
+    maxCharacters: count,
+    maxMembers: count,
+    steadyAfter: duration,
+    waitFor: duration
+  })
   NumericOption.check(healthCheck === false ? {} : healthCheck, { interval, timeout: interval }, "healthCheck.")
   Limits.make(limits)
 }
@@ -229,6 +243,16 @@ const makeAny = Effect.fnUntraced(function*(
     new CachedList.CachedList<A>({
       send: (read) => send({}, reading, read),
       pages: (session) => CachedList.orNone(pages(session)),
+      bounds: {
+        maxMembers: options.maxMembers ?? defaults.lists.maxMembers,
+        maxCharacters: options.maxCharacters ?? defaults.lists.maxCharacters,
+        listTimeout: options.listTimeout ?? defaults.lists.listTimeout
+      },
+      cut: (members, problem) =>
+        Effect.logWarning(
+          `a list of ${list} of the server ${JSON.stringify(name)} is cut after ${members} members: ` +
+            PlainText.line(problem)
+        ),
       isSteady: (session) => ListChanges.isSteady(session, list),
       fork
     })
@@ -324,7 +348,7 @@ const makeAny = Effect.fnUntraced(function*(
     )
   }
 
-  // The last finalizer, so that it is the first to run: whoever still uses the client fails, and waits for nothing.
+  // The last finalizer, so that it is the first to run: a program that still uses the client waits for nothing.
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       board.set({ _tag: "Down", problem: { _tag: "Stopped" }, attempts: 0, retryMillis: undefined, stderr: [] })

@@ -4,6 +4,7 @@
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
+import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -131,9 +132,12 @@ export interface McpClientsShape<Names extends string = string> {
    * one.
    */
   readonly changes: Stream.Stream<GroupList.ListChange>
-  /** Calls a tool by the name that the group gives it. */
+  /**
+   * Calls a tool by the name that the group gives it. With a tool of the list, the call fails as `NoSuchName` if the
+   * name belongs to another tool meanwhile.
+   */
   readonly callTool: <R = never>(
-    name: string,
+    tool: string | GroupList.GroupTool,
     input?: { readonly [name: string]: unknown },
     options?: McpCall.CallOptions<R>
   ) => Effect.Effect<Tool.CallToolResult, GroupCallError, R>
@@ -195,6 +199,8 @@ type AnyServerOptions = ServerOptions<unknown, unknown, unknown>
 
 const defaultListWithin = Duration.seconds(2)
 
+const defaultWaitFor = Duration.seconds(10)
+
 /** Returns the options of the client of one server. */
 const clientOptions = (options: AnyOptions, server: string, own: AnyServerOptions | undefined) => {
   const { listWithin: _within, names: _names, servers: _servers, toolName: _toolName, ...shared } = options
@@ -214,7 +220,7 @@ const makeAny = Effect.fnUntraced(function*(
   const reserved = new Set<string>()
   const names = new GroupNames({
     rules: PublicNames.rules[options.names ?? "protocol"],
-    toolName: options.toolName ?? (({ name }) => name)
+    toolName: options.toolName
   })
   const changes = new LatestByKey<GroupList.ListChange>()
   const statuses = new LatestByKey<StatusChange>()
@@ -291,8 +297,8 @@ const makeAny = Effect.fnUntraced(function*(
           ({ lists, name }) => Effect.map(listOf(lists).all, (list) => ({ name, list })),
           { concurrency: "unbounded" }
         ),
-        // A server that was removed meanwhile gets no names any more.
-        (all) => all.flatMap(({ list, name }) => members.has(name) ? toGroup(name, list) : [])
+        // A server that was removed meanwhile gets no names any more. One that is absent keeps its names.
+        (all) => all.flatMap(({ list, name }) => list !== undefined && members.has(name) ? toGroup(name, list) : [])
       )
     )
   const tools = merged(({ tools }) => tools, (server, list) => names.tools(server, list))
@@ -327,27 +333,47 @@ const makeAny = Effect.fnUntraced(function*(
       .filter(({ lists }) => (kind === "tool" ? lists.tools : lists.prompts).absence !== undefined)
       .map(({ name }) => name)
 
+  /** Bounds a reading of lists before a call by the time that the call has: to wait for its server, and to run. */
+  const within = <A, E>(
+    effect: Effect.Effect<A, E>,
+    kind: Kind,
+    { timeout, totalTimeout, waitFor = options.waitFor ?? defaultWaitFor }: McpCall.CallOptions<unknown> = {}
+  ): Effect.Effect<A, E | RequestError.RequestError> => {
+    const limits = [timeout, totalTimeout].flatMap((limit) => limit === undefined ? [] : [Duration.toMillis(limit)])
+    if (limits.length === 0) return effect
+    const afterMillis = Duration.toMillis(waitFor) + Math.min(...limits)
+    return Effect.timeoutOrElse(effect, {
+      duration: afterMillis,
+      orElse: () => Effect.fail(RequestError.make(`${kind}s/list`, { _tag: "Timeout", afterMillis }))
+    })
+  }
+
+  /** Returns the client and the original name of a tool or a prompt. */
   const resolve = (
     kind: Kind,
-    name: string
+    name: string,
+    callOptions: McpCall.CallOptions<unknown> | undefined,
+    listed?: GroupList.GroupTool
   ): Effect.Effect<{ readonly client: McpClient.McpClientShape; readonly original: string }, GroupCallError> => {
     const known = Effect.suspend(() => {
       const origin = names.find(kind, name)
       const member = origin === undefined ? undefined : members.get(origin.server)
-      return origin === undefined || member === undefined
+      const isListed = listed === undefined ||
+        (origin?.server === listed.server && origin.name === listed.definition.name)
+      return origin === undefined || member === undefined || !isListed
         ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind) }))
         : Effect.succeed({ client: member.client, original: origin.name })
     })
     const found = Effect.catchTag(
       known,
       "NoSuchName",
-      () => Effect.andThen(Effect.suspend(() => learn(kind, name)), known)
+      () => Effect.andThen(within(Effect.suspend(() => learn(kind, name)), kind, callOptions), known)
     )
     return Effect.suspend(() => {
       const member = kind === "tool" ? members.get(names.find(kind, name)?.server ?? "") : undefined
       // The function that left tools out, or let them pass, has not seen the present ones.
       return options.toolName !== undefined && member?.isOutdated === true
-        ? Effect.andThen(learnTools(member), known)
+        ? Effect.andThen(within(learnTools(member), kind, callOptions), known)
         : found
     })
   }
@@ -391,10 +417,16 @@ const makeAny = Effect.fnUntraced(function*(
       (server, list) => list.map((one) => ({ ...one, server }))
     ),
     changes: changes.stream(),
-    callTool: (name, input, options) =>
-      Effect.flatMap(resolve("tool", name), ({ client, original }) => client.callTool(original, input, options)),
+    callTool: (tool, input, options) =>
+      Effect.flatMap(
+        typeof tool === "string" ? resolve("tool", tool, options) : resolve("tool", tool.name, options, tool),
+        ({ client, original }) => client.callTool(original, input, options)
+      ),
     getPrompt: (name, input, options) =>
-      Effect.flatMap(resolve("prompt", name), ({ client, original }) => client.getPrompt(original, input, options)),
+      Effect.flatMap(
+        resolve("prompt", name, options),
+        ({ client, original }) => client.getPrompt(original, input, options)
+      ),
     readResource: (server, uri, options) =>
       Effect.flatMap(memberOf(server), ({ client }) => client.readResource(uri, options)),
     watch: (server, uri) => Stream.unwrap(Effect.map(memberOf(server), ({ client }) => client.watch(uri))),

@@ -6,6 +6,7 @@ import { Tool as Protocol } from "@effect-mcp/protocol"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as GroupList from "./GroupList.ts"
@@ -180,7 +181,7 @@ const call = Effect.fnUntraced(function*(
       description: `the arguments of ${definition.name} must be an object`
     })
   }
-  const result = yield* Effect.mapError(clients.callTool(name, input), (error) => failureOf(tool, error))
+  const result = yield* Effect.mapError(clients.callTool(tool, input), (error) => failureOf(tool, error))
   if (result.isError !== true) return result
   const { content, structuredContent } = result
   return yield* new RemoteToolFailed({
@@ -251,7 +252,9 @@ export const make = <Mode extends Tool.FailureMode = "return">(
 ): Effect.Effect<RemoteToolkit<Mode>> =>
   Effect.gen(function*() {
     const tools = yield* clients.tools
-    const toolkit = Toolkit.make(...tools.map((tool) => toolOf(tool, failureMode ?? "return", needsApproval)))
+    // In parts, because a function has a limit of arguments.
+    const parts = Arr.chunksOf(tools.map((tool) => toolOf(tool, failureMode ?? "return", needsApproval)), 1_000)
+    const toolkit = Toolkit.merge(...parts.map((part) => Toolkit.make(...part)))
     const handlers = yield* toolkit.toHandlers(
       Object.fromEntries(tools.map((tool) => [tool.name, (input: unknown) => call(clients, tool, input)]))
     )

@@ -1,4 +1,4 @@
-/** What is left of a supervised client after its end, and after that of its schedule, in virtual time. */
+/** Uses of a supervised client after its end, and after that of its schedule, in virtual time. */
 import { McpClient, type ServerStatus } from "@effect-mcp/client"
 import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"

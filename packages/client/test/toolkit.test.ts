@@ -226,3 +226,13 @@ describe("a toolkit of remote tools", () => {
       assert.deepStrictEqual(asked, ["call-0"])
     }))
 })
+
+it.effect("a toolkit has any number of tools", () =>
+  Effect.gen(function*() {
+    const tools = Array.from({ length: 130_000 }, (_, index) => {
+      const definition = { name: `tool${index}`, inputSchema: { type: "object" } } as const
+      return { ...definition, server: "many", definition }
+    })
+    const toolkit = yield* McpRemoteToolkit.make({ tools: Effect.succeed(tools), callTool: () => Effect.never })
+    assert.strictEqual(Object.keys(toolkit.tools).length, tools.length)
+  }))

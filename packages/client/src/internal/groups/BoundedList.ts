@@ -46,7 +46,7 @@ export class BoundedList<A> {
   #isLate = false
   #absence: Absence | undefined
   /** The list that was read last, for callers that do not wait for a newer one. */
-  #last: ReadonlyArray<A> = []
+  #last: ReadonlyArray<A> | undefined
 
   constructor(dependencies: BoundedListDependencies<A>) {
     this.#dependencies = dependencies
@@ -68,11 +68,11 @@ export class BoundedList<A> {
   }
 
   /**
-   * Returns the list, as it was when the caller asked or later. If the server is down, the list is empty; if the server
-   * is slow, the list is the last one. Then there is an `absence`. After a list was late, callers do not wait for it
-   * again.
+   * Returns the list, as it was when the caller asked or later. If the server is down or fails, there is none; if the
+   * server is slow, the list is the last one. Then there is an `absence`. After a list was late, callers do not wait for
+   * it again.
    */
-  get all(): Effect.Effect<ReadonlyArray<A>> {
+  get all(): Effect.Effect<ReadonlyArray<A> | undefined> {
     return Effect.gen({ self: this }, function*() {
       const { status, withinMillis } = this.#dependencies
       // A server that is tried again is down until it is ready.
@@ -96,10 +96,9 @@ export class BoundedList<A> {
     })
   }
 
-  #omit(absence: Absence): ReadonlyArray<A> {
+  #omit(absence: Absence): undefined {
     this.#absence = absence
-    this.#last = []
-    return this.#last
+    this.#last = undefined
   }
 
   /** Waits for a reading that began after this number of changes. */
@@ -133,7 +132,7 @@ export class BoundedList<A> {
           if (Exit.isSuccess(exit)) this.#last = exit.value
           Deferred.doneUnsafe(reading.done, Exit.void)
           if (!this.#isLate || Exit.isFailure(exit)) return Effect.void
-          // Nobody waits for the newer list.
+          // No caller waits for the newer list.
           if (reading.changes < this.#changes) return Effect.asVoid(this.#start())
           return Effect.sync(arrived)
         }))

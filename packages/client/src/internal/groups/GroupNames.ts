@@ -11,8 +11,14 @@ export type Kind = "tool" | "prompt"
 /** Options of the names of a group. */
 export interface GroupNamesOptions {
   readonly rules: PublicNames.NameRules
-  /** Returns the wished name of a tool, or `undefined` to leave it out. */
-  readonly toolName: (tool: GroupList.GroupTool) => string | undefined
+  /** Returns the wished name of a tool, or `undefined` to leave it out. Without it, each tool has its given name. */
+  readonly toolName: ((tool: GroupList.GroupTool) => string | undefined) | undefined
+}
+
+/** The list that a server had when its tools were named last, and the named tools. */
+interface NamedTools {
+  readonly list: ReadonlyArray<Tool.Tool>
+  readonly named: ReadonlyArray<GroupList.GroupTool>
 }
 
 const groupTool = (server: string) => (definition: Tool.Tool, name: string): GroupList.GroupTool => ({
@@ -47,6 +53,7 @@ const named = <A extends { readonly name: string }, B>(
 export class GroupNames {
   readonly #options: GroupNamesOptions
   readonly #tables: { readonly [Name in Kind]: NameTable }
+  readonly #named = new Map<string, NamedTools>()
 
   constructor(options: GroupNamesOptions) {
     this.#options = options
@@ -56,12 +63,17 @@ export class GroupNames {
   /** Returns the tools of one server with the names of the group. */
   tools(server: string, tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<GroupList.GroupTool> {
     const { rules, toolName } = this.#options
+    const before = this.#named.get(server)
+    if (before?.list === tools && toolName === undefined) return before.named
     const toGroup = groupTool(server)
     const given = this.#tables.tool.assign(server, tools.map(({ name }) => name), (name, index) => {
       const tool = tools[index]
-      return tool === undefined ? undefined : toolName(toGroup(tool, PublicNames.nameOf({ server, name }, rules)))
+      const given = PublicNames.nameOf({ server, name }, rules)
+      return tool === undefined || toolName === undefined ? given : toolName(toGroup(tool, given))
     })
-    return named(tools, given, toGroup)
+    const all = named(tools, given, toGroup)
+    this.#named.set(server, { list: tools, named: all })
+    return all
   }
 
   /** Returns the prompts of one server with the names of the group. */
@@ -79,6 +91,7 @@ export class GroupNames {
 
   /** Removes the names of a server. */
   remove(server: string): void {
+    this.#named.delete(server)
     this.#tables.tool.remove(server)
     this.#tables.prompt.remove(server)
   }

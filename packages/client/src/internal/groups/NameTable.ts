@@ -31,8 +31,12 @@ export class NameTable {
   ): ReadonlyMap<string, string> {
     const before = this.#given.get(server)
     const proposals = new Map<string, string>()
+    const decided = new Set<string>()
     names.forEach((name, index) => {
-      const proposed = proposals.has(name) ? undefined : propose(name, index)
+      // A server may list a name twice. The first definition counts, also if it is left out.
+      if (decided.has(name)) return
+      decided.add(name)
+      const proposed = propose(name, index)
       if (proposed !== undefined) proposals.set(name, proposed)
     })
     for (const given of before?.values() ?? []) {

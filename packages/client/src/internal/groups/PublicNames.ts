@@ -17,8 +17,11 @@ export const rules = {
 /** The characters between the name of a server and that of its tool. */
 const separator = "__"
 
-/** The numbers of hexadecimal digits that tell names apart. The longer ones follow a clash, which an attacker made. */
-const digits = [8, 16, 32]
+/**
+ * The numbers of hexadecimal digits that tell names apart. With 8 digits, a server finds a name that equals one of
+ * another server in hours. The longer number follows a clash.
+ */
+const digits = [16, 32]
 
 /** An original name: a server, and the name that it gave. */
 export interface Origin {
@@ -51,7 +54,7 @@ const hashed = ({ name, server }: Origin, length: number, { maxLength }: NameRul
  */
 export const nameOf = (origin: Origin, nameRules: NameRules): string => {
   const name = `${origin.server}${separator}${origin.name}`
-  return isDivisible(origin.server) && isAllowed(name, nameRules) ? name : hashed(origin, digits[0] ?? 8, nameRules)
+  return isDivisible(origin.server) && isAllowed(name, nameRules) ? name : hashed(origin, digits[0] ?? 16, nameRules)
 }
 
 /** Returns the names to try in turn: the proposed one if it is allowed, and then those with longer hashes. */

@@ -2,6 +2,7 @@
 
 import { ErrorCode } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import * as ListReading from "@effect-mcp/session/ListReading"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -26,6 +27,9 @@ export interface CachedListDependencies<A> {
     read: (session: Session) => Effect.Effect<ReadonlyArray<A>, RequestError.RequestError>
   ) => Effect.Effect<ReadonlyArray<A>, ListError>
   readonly pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>
+  readonly bounds: ListReading.Bounds
+  /** Reports that members of the list are missing. */
+  readonly cut: (members: number, problem: string) => Effect.Effect<void>
   /** Returns whether the list stays as it is until the client is notified of a change. If not, it is not kept. */
   readonly isSteady: (session: Session) => boolean
   /** Forks a reading in the scope of the client, so that it does not end with the caller that started it. */
@@ -49,6 +53,7 @@ export class CachedList<A> {
   #kept: ReadonlyArray<A> | undefined
   #last: { readonly session: Session; readonly all: ReadonlyArray<A> } | undefined
   #reading: Reading<A> | undefined
+  #problem: string | undefined
   #changes = 0
 
   constructor(dependencies: CachedListDependencies<A>) {
@@ -99,18 +104,25 @@ export class CachedList<A> {
   }
 
   #read(reading: Reading<A>): Effect.Effect<ReadonlyArray<A>, ListError> {
-    const { isSteady, pages, send } = this.#dependencies
+    const { bounds, isSteady, pages, send } = this.#dependencies
     return send((session) => {
       const read = Effect.suspend(() => {
         reading.changes = this.#changes
-        return Stream.runCollect(pages(session))
+        return ListReading.read(pages(session), bounds)
       })
-      return Effect.tap(Effect.retry(read, { times: maxRestarts, while: isBadCursor }), (all) =>
-        Effect.sync(() => {
-          this.#last = { session, all }
-          if (reading.changes === this.#changes && isSteady(session)) this.#kept = all
-        }))
+      return Effect.flatMap(Effect.retry(read, { times: maxRestarts, while: isBadCursor }), ({ members, problem }) => {
+        this.#last = { session, all: members }
+        if (reading.changes === this.#changes && isSteady(session)) this.#kept = members
+        return Effect.as(this.#report(members.length, problem), members)
+      })
     })
+  }
+
+  /** Reports members that are missing. The same problem is reported once, however often a server changes the list. */
+  #report(members: number, problem: string | undefined): Effect.Effect<void> {
+    const isNew = problem !== this.#problem
+    this.#problem = problem
+    return isNew && problem !== undefined ? this.#dependencies.cut(members, problem) : Effect.void
   }
 }
 

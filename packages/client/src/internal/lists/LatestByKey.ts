@@ -32,8 +32,8 @@ export class LatestByKey<A> {
   }
 
   /**
-   * Streams `first`, and then the changes from now on. A follower is there as soon as its stream begins: a `PubSub` that
-   * is merged with others has its subscriber only some steps later, and the follower would miss a change.
+   * Streams `first`, and then the changes from now on. A follower is there as soon as its stream begins: a `PubSub`
+   * that is merged with others has its subscriber only some steps later, and the follower would miss a change.
    */
   stream(first: () => Iterable<readonly [key: string, change: A]> = () => []): Stream.Stream<A> {
     return Stream.unwrap(Effect.map(

@@ -132,7 +132,7 @@ export class Calls {
               if (outcome === "Unsent") time.spend(clock.currentTimeMillisUnsafe() - since)
               const last = outcome === "Unknown" ? finalError(error) : lost
               const again = (repeated: number) =>
-                // A session that has ended has a successor later. Over HTTP, the session stays while its server is down.
+                // A session that has ended has a successor later. Over HTTP, a session stays while its server is down.
                 this.#board.session === session
                   ? Effect.andThen(
                     time.during(Effect.sleep(Math.min(pause.first * 2 ** pauses, pause.longest, time.leftMillis))),

@@ -23,6 +23,8 @@ const numbered = Effect.gen(function*() {
       const number = readings.push(reading)
       return Stream.fromEffect(Effect.as(Deferred.await(reading), number))
     },
+    bounds: { maxMembers: 10, maxCharacters: 1_000, listTimeout: "1 minute" },
+    cut: () => Effect.void,
     isSteady: () => true,
     fork: Effect.runFork
   })

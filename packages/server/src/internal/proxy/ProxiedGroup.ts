@@ -1,7 +1,7 @@
 /** The group of a proxied server: registers its members, keeps them current, and forwards updates of resources. */
 
 import { CloseReason, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
-import type { ClientSession, RequestError, RequestOptions } from "@effect-mcp/session"
+import type { ClientSession, ListReading, RequestError, RequestOptions } from "@effect-mcp/session"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
@@ -22,7 +22,7 @@ import * as RemoteLists from "./RemoteLists.ts"
 import { RemoteSubscriptions } from "./RemoteSubscriptions.ts"
 
 /** The bounds of a proxied server. */
-export interface Options extends RemoteLists.Bounds {
+export interface Options extends ListReading.Bounds {
   /** The number of times that the server may answer one call with questions. */
   readonly maxRounds: number
   readonly timeout: Duration.Input

@@ -1,20 +1,11 @@
 /** The lists of a proxied server, read with bounds. */
 
 import { ErrorCode, type Prompt, type Resource, type Tool } from "@effect-mcp/protocol"
-import type { ClientSession, RequestError } from "@effect-mcp/session"
-import type * as Duration from "effect/Duration"
+import { type ClientSession, ListReading, type RequestError } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 
 type Session = ClientSession.ClientSessionShape
-
-/** The bounds of one list. */
-export interface Bounds {
-  readonly maxMembers: number
-  readonly maxCharacters: number
-  readonly listTimeout: Duration.Input
-}
 
 /** The definitions of a proxied server. */
 export interface Lists {
@@ -33,48 +24,26 @@ type Part = Partial<Lists>
 const isAbsent = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "ErrorResponse" && reason.error.code === ErrorCode.MethodNotFound
 
-/**
- * Reads a list. A server that breaks the rules of pages, or whose list does not end within the bounds, has the members
- * that arrived until then.
- */
-const read = Effect.fnUntraced(function*<A>(
+/** Reads a list up to its bounds, and logs what is left out. */
+const read = <A>(
   name: string,
   members: Stream.Stream<A, RequestError.RequestError>,
-  { listTimeout, maxCharacters, maxMembers }: Bounds
-): Effect.fn.Return<ReadonlyArray<A>, RequestError.RequestError> {
-  const items: Array<A> = []
-  let characters = 0
-  let problem: string | undefined
-  const finished = yield* Stream.runForEachWhile(members, (item) =>
-    Effect.sync(() => {
-      characters += JSON.stringify(item).length
-      if (items.length >= maxMembers) problem = `it has more than ${maxMembers} members; set maxMembers to read more`
-      if (characters > maxCharacters) {
-        problem = `it has more than ${maxCharacters} characters; set maxCharacters to read more`
-      }
-      if (problem !== undefined) return false
-      items.push(item)
-      return true
-    })).pipe(
-      Effect.catchIf(
-        ({ reason }) => reason._tag === "InvalidResult" && items.length > 0,
-        ({ message }) => Effect.sync(() => void (problem = message))
-      ),
-      Effect.catchIf(isAbsent, () => Effect.void),
-      Effect.timeoutOption(listTimeout)
-    )
-  if (Option.isNone(finished)) problem = "it did not end in time; set listTimeout to allow more"
-  if (problem !== undefined) {
-    yield* Effect.logWarning(`${name} of a proxied server is cut after ${items.length} members: ${problem}`)
-  }
-  return items
-})
+  bounds: ListReading.Bounds
+): Effect.Effect<ReadonlyArray<A>, RequestError.RequestError> =>
+  ListReading.read(Stream.catchIf(members, isAbsent, () => Stream.empty), bounds).pipe(
+    Effect.tap(({ members, problem }) =>
+      problem === undefined
+        ? Effect.void
+        : Effect.logWarning(`${name} of a proxied server is cut after ${members.length} members: ${problem}`)
+    ),
+    Effect.map(({ members }) => members)
+  )
 
 /** Reads the lists of one group, if the server has it. */
 export const group = (
   session: Session,
   group: Group,
-  bounds: Bounds
+  bounds: ListReading.Bounds
 ): Effect.Effect<Part, RequestError.RequestError> => {
   const { capabilities } = session.profile
   switch (group) {
@@ -97,7 +66,7 @@ export const group = (
 }
 
 /** Reads all lists of a server. */
-export const all = (session: Session, bounds: Bounds): Effect.Effect<Lists, RequestError.RequestError> =>
+export const all = (session: Session, bounds: ListReading.Bounds): Effect.Effect<Lists, RequestError.RequestError> =>
   Effect.map(
     Effect.forEach(["tools", "prompts", "resources"] as const, (name) => group(session, name, bounds), {
       concurrency: "unbounded"
