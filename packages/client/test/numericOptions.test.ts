@@ -18,6 +18,9 @@ const defectOf = (make: Effect.Effect<unknown, never, Scope.Scope>): unknown => 
 const wrong: ReadonlyArray<readonly [string, Partial<McpClients.Options>]> = [
   ["steadyAfter", { steadyAfter: -1 }],
   ["waitFor", { waitFor: Number.NaN }],
+  ["maxMembers", { maxMembers: 0.5 }],
+  ["maxCharacters", { maxCharacters: -1 }],
+  ["listTimeout", { listTimeout: Number.NaN }],
   ["healthCheck.interval", { healthCheck: { interval: 0 } }],
   ["healthCheck.timeout", { healthCheck: { timeout: 0 } }],
   ["limits.requestTimeout", { limits: { requestTimeout: -1 } }]

@@ -70,3 +70,34 @@ describe("a fresh list", () => {
       assert.deepStrictEqual(yield* Fiber.join(other.fiber), [2])
     }))
 })
+
+describe("a list beyond its bounds", () => {
+  it.effect("is cut, and each problem is reported once, however often the list is read", () =>
+    Effect.gen(function*() {
+      const target = McpTarget.transport(ServerSession.layerInProcess({}, { info }))
+      const session = yield* (yield* McpClient.make(target, { info, healthCheck: false })).session
+      const reports: Array<string> = []
+      let members = 5
+      const list = new CachedList.CachedList<number>({
+        send: (read) => read(session),
+        pages: () => Stream.range(1, members),
+        bounds: { maxMembers: 3, maxCharacters: 1_000, listTimeout: "1 minute" },
+        cut: (count, problem) => Effect.sync(() => reports.push(`${count}: ${problem}`)),
+        isSteady: () => true,
+        fork: Effect.runFork
+      })
+      const report = "3: it has more than 3 members; set maxMembers to read more"
+      const expected: ReadonlyArray<readonly [members: number, reports: ReadonlyArray<string>]> = [
+        [5, [report]],
+        [7, [report]],
+        [2, [report]],
+        [5, [report, report]]
+      ]
+      for (const [count, reported] of expected) {
+        members = count
+        list.invalidate()
+        assert.lengthOf(yield* list.all, Math.min(count, 3))
+        assert.deepStrictEqual(reports, reported)
+      }
+    }))
+})
