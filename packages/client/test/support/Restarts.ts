@@ -1,8 +1,8 @@
 /**
- * Programs of a supervised client whose server is killed, stalled, removed and changed in virtual time, and the laws
+ * Programs of a supervised client of a group whose server is killed, stalled, removed and changed in virtual time, and the laws
  * that hold for them.
  */
-import { type McpCall, McpClient } from "@effect-mcp/client"
+import { type McpCall, type McpClient, McpClients } from "@effect-mcp/client"
 import { Revision } from "@effect-mcp/protocol"
 import { Faults, VirtualRuntime } from "@effect-mcp/testing"
 import * as Arbitrary from "effect/Arbitrary"
@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as RecordedServer from "../fixtures/RecordedServer.ts"
 import * as SimulatedServer from "./SimulatedServer.ts"
@@ -20,6 +21,8 @@ const Action = Schema.Union([
   Schema.TaggedStruct("Call", {
     tool: Schema.Literals(["quick", "slow", "once", "run"]),
     repeat: Schema.Boolean,
+    /** The time that the tool `slow` takes. It may be longer than the call waits for its server. */
+    millis: Schema.Literals([500, 20_000]),
     waitForMillis: Schema.Literals([0, 300, 10_000])
   }),
   Schema.TaggedStruct("List", {}),
@@ -46,6 +49,9 @@ const Program = Schema.Struct({
   delay: Schema.Literals([0, 3, 40]),
   split: Schema.Boolean,
   merge: Schema.Boolean,
+  trusted: Schema.Boolean,
+  /** Whether the scope of the client closes while calls are in flight. */
+  closes: Schema.Boolean,
   seed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999 })),
   steps: Schema.Array(Step)
 })
@@ -100,7 +106,7 @@ const problemOf = ({ fiber, isRepeatable, line }: Call, times: number): string |
 
 /** Runs a program, and returns the laws that it breaks. */
 export const problems = (program: Program): ReadonlyArray<string> => {
-  const { delay, era, form, interleaving, merge, seed, split, steps } = program
+  const { closes, delay, era, form, interleaving, merge, seed, split, steps, trusted } = program
   const runtime = VirtualRuntime.make({ seed, interleaving })
   const server = SimulatedServer.make({ seed, form, faults: { ...Faults.none, delay, split, merge } })
   const calls: Array<Call> = []
@@ -113,13 +119,14 @@ export const problems = (program: Program): ReadonlyArray<string> => {
   ) {
     switch (action._tag) {
       case "Call": {
-        const { repeat, tool, waitForMillis } = action
+        const { millis, repeat, tool, waitForMillis } = action
         const key = String(calls.length)
         const fiber = yield* Effect.forkScoped(
-          client.callTool(tool, { key, millis: 500 }, { repeat, waitFor: waitForMillis }),
+          // `repeat: false` would forbid what the annotations of a trusted server permit.
+          client.callTool(tool, { key, millis }, { waitFor: waitForMillis, ...(repeat ? { repeat } : {}) }),
           { startImmediately: true }
         )
-        calls.push({ line: `${tool} ${key}`, isRepeatable: repeat, fiber })
+        calls.push({ line: `${tool} ${key}`, isRepeatable: repeat || (trusted && tool === "once"), fiber })
         return
       }
       case "List":
@@ -159,7 +166,21 @@ export const problems = (program: Program): ReadonlyArray<string> => {
 
   const main = Effect.gen(function*() {
     const revisions = era === "Modern" ? Revision.modern : Revision.legacy
-    const client = yield* McpClient.make(server.target, { info: { name: "host", version: "1.0.0" }, revisions })
+    const scope = yield* Scope.make()
+    const clients = yield* Scope.provide(
+      McpClients.make({ server: server.target }, { info: { name: "host", version: "1.0.0" }, revisions, trusted }),
+      scope
+    )
+    const client = clients.client("server")
+    /** The tools as a host has them that reads them after each change. */
+    let followed: ReadonlyArray<string> = []
+    yield* Effect.forkScoped(
+      Stream.runForEach(clients.changes, () =>
+        Effect.map(clients.tools, (tools) => {
+          followed = tools.map(({ definition }) => definition.name)
+        })),
+      { startImmediately: true }
+    )
     const watched: Array<Array<string>> = []
     yield* client.session
     for (const { action, after } of steps) {
@@ -168,21 +189,32 @@ export const problems = (program: Program): ReadonlyArray<string> => {
       yield* act(client, action, texts)
       if (action._tag === "Watch") watched.push(texts)
     }
-    server.recover()
-    server.isInstalled = true
-    yield* Effect.sleep(longestCall)
+    if (closes) {
+      yield* Scope.close(scope, Exit.void)
+      // The calls end in the same turn, and their fibers in the next.
+      yield* Effect.sleep(1)
+    } else {
+      server.recover()
+      server.isInstalled = true
+      yield* Effect.sleep(longestCall)
+    }
     for (const call of calls) {
       const problem = problemOf(call, server.count(call.line))
       if (problem !== undefined) found.push(`the call ${call.line} ${problem}`)
     }
+    if (closes) return
     const running = server.server()
     const tools = yield* client.tools
     if (running === undefined || !tools.some(({ name }) => name === running.version())) {
       found.push(`the list has ${tools[0]?.name}, and not ${running?.version()}`)
     }
+    if (!followed.includes(running?.version() ?? "")) {
+      found.push(`the list that follows the changes has ${followed[0]}, and not ${running?.version()}`)
+    }
     for (const [text] of watched) {
       if (text !== running?.content()) found.push(`a watched resource has ${text}, and not ${running?.content()}`)
     }
+    yield* Scope.close(scope, Exit.void)
   })
 
   const fiber = runtime.start(Effect.scoped(main))

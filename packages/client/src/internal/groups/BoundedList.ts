@@ -68,9 +68,9 @@ export class BoundedList<A> {
   }
 
   /**
-   * Returns the list, as it was when the caller asked or later. If the server is down or fails, there is none; if the
-   * server is slow, the list is the last one. Then there is an `absence`. After a list was late, callers do not wait for
-   * it again.
+   * Returns the list, as it was when the caller asked or later. If the server is down or fails, there is none. If the
+   * server is slow, it is the last one. In both cases there is an `absence`. After a list was late, callers do not wait
+   * for it again.
    */
   get all(): Effect.Effect<ReadonlyArray<A> | undefined> {
     return Effect.gen({ self: this }, function*() {

@@ -135,7 +135,7 @@ export class Calls {
                 // A session that has ended has a successor later. Over HTTP, a session stays while its server is down.
                 this.#board.session === session
                   ? Effect.andThen(
-                    time.during(Effect.sleep(Math.min(pause.first * 2 ** pauses, pause.longest, time.leftMillis))),
+                    time.during(this.#board.pause(Math.min(pause.first * 2 ** pauses, pause.longest, time.leftMillis))),
                     attempt(pauses + 1, repeated, last)
                   )
                   : attempt(pauses, repeated, last)

@@ -23,6 +23,8 @@ export class StatusBoard {
   readonly #waiters = new Set<Deferred.Deferred<Session | undefined>>()
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
+  /** Completed when the present session is no longer present. */
+  #gone = Deferred.makeUnsafe<void>()
 
   private constructor(
     server: string,
@@ -70,6 +72,7 @@ export class StatusBoard {
     // Nothing follows the end of the client.
     if (this.#isFinal) return
     this.#session = undefined
+    Deferred.doneUnsafe(this.#gone, Exit.void)
     this.#publish(status)
     if (!this.#isFinal) return
     for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(undefined))
@@ -80,6 +83,7 @@ export class StatusBoard {
   open(session: Session): Effect.Effect<void> {
     return Effect.map(session.state, (state) => {
       if (state._tag === "Closing" || state._tag === "Closed" || this.#isFinal) return
+      if (this.#session !== session) this.#gone = Deferred.makeUnsafe()
       this.#session = session
       // The client has learned nothing new if it has prepared the present session again.
       if (this.#status._tag !== "Ready" || this.#status.profile !== session.profile) {
@@ -93,6 +97,15 @@ export class StatusBoard {
   /** Removes the session because it has begun to end, so that no call takes it any more. */
   leave(): void {
     if (this.#status._tag === "Ready") this.set({ _tag: "Closing" })
+  }
+
+  /** Waits for some time, and not longer than the present session is there. */
+  pause(millis: number): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      this.#session === undefined
+        ? Effect.void
+        : Effect.asVoid(Effect.timeoutOption(Deferred.await(this.#gone), millis))
+    )
   }
 
   /** Waits for a session. */
