@@ -20,9 +20,8 @@ import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as Answering from "./internal/answers/Answering.ts"
-import * as CachedList from "./internal/lists/CachedList.ts"
-import { LatestByKey } from "./internal/lists/LatestByKey.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
+import { ServerLists } from "./internal/lists/ServerLists.ts"
 import { WatchedResources } from "./internal/lists/WatchedResources.ts"
 import * as Calls from "./internal/supervision/Calls.ts"
 import { CallsInFlight } from "./internal/supervision/CallsInFlight.ts"
@@ -37,7 +36,6 @@ import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import * as McpTypedClient from "./McpTypedClient.ts"
-import * as PlainText from "./PlainText.ts"
 import type { ServerStatus } from "./ServerStatus.ts"
 import type { ServerUnavailable } from "./ServerUnavailable.ts"
 
@@ -225,9 +223,8 @@ const makeAny = Effect.fnUntraced(function*(
   const board = yield* StatusBoard.make(name)
   const inFlight = new CallsInFlight()
   // Over HTTP without sessions, nothing else reports that the server was started again.
-  const calls = new Calls.Calls(board, inFlight, () => allChanged())
+  const calls = new Calls.Calls(board, inFlight, () => lists.allChanged())
   const stderr = new StderrLines()
-  const changes = new LatestByKey<ListName>()
   // A fiber that `runSync` starts would keep the scheduler of that run, and ignore that of the program.
   const run = yield* FiberSet.makeRuntime()
   const fork = <A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> => run(effect)
@@ -239,42 +236,23 @@ const makeAny = Effect.fnUntraced(function*(
   ) => calls.send({ waitFor, isRepeatable: repeat === undefined ? isRepeatable : () => Effect.succeed(repeat) }, call)
   const reading = () => Effect.succeed(true)
 
-  const listOf = <A>(list: ListName, pages: (session: Session) => Stream.Stream<A, RequestError.RequestError>) =>
-    new CachedList.CachedList<A>({
-      send: (read) => send({}, reading, read),
-      pages: (session) => CachedList.orNone(pages(session)),
-      bounds: {
-        maxMembers: options.maxMembers ?? defaults.lists.maxMembers,
-        maxCharacters: options.maxCharacters ?? defaults.lists.maxCharacters,
-        listTimeout: options.listTimeout ?? defaults.lists.listTimeout
-      },
-      cut: (members, problem) =>
-        Effect.logWarning(
-          `a list of ${list} of the server ${JSON.stringify(name)} is cut after ${members} members: ` +
-            PlainText.line(problem)
-        ),
-      isSteady: (session) => ListChanges.isSteady(session, list),
-      fork
-    })
-  const lists = {
-    tools: listOf("tools", ({ tools }) => tools),
-    prompts: listOf("prompts", ({ prompts }) => prompts),
-    resources: listOf("resources", ({ resources }) => resources),
-    templates: listOf("resources", ({ resourceTemplates }) => resourceTemplates)
-  }
-  const changed = (list: ListName): void => {
-    lists[list].invalidate()
-    if (list === "resources") lists.templates.invalidate()
-    changes.publish(list, list)
-  }
-  const allChanged = (): void => ListChanges.listNames.forEach(changed)
+  const lists = new ServerLists({
+    server: JSON.stringify(name),
+    send: (read) => send({}, reading, read),
+    bounds: {
+      maxMembers: options.maxMembers ?? defaults.lists.maxMembers,
+      maxCharacters: options.maxCharacters ?? defaults.lists.maxCharacters,
+      listTimeout: options.listTimeout ?? defaults.lists.listTimeout
+    },
+    fork
+  })
   const watched = new WatchedResources({ board, fork })
 
   let logLevel: Logging.Level | undefined
   /** Sets again what belongs to a session and not to the client. */
   const prepare = (session: Session): Effect.Effect<void> =>
     Effect.andThen(
-      Effect.andThen(Effect.sync(allChanged), answering.opened(session)),
+      Effect.andThen(Effect.sync(() => lists.allChanged()), answering.opened(session)),
       Effect.suspend(() =>
         logLevel === undefined
           ? Effect.void
@@ -294,7 +272,7 @@ const makeAny = Effect.fnUntraced(function*(
       fork(renew(current))
     }
     // Notifications may be lost with the standalone stream of HTTP, from its loss until it is open again.
-    if (event._tag === "StreamLost" && event.method === undefined) allChanged()
+    if (event._tag === "StreamLost" && event.method === undefined) lists.allChanged()
     if (event._tag === "StreamResumed" && event.method === undefined) fork(renew(current))
   }
   // Before the fiber that has the session, so that the session closes while its transport is still there.
@@ -325,7 +303,7 @@ const makeAny = Effect.fnUntraced(function*(
       connect: transport.connect(connect),
       opened: (session) => {
         current = session
-        fork(ListChanges.follow(session, changed))
+        fork(ListChanges.follow(session, (list) => lists.changed(list)))
         return prepare(session)
       },
       schedule: options.reconnect ?? Reconnection.defaultSchedule,
@@ -352,7 +330,7 @@ const makeAny = Effect.fnUntraced(function*(
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       board.set({ _tag: "Down", problem: { _tag: "Stopped" }, attempts: 0, retryMillis: undefined, stderr: [] })
-      changes.end()
+      lists.end()
     })
   )
 
@@ -364,8 +342,8 @@ const makeAny = Effect.fnUntraced(function*(
     tools: lists.tools.all,
     prompts: lists.prompts.all,
     resources: lists.resources.all,
-    resourceTemplates: lists.templates.all,
-    changes: changes.stream(),
+    resourceTemplates: lists.resourceTemplates.all,
+    changes: lists.changes,
     callTool: (tool, input, options = {}) =>
       Effect.suspend(() => send(options, isRepeatableTool(tool), (session) => session.callTool(tool, input, options))),
     readResource: (uri, options = {}) => send(options, reading, (session) => session.readResource(uri, options)),
