@@ -21,7 +21,7 @@ interface Place {
   readonly isConnected?: boolean
   /** Whether the client starts the process. */
   readonly isChild?: boolean
-  /** Whether the server sends messages that belong to no request, so that the client learns of its restart. */
+  /** The resource of a server that serves subscriptions. */
   readonly resource?: WatchedResource
   /** Whether the server sends log messages by their level. */
   readonly isLogging?: boolean
