@@ -23,6 +23,7 @@ import * as Answering from "./internal/answers/Answering.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
 import { ServerLists } from "./internal/lists/ServerLists.ts"
 import { WatchedResources } from "./internal/lists/WatchedResources.ts"
+import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 import * as Calls from "./internal/supervision/Calls.ts"
 import { CallsInFlight } from "./internal/supervision/CallsInFlight.ts"
 import * as Reconnection from "./internal/supervision/Reconnection.ts"
@@ -201,14 +202,15 @@ export const ServerName: Context.Reference<string> = Context.Reference("@effect-
 
 type AnyHandler = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown, unknown>
 
-/** Gives handlers the name of the server, and their logs as well. */
-const named = (server: string, handlers: Handlers.Handlers<"server", unknown>): Record<string, AnyHandler> =>
-  Record.map(
+/** Gives handlers the name of the server and the limits of its logs. The name is an annotation of their logs, too. */
+const named = (server: string, handlers: Handlers.Handlers<"server", unknown>): Record<string, AnyHandler> => {
+  const provided = Context.make(ServerName, server).pipe(Context.add(ServerLogs.ServerLogs, ServerLogs.make()))
+  return Record.map(
     // A handler is a function of its params.
     trust<Record<string, AnyHandler>>(handlers),
-    (handler) => (...args) =>
-      Effect.annotateLogs(Effect.provideService(handler(...args), ServerName, server), "server", server)
+    (handler) => (...args) => Effect.annotateLogs(Effect.provideContext(handler(...args), provided), "server", server)
   )
+}
 
 const makeAny = Effect.fnUntraced(function*(
   target: McpTarget<unknown, unknown>,

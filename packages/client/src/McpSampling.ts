@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
+import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 
@@ -343,7 +344,10 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
       const generated = generate(prompt.success, toolkit?.success, params.toolChoice?.mode)
       const parts = yield* Effect.catch(configure(generated, params), (error) =>
         Effect.andThen(
-          Effect.logError(`the model did not answer the server ${JSON.stringify(server)}: ${shown(error)}`),
+          ServerLogs.within(
+            "answers",
+            Effect.logError(`the model did not answer the server ${JSON.stringify(server)}: ${shown(error)}`)
+          ),
           Effect.fail(McpError.internalError)
         ))
       const { blocks, stopReason } = messageOf(parts, params)

@@ -3,8 +3,10 @@
  */
 import { Excerpt, type Logging } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type * as LogLevel from "effect/LogLevel"
-import * as PlainText from "./PlainText.ts"
+import * as LogLevel from "effect/LogLevel"
+import * as excerpts from "./internal/excerpts.ts"
+import * as JsonExcerpt from "./internal/logs/JsonExcerpt.ts"
+import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 
 /** The length of a message in the log, in UTF-16 units. A server may send megabytes. */
 const maxLength = 4_096
@@ -20,10 +22,21 @@ const severities: { readonly [Level in Logging.Level]: LogLevel.Severity } = {
   emergency: "Fatal"
 }
 
+/** Logs a message that has room in the log. */
+const logged = ({ data, level, logger }: Logging.LogMessageParams): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const text = typeof data === "string" ? excerpts.text(data, maxLength) : JsonExcerpt.of(data, maxLength)
+    const log = Effect.logWithLevel(severities[level])(text)
+    return logger === undefined ? log : Effect.annotateLogs(log, "logger", excerpts.line(logger, Excerpt.defaultLength))
+  })
+
 /**
  * Logs a message of a server: a handler of `notifications/message` (LOG-02). The client annotates the logs of its
  * handlers with the name of its server, as `server`. Control characters of the message are escaped, and a message of
- * more than 4,096 characters is cut.
+ * more than 4,096 characters is cut, as is a `logger` of more than 128.
+ *
+ * A client logs 100 messages of its server at once, and then 50 per second. The others are left out, and a warning
+ * has their number.
  *
  * @example
  * ```ts
@@ -38,10 +51,9 @@ const severities: { readonly [Level in Logging.Level]: LogLevel.Severity } = {
  *
  * @category handlers
  */
-export const write = ({ data, level, logger }: Logging.LogMessageParams): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    // Cut before it is escaped as well, because the server decides its length.
-    const text = typeof data === "string" ? PlainText.text(Excerpt.of(data, maxLength)) : PlainText.json(data)
-    const logged = Effect.logWithLevel(severities[level])(Excerpt.of(text, maxLength))
-    return logger === undefined ? logged : Effect.annotateLogs(logged, "logger", PlainText.line(logger))
-  })
+export const write = (message: Logging.LogMessageParams): Effect.Effect<void> =>
+  // A message that the program does not log takes no room from those that it does.
+  Effect.flatMap(
+    LogLevel.isEnabled(severities[message.level]),
+    (isEnabled) => isEnabled ? ServerLogs.within("messages", logged(message)) : Effect.void
+  )

@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as TestClock from "effect/testing/TestClock"
 import * as RootsSource from "../src/internal/answers/RootsSource.ts"
 import { type Ask, ask, askingServer, revisions, textOf } from "./fixtures/askingServer.ts"
 import * as SimulatedServer from "./support/SimulatedServer.ts"
@@ -190,6 +191,23 @@ describe.concurrent("answers", () => {
             ])
           }))
       }
+
+      it.effect("the log has 10 invalid answers at once, and then one per second", () =>
+        Effect.gen(function*() {
+          const { messages } = yield* logged(Effect.gen(function*() {
+            const client = yield* connected(book, {
+              elicit: () => Effect.succeed({ action: "accept", content: { name: "Ada", guests: 9 } })
+            })
+            const asked = Effect.ignore(client.callTool("ask"))
+            yield* Effect.repeat(asked, { times: 29 })
+            yield* TestClock.adjust("2 seconds")
+            yield* Effect.repeat(asked, { times: 29 })
+          }))
+          assert.strictEqual(messages.filter((message) => message.includes("guests")).length, 12)
+          assert.deepStrictEqual(messages.filter((message) => message.startsWith("left")), [
+            "left 20 errors of answers to the server out of the log, because more than 1 per second arrived"
+          ])
+        }))
 
       it.effect("a user declines and cancels", () =>
         Effect.gen(function*() {

@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
+import * as TestClock from "effect/testing/TestClock"
 
 const info = { name: "host", version: "1.0.0" }
 
@@ -64,6 +65,55 @@ describe("a log message of a server", () => {
         const [logged] = yield* write({ level: "info", data })
         assert.strictEqual(logged?.message.length, 4_096)
       }
+    }))
+
+  it.effect("is written without regard to its depth, and without more of its members than fit", () =>
+    Effect.gen(function*() {
+      const deep: unknown = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`)
+      assert.deepStrictEqual(
+        (yield* write({ level: "info", data: deep }))[0]?.message,
+        `${"[".repeat(64)}…${"]".repeat(64)}`
+      )
+      const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`member${index}`, [index, null]]))
+      const [logged = assert.fail()] = yield* write({ level: "info", data: wide, logger: "\u{1b}".repeat(10_000_000) })
+      assert.strictEqual(logged.message.length, 4_096)
+      assert.isTrue(logged.message.startsWith("{\"member0\":[0,null],\"member1\":[1,null],"))
+      const { logger } = logged.annotations as { readonly logger: string }
+      assert.strictEqual(logger.length, 128)
+    }))
+
+  it.effect("is left out after 100 at once and 50 per second, with a warning that counts", () =>
+    Effect.gen(function*() {
+      const level = "info"
+      const server = (name: string) =>
+        McpTarget.transport(ServerSession.layerInProcess({
+          "tools/call": () =>
+            Effect.gen(function*() {
+              const { log } = yield* RequestContext.RequestContext
+              yield* Effect.forEach(Array.from({ length: 150 }), () => log({ level, data: name }))
+              return { content: [] }
+            })
+        }, { info, capabilities: { logging: {} } }))
+      const logged = yield* recorded(Effect.gen(function*() {
+        const clients = yield* McpClients.make({ loud: server("loud"), quiet: server("quiet") }, {
+          info,
+          handlers: { "notifications/message": McpServerLog.write }
+        })
+        const { callTool } = clients.client("loud")
+        yield* callTool("flood")
+        yield* callTool("flood")
+        yield* clients.client("quiet").callTool("flood")
+        yield* TestClock.adjust("1 second")
+        yield* callTool("flood")
+      }))
+      const messages = logged.map(({ message }) => message)
+      assert.deepStrictEqual([...new Set(messages)], [
+        "loud",
+        "quiet",
+        "left 200 messages of the server out of the log, because more than 50 per second arrived"
+      ])
+      assert.strictEqual(messages.filter((message) => message === "loud").length, 150)
+      assert.strictEqual(messages.filter((message) => message === "quiet").length, 100)
     }))
 
   it.live("has the name of its server", () =>

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as McpAnswers from "../../McpAnswers.ts"
+import * as ServerLogs from "../logs/ServerLogs.ts"
 import * as RootsSource from "./RootsSource.ts"
 
 type ServerHandlers = Handlers.Handlers<"server", unknown>
@@ -34,7 +35,7 @@ const userRejected = new McpError.McpError({ code: -1, message: "User rejected s
 
 /** Logs the problem of an answer. The server does not receive it, because it may contain words of the user. */
 const hide = (problem: string): Effect.Effect<never, McpError.McpError> =>
-  Effect.andThen(Effect.logError(problem), Effect.fail(McpError.internalError))
+  Effect.andThen(ServerLogs.within("answers", Effect.logError(problem)), Effect.fail(McpError.internalError))
 
 /** Fails if an answer does not fit the form of its question. */
 const checkForm = (

@@ -1,0 +1,20 @@
+/** Text of servers for errors and logs: escaped for a terminal, and of a bounded length. */
+
+import { Excerpt } from "@effect-mcp/protocol"
+import * as PlainText from "../PlainText.ts"
+
+/**
+ * Escapes a text, and cuts it. It is cut before it is escaped as well, because a server decides its length, and escaped
+ * characters are longer.
+ */
+const escaped = (value: string, length: number, escape: (value: string) => string): string =>
+  Excerpt.of(escape(Excerpt.of(value, length)), length)
+
+/** Returns a text of several lines. */
+export const text = (value: string, length: number): string => escaped(value, length, PlainText.text)
+
+/** Returns a text in one line. */
+export const line = (value: string, length: number): string => escaped(value, length, PlainText.line)
+
+/** Returns a name in quotes, at most 128 characters of it. */
+export const name = (value: string): string => PlainText.json(Excerpt.of(value))
