@@ -53,7 +53,11 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/client/src/McpSampling.ts"
   ],
   "effect/ai/LanguageModel": "packages/client/src/McpSampling.ts",
-  "effect/ai/Prompt": ["packages/client/src/McpSampling.ts", "packages/client/src/internal/toolkit/ModelParts.ts"],
+  "effect/ai/Prompt": [
+    "packages/client/src/McpSampling.ts",
+    "packages/client/src/internal/toolkit/ModelFile.ts",
+    "packages/client/src/internal/toolkit/ModelParts.ts"
+  ],
   "effect/ai/Response": "packages/client/src/McpSampling.ts",
   "effect/ai/Toolkit": [
     "packages/server/src/McpGroup.ts",

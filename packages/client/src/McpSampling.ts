@@ -10,10 +10,10 @@ import type * as Response from "effect/ai/Response"
 import * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
-import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
+import * as ModelFile from "./internal/toolkit/ModelFile.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 
@@ -74,13 +74,6 @@ const all = <A, B>(elements: ReadonlyArray<A>, convert: (element: A) => Converte
   return Result.succeed(converted)
 }
 
-const file = (base64: string, mediaType: string): Converted<Prompt.FilePart> =>
-  Result.mapBoth(Base64.decode(base64), {
-    // Providers may take text for the URL or the id of a file.
-    onSuccess: (data) => Prompt.filePart({ mediaType, data }),
-    onFailure: () => `the data of ${mediaType} is not base64`
-  })
-
 /** Converts the messages of a server to a prompt, and fails with the problem of what the model cannot take. */
 class PromptConversion {
   readonly #media: ReadonlySet<Medium>
@@ -131,7 +124,7 @@ class PromptConversion {
   #part(block: Content.TextContent | Content.ImageContent | Content.AudioContent): Converted<Prompt.UserMessagePart> {
     if (block.type === "text") return Result.succeed(Prompt.textPart({ text: block.text }))
     return this.#media.has(block.type)
-      ? file(block.data, block.mimeType)
+      ? ModelFile.of(block.data, block.mimeType)
       : Result.fail(`the model of this client does not understand content of the type ${block.type}`)
   }
 

@@ -1,7 +1,7 @@
 /** Remote tools of two servers in the hands of a language model that follows a script. */
 import { McpClients, McpTarget } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
-import { Content } from "@effect-mcp/protocol"
+import { Content, type MethodTable } from "@effect-mcp/protocol"
 import { ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as LanguageModel from "effect/ai/LanguageModel"
@@ -14,7 +14,7 @@ import * as Stream from "effect/Stream"
 
 const info = { name: "host", version: "1.0.0" }
 
-const picture = "iVBORw0KGgo="
+const picture = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 const weather = ServerSession.layerInProcess({
   "tools/list": () =>
@@ -94,6 +94,29 @@ const clientsOf = McpClients.make({
   mail: McpTarget.transport(mail, "mail")
 }, { info, names: "model" })
 
+type ToolResult = MethodTable.ResultOf<"tools/call">
+
+/** Returns what a model and a program get of this result of a tool. */
+const received = Effect.fnUntraced(function*(result: ToolResult) {
+  const server = ServerSession.layerInProcess({
+    "tools/list": () => Effect.succeed({ tools: [{ name: "a", inputSchema: { type: "object" } }] }),
+    "tools/call": () => Effect.succeed(result)
+  }, { info })
+  const clients = yield* McpClients.make({ server: McpTarget.transport(server) }, { info, names: "model" })
+  const { toolResults } = yield* LanguageModel.generateText({ prompt: "", toolkit: McpRemoteToolkit.make(clients) })
+    .pipe(Effect.provide(modelOf([["server__a", {}]]).layer))
+  const [received] = toolResults
+  return received ?? assert.fail("there is no result")
+})
+
+/** Returns the parts that a model gets of this content. */
+const partsOf = (...content: ToolResult["content"]) =>
+  Effect.map(
+    received({ content }),
+    ({ modelOutput = [] }) =>
+      modelOutput.map((part) => part.type === "text" ? part.text : [part.mediaType, part.fileName, part.data])
+  )
+
 describe("a toolkit of remote tools", () => {
   it.effect("a model calls tools of two servers, and reads their results in its next request", () =>
     Effect.gen(function*() {
@@ -140,6 +163,39 @@ describe("a toolkit of remote tools", () => {
         ["the radar", ["image/png", picture]],
         ["sent to ada"]
       ])
+    }))
+
+  it.effect("the files of a result are bytes, and other data is a text, because providers take text for a URL", () =>
+    Effect.gen(function*() {
+      const bytes = new Uint8Array([1, 2, 3])
+      const blob = (uri: string, blob: string, mimeType?: string) =>
+        Content.resource({ uri, blob, ...mimeType === undefined ? undefined : { mimeType } })
+      assert.deepStrictEqual(
+        yield* partsOf(
+          Content.image(bytes, "image/png"),
+          Content.audio(bytes, "audio/wav; codecs=1"),
+          blob("file:///home/ada/a.pdf?b#c", "AQID", "application/pdf"),
+          blob("file:///home/ada/", "AQID"),
+          blob("x://\u{202e}/..\\..\\e\u{1b}[2Jvil", "AQID", "text/html,<script>"),
+          blob(`x:/${"a".repeat(1_000_000)}`, "AQID", "a".repeat(1_000_000)),
+          Content.image("https://attacker.example/?leak", "image/png"),
+          Content.image("file-abc123", "image/png"),
+          Content.audio("data:audio/wav;base64,AQID", "audio/wav"),
+          blob("x://a", "http://169.254.169.254/", "text/html")
+        ),
+        [
+          ["image/png", undefined, bytes],
+          ["audio/wav", undefined, bytes],
+          ["application/pdf", "a.pdf", bytes],
+          ["application/octet-stream", undefined, bytes],
+          ["application/octet-stream", "e\\u{1b}[2Jvil", bytes],
+          ["application/octet-stream", `${"a".repeat(127)}…`, bytes],
+          "[a file is left out: the data of image/png is not base64]",
+          "[a file is left out: the data of image/png is not base64]",
+          "[a file is left out: the data of audio/wav is not base64]",
+          "[a file is left out: the data of text/html is not base64]"
+        ]
+      )
     }))
 
   it.effect("a failed tool is a typed failure that the model reads", () =>

@@ -2,10 +2,14 @@
 
 import { CanonicalJson, type Content, type Tool as Protocol } from "@effect-mcp/protocol"
 import * as Prompt from "effect/ai/Prompt"
+import * as Result from "effect/Result"
+import * as ModelFile from "./ModelFile.ts"
 
 type Part = Prompt.ToolModelOutputPart
 
-const named = (uri: string): string => uri.slice(uri.lastIndexOf("/") + 1)
+/** Returns a file, or a text for the model with the problem of the file. */
+const fileOf = (...file: Parameters<typeof ModelFile.of>): Part =>
+  Result.getOrElse(ModelFile.of(...file), (problem) => Prompt.textPart({ text: `[a file is left out: ${problem}]` }))
 
 const partOf = (block: Content.ContentBlock): Part => {
   switch (block.type) {
@@ -13,7 +17,7 @@ const partOf = (block: Content.ContentBlock): Part => {
       return Prompt.textPart({ text: block.text })
     case "image":
     case "audio":
-      return Prompt.filePart({ mediaType: block.mimeType, data: block.data })
+      return fileOf(block.data, block.mimeType)
     case "resource_link": {
       const { description, name, uri } = block
       return Prompt.textPart({ text: `${name}: ${uri}${description === undefined ? "" : ` (${description})`}` })
@@ -22,11 +26,7 @@ const partOf = (block: Content.ContentBlock): Part => {
       const { resource } = block
       return "text" in resource
         ? Prompt.textPart({ text: resource.text })
-        : Prompt.filePart({
-          mediaType: resource.mimeType ?? "application/octet-stream",
-          fileName: named(resource.uri),
-          data: resource.blob
-        })
+        : fileOf(resource.blob, resource.mimeType, resource.uri)
     }
   }
 }
