@@ -10,7 +10,9 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as GroupList from "./GroupList.ts"
+import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelParts from "./internal/toolkit/ModelParts.ts"
+import * as UsableTools from "./internal/toolkit/UsableTools.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpClients from "./McpClients.ts"
 
@@ -18,7 +20,7 @@ const origin = { server: Schema.String, tool: Schema.String }
 
 /**
  * The failure of a tool that ran and reported an error. `message` is the text of its result, and `details` its
- * structured content.
+ * structured content, unless that has more than 512 levels.
  *
  * @example
  * ```ts
@@ -182,13 +184,23 @@ const call = Effect.fnUntraced(function*(
     })
   }
   const result = yield* Effect.mapError(clients.callTool(tool, input), (error) => failureOf(tool, error))
-  if (result.isError !== true) return result
+  if (result.isError !== true) {
+    if (!JsonDepth.isDeeper(result, JsonDepth.maxLevels)) return result
+    return yield* new ToolOutcomeUnknown({
+      server,
+      tool: name,
+      reason: "InvalidResult",
+      message: `the tool has run, but its result cannot be shown: it has more than ${JsonDepth.maxLevels} levels`
+    })
+  }
   const { content, structuredContent } = result
   return yield* new RemoteToolFailed({
     server,
     tool: name,
     message: ModelParts.textOf(content),
-    ...structuredContent === undefined ? undefined : { details: structuredContent }
+    ...structuredContent === undefined || JsonDepth.isDeeper(structuredContent, JsonDepth.maxLevels)
+      ? undefined
+      : { details: structuredContent }
   })
 })
 
@@ -219,6 +231,9 @@ const toolOf = (
  * - The model gets the content of a result: text, images and other files as parts, and the structured content as JSON
  *   unless a text has it. What the server marked for the user only is left out. The program gets the whole result.
  * - A failure is a {@link Failure}. By default it is returned to the model.
+ * - A tool is left out if its JSON Schema has more than 64 levels or 65,536 characters: a provider could not write the
+ *   request, or would send the schema in each one. A warning of the log names the tool.
+ * - A result with more than 512 levels is a {@link ToolOutcomeUnknown}.
  * - Arguments are not checked against the JSON Schema. The server does that, and its error is returned to the model.
  *
  * Make the group with `names: "model"`, because providers accept fewer names than servers may use.
@@ -251,7 +266,7 @@ export const make = <Mode extends Tool.FailureMode = "return">(
   { failureMode, needsApproval }: Options<Mode> = {}
 ): Effect.Effect<RemoteToolkit<Mode>> =>
   Effect.gen(function*() {
-    const tools = yield* clients.tools
+    const tools = yield* UsableTools.of(clients, yield* clients.tools)
     // In parts, because a function has a limit of arguments.
     const parts = Arr.chunksOf(tools.map((tool) => toolOf(tool, failureMode ?? "return", needsApproval)), 1_000)
     const toolkit = Toolkit.merge(...parts.map((part) => Toolkit.make(...part)))

@@ -13,7 +13,9 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
+import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelFile from "./internal/toolkit/ModelFile.ts"
+import * as ToolSchemas from "./internal/toolkit/ToolSchemas.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 
@@ -174,6 +176,8 @@ const toolkitOf = (offered: ReadonlyArray<McpTool.Tool>): Converted<Toolkit.With
   const tools = new Map<string, OfferedTool>()
   for (const { description, inputSchema, name } of offered) {
     if (tools.has(name)) return Result.fail(`two tools have the name ${JSON.stringify(Excerpt.of(name))}`)
+    const problem = ToolSchemas.problemOf(inputSchema)
+    if (problem !== undefined) return Result.fail(`the tool ${JSON.stringify(Excerpt.of(name))}: ${problem}`)
     tools.set(name, Tool.dynamic(name, { description, parameters: inputSchema }))
   }
   return Result.succeed({
@@ -330,6 +334,9 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
   return {
     tools: true,
     answer: Effect.fnUntraced(function*({ params, server }) {
+      if (JsonDepth.isDeeper(params, JsonDepth.maxLevels)) {
+        return yield* invalid(`they have more than ${JsonDepth.maxLevels} levels`)
+      }
       const prompt = new PromptConversion(media).convert(params)
       if (Result.isFailure(prompt)) return yield* invalid(prompt.failure)
       const toolkit = params.tools === undefined ? undefined : toolkitOf(params.tools)

@@ -287,6 +287,18 @@ describe.concurrent("a LanguageModel that answers a server", () => {
           assert.lengthOf(received, 0)
         }))
 
+      it.effect("params and tools that are nested too deeply for a provider are rejected with -32602", () =>
+        Effect.gen(function*() {
+          const { model, received } = yield* scripted()
+          const nested = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`)
+          const use = { type: "tool_use", id: "1", name: "add", input: { x: nested(1_000) } } as const
+          const deep = { ...plain, messages: [{ role: "assistant" as const, content: use }] }
+          assert.strictEqual(yield* sample(deep, {}, model), -32602)
+          const tool = { ...add, inputSchema: { type: "object" as const, x: nested(100) } }
+          assert.strictEqual(yield* sample({ ...sum, tools: [tool] }, {}, model), -32602)
+          assert.lengthOf(received, 0)
+        }))
+
       it.effect("an error of the model is logged, and the server does not receive its text", () =>
         Effect.gen(function*() {
           const { model } = yield* scripted(Effect.fail(AiError.make({

@@ -1,5 +1,5 @@
 /** Remote tools of two servers in the hands of a language model that follows a script. */
-import { McpClients, McpTarget } from "@effect-mcp/client"
+import { type GroupList, McpClients, McpTarget } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
 import { Content, type MethodTable } from "@effect-mcp/protocol"
 import { ServerSession } from "@effect-mcp/session"
@@ -10,6 +10,7 @@ import type * as Response from "effect/ai/Response"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 
 const info = { name: "host", version: "1.0.0" }
@@ -94,17 +95,28 @@ const clientsOf = McpClients.make({
   mail: McpTarget.transport(mail, "mail")
 }, { info, names: "model" })
 
+/** Returns a list that is nested this deeply. */
+const nested = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`)
+
 type ToolResult = MethodTable.ResultOf<"tools/call">
 
-/** Returns what a model and a program get of this result of a tool. */
+/** A tool of a group. */
+const tool: GroupList.GroupTool = {
+  server: "server",
+  name: "server__a",
+  inputSchema: { type: "object" },
+  definition: { name: "a", inputSchema: { type: "object" } }
+}
+
+/**
+ * Returns what a model and a program get of this result of a tool. No transport carries it, because the server in a
+ * test could not write some of them.
+ */
 const received = Effect.fnUntraced(function*(result: ToolResult) {
-  const server = ServerSession.layerInProcess({
-    "tools/list": () => Effect.succeed({ tools: [{ name: "a", inputSchema: { type: "object" } }] }),
-    "tools/call": () => Effect.succeed(result)
-  }, { info })
-  const clients = yield* McpClients.make({ server: McpTarget.transport(server) }, { info, names: "model" })
-  const { toolResults } = yield* LanguageModel.generateText({ prompt: "", toolkit: McpRemoteToolkit.make(clients) })
-    .pipe(Effect.provide(modelOf([["server__a", {}]]).layer))
+  const toolkit = McpRemoteToolkit.make({ tools: Effect.succeed([tool]), callTool: () => Effect.succeed(result) })
+  const { toolResults } = yield* LanguageModel.generateText({ prompt: "", toolkit }).pipe(
+    Effect.provide(modelOf([["server__a", {}]]).layer)
+  )
   const [received] = toolResults
   return received ?? assert.fail("there is no result")
 })
@@ -196,6 +208,78 @@ describe("a toolkit of remote tools", () => {
           "[a file is left out: the data of text/html is not base64]"
         ]
       )
+    }))
+
+  it.effect("a result that is nested too deeply for JSON.stringify is a failure, and no defect", () =>
+    Effect.gen(function*() {
+      const unknown = yield* received({ content: [], structuredContent: { deep: nested(50_000) } })
+      assert.deepStrictEqual(
+        unknown.result,
+        new McpRemoteToolkit.ToolOutcomeUnknown({
+          server: "server",
+          tool: "server__a",
+          reason: "InvalidResult",
+          message: "the tool has run, but its result cannot be shown: it has more than 512 levels"
+        })
+      )
+      assert.isTrue((yield* received({ content: [], _meta: { deep: nested(50_000) } })).isFailure)
+      const failed = yield* received({ content: [], structuredContent: { deep: nested(50_000) }, isError: true })
+      assert.deepStrictEqual(
+        failed.result,
+        new McpRemoteToolkit.RemoteToolFailed({ server: "server", tool: "server__a", message: "" })
+      )
+      assert.isFalse((yield* received({ content: [], structuredContent: { deep: nested(500) } })).isFailure)
+    }))
+
+  it.effect("structured content with more structures than a canonical text has is a text of its own", () =>
+    Effect.gen(function*() {
+      const structuredContent = { many: Array.from({ length: 1_000_001 }, () => []) }
+      const text = JSON.stringify(structuredContent)
+      const { modelOutput } = yield* received({ content: [Content.text("{}"), Content.text(text)], structuredContent })
+      assert.deepStrictEqual(modelOutput?.map((part) => part.type === "text" && part.text), ["{}", text, text])
+    }))
+
+  it.effect("a text is the structured content however it is indented, and is not read if it is much longer", () =>
+    Effect.gen(function*() {
+      const structuredContent = { a: [{ b: 1 }, { c: 2 }] }
+      const parts = (text: string) =>
+        Effect.map(
+          received({ content: [Content.text(text)], structuredContent }),
+          ({ modelOutput }) => modelOutput?.length
+        )
+      assert.strictEqual(yield* parts(JSON.stringify(structuredContent, undefined, 8)), 1)
+      assert.strictEqual(yield* parts(`${JSON.stringify(structuredContent)}${" ".repeat(10_000)}`), 2)
+      assert.strictEqual(yield* parts(JSON.stringify({ ...structuredContent, d: [3] })), 2)
+    }))
+
+  it.effect("a tool whose schema no provider could take is left out, with one warning", () =>
+    Effect.gen(function*() {
+      const withSchema = (name: string, schema: object): GroupList.GroupTool => ({
+        ...tool,
+        name,
+        inputSchema: { type: "object", ...schema }
+      })
+      const tools = [
+        withSchema("deep", { x: nested(50_000) }),
+        withSchema("long", { description: "a".repeat(65_536) }),
+        withSchema("deepest", { x: nested(63) }),
+        withSchema("longest", { description: "a".repeat(65_000) })
+      ]
+      const clients = { tools: Effect.succeed(tools), callTool: () => Effect.die("not used") }
+      const messages: Array<string> = []
+      const offered = yield* Effect.gen(function*() {
+        return [yield* McpRemoteToolkit.make(clients), yield* McpRemoteToolkit.make(clients)]
+      }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))])))
+      for (const toolkit of offered) {
+        assert.deepStrictEqual(Object.keys(toolkit.tools), ["deepest", "longest"])
+        for (const tool of Object.values(toolkit.tools)) assert.isNotEmpty(JSON.stringify(Tool.getJsonSchema(tool)))
+      }
+      assert.deepStrictEqual(messages, [
+        "the tool \"deep\" is not offered to the model: its input schema has more than 64 levels; " +
+        "simplify the schema",
+        "the tool \"long\" is not offered to the model: its input schema has more than 65536 characters; " +
+        "simplify the schema"
+      ])
     }))
 
   it.effect("a failed tool is a typed failure that the model reads", () =>

@@ -35,11 +35,33 @@ const partOf = (block: Content.ContentBlock): Part => {
 const isForModel = ({ annotations }: Content.ContentBlock): boolean =>
   annotations?.audience === undefined || annotations.audience.includes("assistant")
 
-const isTextOf = (text: string, json: string): boolean => {
-  try {
-    return CanonicalJson.textOf(JSON.parse(text)) === json
-  } catch {
-    return false
+/**
+ * Returns a function that tests whether a text is the JSON of a structure. It reads no text that is much longer than
+ * this JSON, and no more of a value than the structure has: a server decides both.
+ */
+const textTestOf = (structure: unknown, length: number): (text: string) => boolean => {
+  let steps = 0
+  let canonical: string | undefined
+  return (text) => {
+    // Indentation makes a text several times longer.
+    if (text.length > 4 * length + 1_024) return false
+    try {
+      canonical ??= CanonicalJson.textOf(structure, {
+        spend: (spent) => {
+          steps += spent
+        }
+      })
+      let left = steps
+      const budget = {
+        spend: (spent: number) => {
+          left -= spent
+          if (left < 0) throw new RangeError("the text has more than the structure")
+        }
+      }
+      return CanonicalJson.textOf(JSON.parse(text), budget) === canonical
+    } catch {
+      return false
+    }
   }
 }
 
@@ -49,13 +71,14 @@ export const textOf = (content: ReadonlyArray<Content.ContentBlock>): string =>
 
 /**
  * Returns the parts of a result. Its structured content is a part of its own, unless a block of text has it already, as
- * the specification recommends to servers.
+ * the specification recommends to servers. The result must not be deeper than `JsonDepth.maxLevels`.
  */
 export const of = ({ content, structuredContent }: Protocol.CallToolResult): ReadonlyArray<Part> => {
   const parts = content.filter(isForModel).map(partOf)
   if (structuredContent === undefined) return parts
-  const json = CanonicalJson.textOf(structuredContent)
-  return content.some((block) => block.type === "text" && isForModel(block) && isTextOf(block.text, json))
+  const json = JSON.stringify(structuredContent)
+  const isText = textTestOf(structuredContent, json.length)
+  return content.some((block) => block.type === "text" && isForModel(block) && isText(block.text))
     ? parts
-    : [...parts, Prompt.textPart({ text: JSON.stringify(structuredContent) })]
+    : [...parts, Prompt.textPart({ text: json })]
 }
