@@ -2,6 +2,9 @@
  * The errors of a group of servers: names that it does not have, and those that it has already.
  */
 import * as Data from "effect/Data"
+import * as excerpts from "./internal/excerpts.ts"
+
+const namesOf = (servers: ReadonlyArray<string>): string => excerpts.line(servers.join(", "))
 
 /**
  * The error of a call with the name of no server of the group.
@@ -24,10 +27,10 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
   readonly servers: ReadonlyArray<string>
 }> {
   override get message(): string {
-    return `the group has no server ${JSON.stringify(this.server)}; ` +
+    return `the group has no server ${excerpts.name(this.server)}; ` +
       (this.servers.length === 0
         ? "it has no servers, so add this one first"
-        : `its servers are: ${this.servers.join(", ")}`)
+        : `its servers are: ${namesOf(this.servers)}`)
   }
 }
 
@@ -53,10 +56,10 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
   readonly missing: ReadonlyArray<string>
 }> {
   override get message(): string {
-    return `the group has no ${this.kind} ${JSON.stringify(this.name)}; ` + (
+    return `the group has no ${this.kind} ${excerpts.name(this.name)}; ` + (
       this.missing.length === 0
         ? "use a name that it lists"
-        : `retry later, these servers are down or slow, and may have it: ${this.missing.join(", ")}`
+        : `retry later, these servers are down or slow, and may have it: ${namesOf(this.missing)}`
     )
   }
 }
@@ -78,8 +81,7 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
  */
 export class DuplicateServer extends Data.TaggedError("DuplicateServer")<{ readonly server: string }> {
   override get message(): string {
-    return `the group has a server ${
-      JSON.stringify(this.server)
-    } already; close its scope first, or choose another name`
+    return `the group has a server ${excerpts.name(this.server)} already; ` +
+      "close its scope first, or choose another name"
   }
 }

@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
+import * as excerpts from "./internal/excerpts.ts"
 
 /**
  * The part that all questions have: the server, and the params of its request.
@@ -79,8 +80,13 @@ export interface FieldProblem {
   readonly problem: string
 }
 
+/** The number of problems in a message. A server decides the number of fields. */
+const maxDescribed = 100
+
 const describe = (problems: ReadonlyArray<FieldProblem>): string =>
-  problems.map(({ field, problem }) => `${JSON.stringify(field)} ${problem}`).join("; ")
+  excerpts.line(
+    problems.slice(0, maxDescribed).map(({ field, problem }) => `${excerpts.name(field)} ${problem}`).join("; ")
+  )
 
 /**
  * The error of values that do not fit their form. The server does not receive the values.
@@ -106,7 +112,7 @@ export class InvalidAnswer extends Data.TaggedError("InvalidAnswer")<{
   readonly problems: ReadonlyArray<FieldProblem>
 }> {
   override get message(): string {
-    return `the answer to a form of the server ${JSON.stringify(this.server)} does not fit it, and was not sent: ` +
+    return `the answer to a form of the server ${excerpts.name(this.server)} does not fit it, and was not sent: ` +
       describe(this.problems)
   }
 }

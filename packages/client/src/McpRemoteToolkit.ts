@@ -2,7 +2,7 @@
  * The tools of servers as a toolkit of `effect/ai`, for language models. An entry point of its own, because `effect/ai`
  * is unstable.
  */
-import { Tool as Protocol } from "@effect-mcp/protocol"
+import { Excerpt, Tool as Protocol } from "@effect-mcp/protocol"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -10,6 +10,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as GroupList from "./GroupList.ts"
+import * as excerpts from "./internal/excerpts.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelParts from "./internal/toolkit/ModelParts.ts"
 import * as UsableTools from "./internal/toolkit/UsableTools.ts"
@@ -161,9 +162,12 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
   "Timeout"
 ])
 
+/** The greatest length of the message of a failed call. The text of a server about arguments has 4,096 bytes. */
+const maxMessage = 8_192
+
 const failureOf = ({ name, server }: GroupList.GroupTool, error: McpClients.GroupCallError): Failure => {
   const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
-  const failure = { server, tool: name, reason, message: error.message }
+  const failure = { server, tool: name, reason, message: excerpts.text(error.message, maxMessage) }
   const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
   return unknownOutcomes.has(reason) && !isUnsent ? new ToolOutcomeUnknown(failure) : new ToolNotCalled(failure)
 }
@@ -180,7 +184,7 @@ const call = Effect.fnUntraced(function*(
   if (!isInput(input)) {
     return yield* new AiError.ToolParameterValidationError({
       toolName: name,
-      description: `the arguments of ${definition.name} must be an object`
+      description: `the arguments of ${excerpts.line(definition.name, Excerpt.defaultLength)} must be an object`
     })
   }
   const result = yield* Effect.mapError(clients.callTool(tool, input), (error) => failureOf(tool, error))

@@ -12,6 +12,7 @@ import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
+import * as excerpts from "./internal/excerpts.ts"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelFile from "./internal/toolkit/ModelFile.ts"
@@ -346,7 +347,9 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
         Effect.andThen(
           ServerLogs.within(
             "answers",
-            Effect.logError(`the model did not answer the server ${JSON.stringify(server)}: ${shown(error)}`)
+            Effect.logError(
+              `the model did not answer the server ${excerpts.name(server)}: ${excerpts.line(shown(error))}`
+            )
           ),
           Effect.fail(McpError.internalError)
         ))

@@ -8,9 +8,6 @@ import * as excerpts from "./internal/excerpts.ts"
 import * as JsonExcerpt from "./internal/logs/JsonExcerpt.ts"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 
-/** The length of a message in the log, in UTF-16 units. A server may send megabytes. */
-const maxLength = 4_096
-
 const severities: { readonly [Level in Logging.Level]: LogLevel.Severity } = {
   debug: "Debug",
   info: "Info",
@@ -25,7 +22,7 @@ const severities: { readonly [Level in Logging.Level]: LogLevel.Severity } = {
 /** Logs a message that has room in the log. */
 const logged = ({ data, level, logger }: Logging.LogMessageParams): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const text = typeof data === "string" ? excerpts.text(data, maxLength) : JsonExcerpt.of(data, maxLength)
+    const text = typeof data === "string" ? excerpts.text(data) : JsonExcerpt.of(data, excerpts.longest)
     const log = Effect.logWithLevel(severities[level])(text)
     return logger === undefined ? log : Effect.annotateLogs(log, "logger", excerpts.line(logger, Excerpt.defaultLength))
   })

@@ -4,6 +4,7 @@
 import { CloseReason, Excerpt, type Profile } from "@effect-mcp/protocol"
 import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { RequestError } from "@effect-mcp/session/RequestError"
+import * as excerpts from "./internal/excerpts.ts"
 import * as PlainText from "./PlainText.ts"
 
 /**
@@ -68,20 +69,7 @@ export const isFinal = (status: ServerStatus): boolean => status._tag === "Down"
 
 const textOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
-/**
- * Returns a problem in the words of logs and errors.
- *
- * @example
- * ```ts
- * import { ServerStatus } from "@effect-mcp/client"
- *
- * export const words = ServerStatus.describeProblem({ _tag: "Unresponsive", afterMillis: 10_000 })
- * // => "it did not answer a health check within 10000 ms"
- * ```
- *
- * @category formatting
- */
-export const describeProblem = (problem: Problem): string => {
+const problemOf = (problem: Problem): string => {
   switch (problem._tag) {
     case "ConnectFailed":
       return problem.error.message
@@ -98,16 +86,33 @@ export const describeProblem = (problem: Problem): string => {
   }
 }
 
+/**
+ * Returns a problem in the words of logs and errors. Text of the server is escaped as by `PlainText`. The standard
+ * error of a child process has several lines. A text of more than 4,096 characters is cut.
+ *
+ * @example
+ * ```ts
+ * import { ServerStatus } from "@effect-mcp/client"
+ *
+ * export const words = ServerStatus.describeProblem({ _tag: "Unresponsive", afterMillis: 10_000 })
+ * // => "it did not answer a health check within 10000 ms"
+ * ```
+ *
+ * @category formatting
+ */
+export const describeProblem = (problem: Problem): string => excerpts.text(problemOf(problem))
+
 /** Returns the last line of standard error in words, unless the problem has it. It often states the cause. */
 const lastLineOf = (stderr: ReadonlyArray<string>, problem: string): string => {
-  const line = stderr.findLast((line) => line.trim() !== "")
-  return line === undefined || problem.includes(line)
+  const line = stderr.findLast((line) => line.trim() !== "")?.trim()
+  return line === undefined || problem.includes(PlainText.text(line))
     ? ""
-    : `; last on its standard error: ${PlainText.line(Excerpt.of(line.trim()))}`
+    : `; last on its standard error: ${excerpts.line(line, Excerpt.defaultLength)}`
 }
 
 /**
- * Returns a status in the words of logs and errors. `Down` has the last line of standard error.
+ * Returns a status in the words of logs and errors. `Down` has the last line of standard error. Text of the server is
+ * escaped and cut, as by {@link describeProblem}.
  *
  * @example
  * ```ts
@@ -122,8 +127,11 @@ export const describe = (status: ServerStatus): string => {
   switch (status._tag) {
     case "Connecting":
       return `connecting, attempt ${status.attempt}`
-    case "Ready":
-      return `ready: ${status.profile.info.name} ${status.profile.info.version}, ${status.profile.revision}`
+    case "Ready": {
+      const { info: { name, version }, revision } = status.profile
+      return `ready: ${excerpts.line(name, Excerpt.defaultLength)} ${excerpts.line(version, Excerpt.defaultLength)}, ` +
+        revision
+    }
     case "Closing":
       return "its session is closing"
     case "Down": {

@@ -2,6 +2,7 @@
  * The error of a call whose server is down.
  */
 import * as Data from "effect/Data"
+import * as PlainText from "./PlainText.ts"
 import * as ServerStatus from "./ServerStatus.ts"
 
 const adviceFor = (status: ServerStatus.ServerStatus): string =>
@@ -37,7 +38,7 @@ export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
   readonly waitedMillis: number
 }> {
   override get message(): string {
-    return `the server ${JSON.stringify(this.server)} is not available: ${ServerStatus.describe(this.status)}; ` +
+    return `the server ${PlainText.json(this.server)} is not available: ${ServerStatus.describe(this.status)}; ` +
       `the call waited ${this.waitedMillis} ms; ` +
       adviceFor(this.status)
   }

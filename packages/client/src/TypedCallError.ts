@@ -1,8 +1,9 @@
 /**
  * Errors of calls that are typed by definitions, besides the failures that a definition declares.
  */
-import { Excerpt, type Tool } from "@effect-mcp/protocol"
+import type { Tool } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
+import * as excerpts from "./internal/excerpts.ts"
 
 /**
  * The error of arguments that do not fit the definition of a member: a check of its schema rejects them, or a URI
@@ -28,7 +29,8 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
   readonly problem: string
 }> {
   override get message(): string {
-    return `the arguments of ${this.member} were not sent; correct what does not fit its definition: ${this.problem}`
+    return `the arguments of ${this.member} were not sent; correct what does not fit its definition: ` +
+      excerpts.text(this.problem)
   }
 }
 
@@ -59,7 +61,8 @@ export class UnexpectedResult extends Data.TaggedError("UnexpectedResult")<{
   readonly result: unknown
 }> {
   override get message(): string {
-    return `the result of ${this.member} does not fit its definition; update it to that of the server: ${this.problem}`
+    return `the result of ${this.member} does not fit its definition; update it to that of the server: ` +
+      excerpts.text(this.problem)
   }
 }
 
@@ -95,6 +98,6 @@ export class ToolFailed extends Data.TaggedError("ToolFailed")<{
   }
 
   override get message(): string {
-    return `the tool ${JSON.stringify(this.tool)} failed: ${Excerpt.of(this.text, maxText)}`
+    return `the tool ${excerpts.name(this.tool)} failed: ${excerpts.text(this.text, maxText)}`
   }
 }

@@ -1,8 +1,8 @@
 /** Remote tools of two servers in the hands of a language model that follows a script. */
 import { type GroupList, McpClients, McpTarget } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
-import { Content, type MethodTable } from "@effect-mcp/protocol"
-import { ServerSession } from "@effect-mcp/session"
+import { Content, McpError, type MethodTable } from "@effect-mcp/protocol"
+import { RequestError, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
@@ -250,6 +250,21 @@ describe("a toolkit of remote tools", () => {
       assert.strictEqual(yield* parts(JSON.stringify(structuredContent, undefined, 8)), 1)
       assert.strictEqual(yield* parts(`${JSON.stringify(structuredContent)}${" ".repeat(10_000)}`), 2)
       assert.strictEqual(yield* parts(JSON.stringify({ ...structuredContent, d: [3] })), 2)
+    }))
+
+  it.effect("the message of a failed call is escaped and has a bounded length", () =>
+    Effect.gen(function*() {
+      const error = new McpError.McpError({ code: 1, message: `\u{1b}[2J${"a".repeat(1_000_000)}` })
+      const toolkit = McpRemoteToolkit.make({
+        tools: Effect.succeed([tool]),
+        callTool: () => Effect.fail(RequestError.make("tools/call", { _tag: "ErrorResponse", error }))
+      })
+      const { toolResults: [failed] } = yield* LanguageModel.generateText({ prompt: "", toolkit }).pipe(
+        Effect.provide(modelOf([["server__a", {}]]).layer)
+      )
+      const message = failed?.result instanceof McpRemoteToolkit.ToolNotCalled ? failed.result.message : ""
+      assert.isTrue(message.startsWith("tools/call: the peer replied with error 1: \\u{1b}[2Jaaa"))
+      assert.strictEqual(message.length, 8_192)
     }))
 
   it.effect("a tool whose schema no provider could take is left out, with one warning", () =>

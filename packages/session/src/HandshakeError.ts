@@ -1,7 +1,7 @@
 /**
  * Errors of the handshake of a client.
  */
-import { CloseReason, type McpError, Revision } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt, type McpError, Revision } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 
@@ -39,8 +39,13 @@ export type HandshakeErrorReason =
   | { readonly _tag: "Timeout"; readonly afterMillis: number; readonly method?: "server/discover" }
   | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
 
+/** The greatest length of a text of the server in a message, which is logged at each attempt to connect. */
+const maxText = 1_000
+
+const excerpt = (text: string): string => Excerpt.of(text, maxText)
+
 const rejection = (method: string, { code, message }: McpError.McpError): string =>
-  `rejected ${method} with error ${code}: ${message}`
+  `rejected ${method} with error ${code}: ${excerpt(message)}`
 
 /** Returns what to do about a server that supports only these revisions. */
 const remedyOf = (offered: ReadonlyArray<string>): string => {
@@ -73,18 +78,20 @@ export const describe = (reason: HandshakeErrorReason): string => {
     case "Rejected":
       return `the server ${rejection(reason.method ?? "initialize", reason.error)}`
     case "UnsupportedRevision":
-      return `the server chose revision ${reason.chosen}; this client supports ${reason.supported.join(", ")}`
+      return `the server chose revision ${Excerpt.of(reason.chosen)}; this client supports ${
+        reason.supported.join(", ")
+      }`
     case "NoCommonRevision":
-      return `the server supports ${reason.offered.join(", ") || "no revision"}; ` +
+      return `the server supports ${excerpt(reason.offered.join(", ")) || "no revision"}; ` +
         `this client supports ${reason.supported.join(", ")}; ${remedyOf(reason.offered)}`
     case "LegacyServer":
-      return `the server does not serve a revision without a handshake: ${reason.problem}; ` +
+      return `the server does not serve a revision without a handshake: ${excerpt(reason.problem)}; ` +
         "add an older revision to the option `revisions`"
     case "ModernServer":
       return `the server serves only revisions without a handshake: it ${rejection("initialize", reason.error)}; ` +
         `add ${Revision.latest} to the option \`revisions\``
     case "InvalidResult":
-      return `the server's response to initialize is invalid: ${reason.problem}`
+      return `the server's response to initialize is invalid: ${excerpt(reason.problem)}`
     case "Timeout":
       return `the server did not respond to ${reason.method ?? "initialize"} within ${reason.afterMillis} ms; ` +
         "set limits.handshakeTimeout to allow more"

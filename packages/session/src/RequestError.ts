@@ -75,21 +75,26 @@ export type RequestErrorReason =
 const quoted = (token: Meta.ProgressToken): string =>
   typeof token === "string" ? JSON.stringify(Excerpt.of(token)) : String(token)
 
+/** The greatest length of a text of the peer in a message. A server of groups lists problems in 4,096 bytes. */
+const maxText = 8_192
+
+const excerpt = (text: string): string => Excerpt.of(text, maxText)
+
 const describe = (reason: RequestErrorReason): string => {
   switch (reason._tag) {
     case "ErrorResponse":
-      return `the peer replied with error ${reason.error.code}: ${reason.error.message}`
+      return `the peer replied with error ${reason.error.code}: ${excerpt(reason.error.message)}`
     case "Timeout":
       return `timed out after ${reason.afterMillis} ms; set timeout or totalTimeout to allow more`
     case "Closed":
       return `the session has ended${reason.isSent ? ", and the peer may have carried out the request" : ""}: ` +
         CloseReason.describe(reason.reason)
     case "InvalidResult":
-      return `the result is invalid: ${reason.problem}`
+      return `the result is invalid: ${excerpt(reason.problem)}`
     case "MalformedResponse":
-      return `the response is malformed: ${reason.problem}`
+      return `the response is malformed: ${excerpt(reason.problem)}`
     case "UnusableSchema":
-      return `the tool ${JSON.stringify(reason.tool)} was not called because of its output schema: ` +
+      return `the tool ${JSON.stringify(Excerpt.of(reason.tool))} was not called because of its output schema: ` +
         reason.error.message
     case "InvalidParams":
       return reason.problem

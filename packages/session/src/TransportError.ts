@@ -1,7 +1,7 @@
 /**
  * Errors of transports.
  */
-import { CloseReason } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import * as Formatter from "effect/Formatter"
 
@@ -53,6 +53,9 @@ export type TransportErrorReason =
 const textOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : typeof cause === "string" ? cause : Formatter.format(cause)
 
+/** The greatest length of a text of the peer in a message. */
+const maxText = 1_000
+
 const describe = (reason: TransportErrorReason): string => {
   switch (reason._tag) {
     case "InUse":
@@ -77,13 +80,13 @@ const describe = (reason: TransportErrorReason): string => {
         ? "the peer ended the stream of the request without a response"
         : `the stream of the request was lost: ${textOf(reason.cause)}`
     case "Rejected":
-      return `the peer rejected the message with status ${reason.status}: ${reason.problem}`
+      return `the peer rejected the message with status ${reason.status}: ${Excerpt.of(reason.problem, maxText)}`
     case "Unauthenticated":
       return reason.challenge === undefined
         ? "the peer requires authentication"
-        : `the peer requires authentication: ${reason.challenge}`
+        : `the peer requires authentication: ${Excerpt.of(reason.challenge, maxText)}`
     case "SessionLost":
-      return `the peer no longer knows this session: ${reason.problem}`
+      return `the peer no longer knows this session: ${Excerpt.of(reason.problem, maxText)}`
     case "PeerEnded":
       return CloseReason.describe(reason)
   }

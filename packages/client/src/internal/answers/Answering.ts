@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as McpAnswers from "../../McpAnswers.ts"
+import * as excerpts from "../excerpts.ts"
 import * as ServerLogs from "../logs/ServerLogs.ts"
 import * as RootsSource from "./RootsSource.ts"
 
@@ -35,7 +36,10 @@ const userRejected = new McpError.McpError({ code: -1, message: "User rejected s
 
 /** Logs the problem of an answer. The server does not receive it, because it may contain words of the user. */
 const hide = (problem: string): Effect.Effect<never, McpError.McpError> =>
-  Effect.andThen(ServerLogs.within("answers", Effect.logError(problem)), Effect.fail(McpError.internalError))
+  Effect.andThen(
+    ServerLogs.within("answers", Effect.logError(excerpts.line(problem))),
+    Effect.fail(McpError.internalError)
+  )
 
 /** Fails if an answer does not fit the form of its question. */
 const checkForm = (
@@ -56,7 +60,7 @@ const checkSample = (
   const checked = Sampling.checkResult(params, result)
   return Result.isSuccess(checked)
     ? Effect.succeed(result)
-    : hide(`the message for the server ${JSON.stringify(server)} was not sent: ${checked.failure}`)
+    : hide(`the message for the server ${excerpts.name(server)} was not sent: ${checked.failure}`)
 }
 
 /** The part of a question that does not depend on its kind. */
