@@ -11,6 +11,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as EntryReader from "./internal/configuration/EntryReader.ts"
 import type * as Expansion from "./internal/configuration/Expansion.ts"
+import * as HiddenSecrets from "./internal/configuration/HiddenSecrets.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 import * as McpTarget from "./McpTarget.ts"
 
@@ -152,6 +153,10 @@ const kindOf = (reader: Reader): Kind | "any" | undefined => {
   return undefined
 }
 
+/** Hides values of references in the errors of a target. */
+const withoutSecrets = (target: McpTarget.McpTarget, secrets: ReadonlyArray<string>): McpTarget.McpTarget =>
+  secrets.length === 0 ? target : HiddenSecrets.hide(target, secrets)
+
 const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
   const command = reader.text("command")
   const args = reader.texts("args")
@@ -165,9 +170,10 @@ const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | 
   const target = McpTarget.command(command.value, args, {
     ...options.command,
     env,
-    ...cwd === undefined ? undefined : { cwd: cwd.value }
+    ...cwd === undefined ? undefined : { cwd: cwd.value },
+    ...command.isSecret ? { description: reader.raw("command") } : undefined
   })
-  return command.isSecret ? McpTarget.transport(target.transport, reader.raw("command")) : target
+  return withoutSecrets(target, [...command.secrets, ...cwd?.secrets ?? []])
 }
 
 /** Returns a URL as it is written, without what may be secret: user, password, query and fragment. */
@@ -197,7 +203,10 @@ const urlTarget = (
   const url = new URL(text.value)
   const allowed = schemes[kind]
   if (!allowed.includes(url.protocol)) {
-    reader.report("url", `it begins with ${url.protocol}`, `use a URL that begins with ${allowed.join(" or ")}`)
+    // A scheme that is not written in the file is the value of a reference.
+    const isWritten = !text.isSecret || reader.raw("url")?.toLowerCase().startsWith(url.protocol) === true
+    const problem = isWritten ? `it begins with ${url.protocol}` : "its scheme is not supported"
+    reader.report("url", problem, `use a URL that begins with ${allowed.join(" or ")}`)
   }
   if (url.username !== "" || url.password !== "") {
     reader.report("url", "it contains a user or a password", "send them in headers, as Authorization")
@@ -206,25 +215,20 @@ const urlTarget = (
   if (reader.problems.length > 0) return undefined
   const all = { ...options.url, headers: { ...headers, ...options.headers } }
   const { authorize, maxMessageBytes, maxMessageNodes } = all
-  switch (kind) {
-    case "http":
-      return McpTarget.transport(StreamableHttpClient.layerNode({ ...all, url }), shown(reader.raw("url") ?? ""))
-    case "sse":
-      return McpTarget.transport(
-        HttpSseClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes }),
-        shown(reader.raw("url") ?? "")
-      )
-    case "ws":
-      return McpTarget.transport(
-        WebSocketClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes }),
-        shown(reader.raw("url") ?? "")
-      )
-    case "any":
-      return McpTarget.transport(
-        McpTarget.url(url, url.protocol === "unix:" ? { maxMessageBytes, maxMessageNodes } : all).transport,
-        shown(reader.raw("url") ?? "")
-      )
+  const description = shown(reader.raw("url") ?? "")
+  const layerOf = (): McpTarget.McpTarget["transport"] => {
+    switch (kind) {
+      case "http":
+        return StreamableHttpClient.layerNode({ ...all, url })
+      case "sse":
+        return HttpSseClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes })
+      case "ws":
+        return WebSocketClient.layerNode({ url, headers: all.headers, authorize, maxMessageBytes, maxMessageNodes })
+      case "any":
+        return McpTarget.url(url, url.protocol === "unix:" ? { maxMessageBytes, maxMessageNodes } : all).transport
+    }
   }
+  return withoutSecrets(McpTarget.transport(layerOf(), description), text.secrets)
 }
 
 const entryTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
@@ -326,7 +330,8 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  *   problem. Other fields are ignored.
  *
  * The values of `env` and `headers`, and all arguments with references, are redacted. Descriptions and errors show the
- * host and the path of a URL, but no query, and few arguments of a command (`McpTarget.command`).
+ * host and the path of a URL, but no query, and few arguments of a command (`McpTarget.command`). They show references
+ * in `command`, `cwd` and `url` as they are written, and `<redacted>` in place of values of at least 4 characters.
  *
  * @example
  * ```ts

@@ -9,7 +9,10 @@ import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
+import { inspect } from "node:util"
 import * as Expansion from "../src/internal/configuration/Expansion.ts"
 
 const info = { name: "host", version: "1.0.0" }
@@ -355,6 +358,50 @@ describe("a configuration of servers", () => {
       assert.match(message, /^the configuration of servers is invalid: the text is not JSON \(line 1 column \d+\); /)
       assert.notInclude(message, "secret")
     }))
+
+  it.live("a reference in a place is shown as it is written, and its value is in no description, error or status", () =>
+    Effect.gen(function*() {
+      const secret = "S3cr3t Ö"
+      const says = "console.error(process.cwd()); process.exit(3)"
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), secret))
+      yield* Effect.addFinalizer(() => Effect.sync(() => fs.rmSync(folder, { recursive: true })))
+      const targets = yield* McpServersConfig.decode({
+        mcpServers: {
+          command: { command: "/no/such/${SECRET}", args: ["a"] },
+          cwd: { command: "node", cwd: "/no/such/${SECRET}" },
+          stderr: { command: "node", args: ["-e", says], cwd: folder.replace(secret, () => "${SECRET}") },
+          path: { url: "http://127.0.0.1:9/${SECRET}/mcp" },
+          host: { url: "ws://${HOST:-a}.invalid:9/" },
+          sse: { type: "sse", url: "http://127.0.0.1:9/${SECRET}" },
+          ws: { url: "ws://127.0.0.1:9/${SECRET}" },
+          unix: { url: "unix:///no/such/${SECRET}" }
+        }
+      }, { env: { SECRET: secret, HOST: "S3CR3T" } })
+      assert.deepStrictEqual(Object.values(targets).map(({ description }) => description), [
+        "/no/such/${SECRET}",
+        "node",
+        "node (2 arguments)",
+        "http://127.0.0.1:9/${SECRET}/mcp",
+        "ws://${HOST:-a}.invalid:9/",
+        "http://127.0.0.1:9/${SECRET}",
+        "ws://127.0.0.1:9/${SECRET}",
+        "unix:///no/such/${SECRET}"
+      ])
+      const clients = yield* McpClients.make(targets, { info })
+      yield* clients.settled("10 seconds")
+      const shown = Object.values(yield* clients.status).flatMap(({ status }) => [
+        ServerStatus.describe(status),
+        inspect(status, { depth: 20 }),
+        JSON.stringify(status)
+      ])
+      shown.push(yield* messageOf({ mcpServers: { a: { url: "${SECRET}:x" } } }, { env: { SECRET: "s3cr3t-a" } }))
+      for (const text of shown) assert.notMatch(text, /s3cr3t/i)
+      assert.include(
+        shown.join("\n"),
+        "could not connect to unix:///no/such/${SECRET}: connect ENOENT /no/such/<redacted>"
+      )
+      assert.include(shown.join("\n"), "url: its scheme is not supported")
+    }).pipe(Effect.scoped))
 
   it.live("no secret is in a description, an error or a status", () =>
     Effect.gen(function*() {

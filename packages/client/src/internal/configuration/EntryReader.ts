@@ -123,7 +123,7 @@ export class EntryReader {
   }
 
   #expand(field: string, text: string): Expansion.Expanded {
-    if (this.#values === undefined) return { value: text, isSecret: false, problems: [] }
+    if (this.#values === undefined) return { value: text, isSecret: false, secrets: [], problems: [] }
     const expanded = Expansion.expand(text, this.#values)
     for (const { advice, problem } of expanded.problems) this.report(field, problem, advice)
     return expanded

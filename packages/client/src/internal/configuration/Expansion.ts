@@ -15,6 +15,8 @@ export interface ExpansionValues {
 export interface Expanded {
   readonly value: string
   readonly isSecret: boolean
+  /** The values from elsewhere that are in the text. Defaults are not among them, because the file has them. */
+  readonly secrets: ReadonlyArray<string>
   /** The problems of references without a value. They contain no values. */
   readonly problems: ReadonlyArray<{ readonly problem: string; readonly advice: string }>
 }
@@ -44,6 +46,7 @@ const escaping = "write $${ for the text ${"
 /** Replaces the references of a text. Values are not searched for references, and `$${` is the text `${`. */
 export const expand = (text: string, values: ExpansionValues): Expanded => {
   const problems: Array<Problem> = []
+  const secrets: Array<string> = []
   let isSecret = false
   const value = text.replace(bracesPattern, (found, dollars: string, inner: string | undefined, offset: number) => {
     const before = "$".repeat(Math.floor(dollars.length / 2))
@@ -53,16 +56,18 @@ export const expand = (text: string, values: ExpansionValues): Expanded => {
       ? unfinished(text.slice(offset + found.length))
       : resolve(inner, values)
     isSecret ||= resolved.isSecret
+    if (resolved.isSecret && resolved.isDefault !== true && resolved.value !== undefined) secrets.push(resolved.value)
     if (resolved.problem !== undefined) problems.push(resolved.problem)
     return `${before}${resolved.value ?? `$${braces}`}`
   })
-  return { value, isSecret, problems }
+  return { value, isSecret, secrets, problems }
 }
 
 /** The value of a reference. Without a value, the text stays as it is written. */
 interface Resolved {
   readonly value?: string
   readonly isSecret: boolean
+  readonly isDefault?: boolean
   readonly problem?: Problem
 }
 
@@ -111,7 +116,8 @@ const resolve = (inner: string, values: ExpansionValues): Resolved => {
       : literal
   }
   const found = own(values.env, name)
-  const value = byDefault !== undefined && (found === undefined || found === "") ? byDefault : found
+  const isDefault = byDefault !== undefined && (found === undefined || found === "")
+  const value = isDefault ? byDefault : found
   return value === undefined
     ? {
       isSecret: true,
@@ -120,5 +126,5 @@ const resolve = (inner: string, values: ExpansionValues): Resolved => {
         advice: `set it, or write \${${name}:-default}, or $\${${name}} as text`
       }
     }
-    : { value, isSecret: true }
+    : { value, isSecret: true, isDefault }
 }
