@@ -3,6 +3,7 @@ import { McpClient } from "@effect-mcp/client"
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { Faults } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
@@ -160,6 +161,29 @@ for (const [era, revisions] of Object.entries(eras)) {
           assert.strictEqual((yield* Queue.takeAll(texts)).at(-1), `1 ${round}`)
           yield* Fiber.interrupt(fiber)
         }
+      })))
+
+    it("is read at once after a quiet time, at most every 100 ms while it is updated, and at last as it is", () =>
+      virtually(Effect.gen(function*() {
+        const server = SimulatedServer.make()
+        const client = yield* connect(server)
+        const { texts } = yield* watching(client)
+        assert.strictEqual(yield* Queue.take(texts), "1 0")
+        yield* Effect.sleep("1 second")
+        const before = yield* Clock.currentTimeMillis
+        yield* client.callTool("update")
+        assert.strictEqual(yield* Queue.take(texts), "1 1")
+        assert.isBelow((yield* Clock.currentTimeMillis) - before, 100)
+        server.clear()
+        for (let update = 0; update < 100; update++) {
+          yield* client.callTool("update", { count: 10 })
+          yield* Effect.sleep(10)
+        }
+        yield* Effect.sleep("1 second")
+        assert.strictEqual((yield* Queue.takeAll(texts)).at(-1), "1 101")
+        const took = (yield* Clock.currentTimeMillis) - before
+        assert.isAtMost(server.count("resources/read"), took / 100)
+        assert.isAtLeast(server.count("resources/read"), 10)
       })))
 
     it("that is updated often is read seldom by a slow follower, and at last as it is", () =>

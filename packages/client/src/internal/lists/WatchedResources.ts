@@ -4,6 +4,7 @@ import type { Resource } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
@@ -33,6 +34,14 @@ interface Subscription {
   /** The subscription is opened or closed by one fiber at a time, so that the server gets the requests in order. */
   readonly adjusting: Semaphore.Semaphore
 }
+
+/**
+ * The least time between two readings of a resource by one stream, in milliseconds. A server that notifies of an update
+ * at each reading would have the client read without a pause.
+ */
+const leastMillis = 100
+
+const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
 
 /** Returns whether the error says nothing about the resource: the session or a message was lost. */
 const isPassing = (error: RequestError.RequestError): boolean =>
@@ -77,7 +86,7 @@ export class WatchedResources {
 
   /**
    * Streams the contents of a resource in one session: those at the beginning, and those after each update. Updates
-   * that arrive while the resource is read, or while the follower is busy, count as one.
+   * that arrive while the resource is read, during the pause after it, or while the follower is busy, count as one.
    */
   #inSession(session: Session, uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
     return Stream.unwrap(Effect.gen({ self: this }, function*() {
@@ -95,7 +104,17 @@ export class WatchedResources {
       )
       yield* this.#subscribe(session, uri)
       yield* Queue.offer(updates, undefined)
-      return Stream.mapEffect(Stream.fromQueue(updates), () => session.readResource(uri, { reload: true }))
+      let readAt = Number.NEGATIVE_INFINITY
+      // The pause is before an update is taken, so that the queue keeps the last one meanwhile.
+      const update = Effect.andThen(
+        Effect.clockWith((clock) => Effect.sleep(Math.max(0, readAt + leastMillis - monotonicMillis(clock)))),
+        Queue.take(updates)
+      )
+      const read = Effect.clockWith((clock) => {
+        readAt = monotonicMillis(clock)
+        return session.readResource(uri, { reload: true })
+      })
+      return Stream.mapEffect(Stream.fromEffectRepeat(update), () => read)
     }))
   }
 
