@@ -209,6 +209,25 @@ describe.concurrent("answers", () => {
           ])
         }))
 
+      it.effect("answers to a form that nothing fits are limited in the log as well", () =>
+        Effect.gen(function*() {
+          const form = { type: "object", properties: { a: { type: "boolean" } }, required: ["b"] } as const
+          const impossible = Effect.flatMap(RequestContext.RequestContext, ({ elicit }) =>
+            Effect.as(elicit({ message: "Which?", requestedSchema: form }), "answered"))
+          const { messages } = yield* logged(Effect.gen(function*() {
+            const client = yield* connected(impossible, {
+              elicit: () =>
+                Effect.succeed({ action: "accept" })
+            })
+            yield* Effect.repeat(Effect.ignore(client.callTool("ask")), { times: 29 })
+          }))
+          assert.deepStrictEqual(
+            messages,
+            Array.from({ length: 10 }, () =>
+              "the answer to a form of the server \"booking\" was not sent: \"b\" is missing")
+          )
+        }))
+
       it.effect("a user declines and cancels", () =>
         Effect.gen(function*() {
           const declined = yield* asking(book, { elicit: () => Effect.succeed(McpAnswers.decline) })

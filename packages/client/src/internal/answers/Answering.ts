@@ -1,6 +1,6 @@
 /** The answers of one client, as the handlers and the capabilities of its sessions. */
 
-import { type Capabilities, type Elicitation, McpError, Sampling } from "@effect-mcp/protocol"
+import { type Capabilities, type Elicitation, ElicitationContent, McpError, Sampling } from "@effect-mcp/protocol"
 import { CallbackContext } from "@effect-mcp/session/CallbackContext"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -45,11 +45,16 @@ const hide = (problem: string): Effect.Effect<never, McpError.McpError> =>
 const checkForm = (
   { params, server }: McpAnswers.FormQuestion,
   result: Elicitation.ElicitResult
-): Effect.Effect<Elicitation.ElicitResult, McpAnswers.InvalidAnswer> => {
-  const problems = result.action === "accept" ? McpAnswers.check(params.requestedSchema, result.content ?? {}) : []
-  return problems.length === 0
+): Effect.Effect<Elicitation.ElicitResult, McpAnswers.InvalidAnswer | McpError.McpError> => {
+  if (result.action !== "accept") return Effect.succeed(result)
+  const content = result.content ?? {}
+  const problems = McpAnswers.check(params.requestedSchema, content)
+  if (problems.length > 0) return Effect.fail(new McpAnswers.InvalidAnswer({ server, problems }))
+  // No content fits a form that requires a field which it does not have. The session would log each such answer.
+  const checked = ElicitationContent.check(params.requestedSchema, content)
+  return Result.isSuccess(checked)
     ? Effect.succeed(result)
-    : Effect.fail(new McpAnswers.InvalidAnswer({ server, problems }))
+    : hide(`the answer to a form of the server ${excerpts.name(server)} was not sent: ${checked.failure}`)
 }
 
 /** Fails if a message is not allowed as the answer to its question. */
