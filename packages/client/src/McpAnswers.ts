@@ -6,6 +6,7 @@ import {
   type Elicitation,
   ElicitationContent,
   type ElicitationSchema,
+  Excerpt,
   type McpError,
   type MethodTable,
   type Profile,
@@ -80,13 +81,15 @@ export interface FieldProblem {
   readonly problem: string
 }
 
-/** The number of problems in a message. A server decides the number of fields. */
-const maxDescribed = 100
+/** The most problems in the message of an error. The server chooses the number of fields. */
+const describedProblems = 20
 
-const describe = (problems: ReadonlyArray<FieldProblem>): string =>
-  excerpts.line(
-    problems.slice(0, maxDescribed).map(({ field, problem }) => `${excerpts.name(field)} ${problem}`).join("; ")
-  )
+const describe = (problems: ReadonlyArray<FieldProblem>): string => {
+  const described = problems.slice(0, describedProblems)
+    .map(({ field, problem }) => `${excerpts.name(field)} ${problem}`)
+  const others = problems.length - described.length
+  return excerpts.line([...described, ...(others === 0 ? [] : [`and ${others} more`])].join("; "))
+}
 
 /**
  * The error of values that do not fit their form. The server does not receive the values.
@@ -280,9 +283,11 @@ export const check = (
   { properties, required = [] }: ElicitationSchema.ElicitationSchema,
   content: ElicitationContent.ElicitationContent
 ): ReadonlyArray<FieldProblem> => {
+  // Not `includes`: 24,000 required fields would take 3 seconds.
+  const needed = new Set(required)
   const ofForm = Object.entries(properties).flatMap(([field, schema]): ReadonlyArray<FieldProblem> => {
     const value = Object.hasOwn(content, field) ? content[field] : undefined
-    if (value === undefined) return required.includes(field) ? [{ field, problem: "is missing" }] : []
+    if (value === undefined) return needed.has(field) ? [{ field, problem: "is missing" }] : []
     const checked = ElicitationContent.check({ type: "object", properties: { [field]: schema } }, { [field]: value })
     // The check begins its message with the name of the field.
     return Result.isSuccess(checked)

@@ -95,6 +95,30 @@ const logged = Effect.fnUntraced(function*<A, E, R>(effect: Effect.Effect<A, E, 
   return { value, messages }
 })
 
+describe("the check of a form", () => {
+  const names = Array.from({ length: 2000 }, (_, index) => `\u{9b}2J${index}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "boolean" as const }]))
+
+  it("law 12: takes a time proportional to the number of required fields", () => {
+    let reads = 0
+    const required = new Proxy(names.toReversed(), {
+      get: (target, name) => {
+        if (typeof name === "string" && /^\d+$/.test(name)) reads++
+        return Reflect.get(target, name)
+      }
+    })
+    assert.lengthOf(McpAnswers.check({ type: "object", properties, required }, {}), names.length)
+    assert.isAtMost(reads, 2 * names.length)
+  })
+
+  it("has an error with a short message, which is harmless for a terminal", () => {
+    const problems = McpAnswers.check({ type: "object", properties, required: names }, {})
+    const { message } = new McpAnswers.InvalidAnswer({ server: "booking", problems })
+    assert.match(message, /"\\u009b2J0" is missing; .*; and 1980 more$/)
+    assert.isAtMost(message.length, 1000)
+  })
+})
+
 describe.concurrent("answers", () => {
   for (const revision of revisions) {
     const connected = (

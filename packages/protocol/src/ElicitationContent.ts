@@ -4,6 +4,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ElicitationSchema, Field, MultiSelectField, NumberField, StringField } from "./ElicitationSchema.ts"
+import * as Excerpt from "./Excerpt.ts"
 
 /**
  * The values of a form by the names of its fields.
@@ -27,7 +28,19 @@ export const ElicitationContent: Schema.Codec<ElicitationContent> = Schema.Recor
 /** The problem of a value, or `undefined`. */
 type Problem = string | undefined
 
-const oneOf = (values: ReadonlyArray<string>): string => values.map((value) => JSON.stringify(value)).join(", ")
+/** The most characters of a problem's list of choices. A form may have tens of thousands of them. */
+const longestList = 512
+
+const quoted = (value: string): string => JSON.stringify(Excerpt.of(value))
+
+const oneOf = (values: ReadonlyArray<string>): string => {
+  let list = ""
+  for (const value of values) {
+    if (list.length > longestList) return `${list}, … (${values.length} choices)`
+    list += list === "" ? quoted(value) : `, ${quoted(value)}`
+  }
+  return list
+}
 
 const text = ({ maxLength, minLength }: StringField, value: string): Problem => {
   // JSON Schema counts characters, not UTF-16 units.
@@ -42,10 +55,22 @@ const number = ({ maximum, minimum, type }: NumberField, value: number): Problem
   return maximum !== undefined && value > maximum ? `is more than ${maximum}` : undefined
 }
 
+/** The choices of fields. An answer is checked several times on its way to the server. */
+const choicesOf = new WeakMap<MultiSelectField["items"], ReadonlySet<string>>()
+
+const offeredBy = (items: MultiSelectField["items"]): ReadonlySet<string> => {
+  const known = choicesOf.get(items)
+  if (known !== undefined) return known
+  // Not `includes`: the server chooses the number of choices, and 48,000 of them would take 6 seconds.
+  const offered = new Set("anyOf" in items ? items.anyOf.map((value) => value.const) : items.enum)
+  choicesOf.set(items, offered)
+  return offered
+}
+
 const choices = ({ items, maxItems, minItems }: MultiSelectField, values: ReadonlyArray<string>): Problem => {
-  const offered = "anyOf" in items ? items.anyOf.map((value) => value.const) : items.enum
-  const unknown = values.find((value) => !offered.includes(value))
-  if (unknown !== undefined) return `has ${JSON.stringify(unknown)}, which is not one of ${oneOf(offered)}`
+  const offered = offeredBy(items)
+  const unknown = values.find((value) => !offered.has(value))
+  if (unknown !== undefined) return `has ${quoted(unknown)}, which is not one of ${oneOf([...offered])}`
   if (minItems !== undefined && values.length < minItems) return `has fewer than ${minItems} choices`
   return maxItems !== undefined && values.length > maxItems ? `has more than ${maxItems} choices` : undefined
 }

@@ -64,6 +64,44 @@ describe("[ELI-07] the content of a form", () => {
   })
 })
 
+/** Returns a list, and the number of reads of its elements so far. */
+const counted = (values: ReadonlyArray<string>) => {
+  let reads = 0
+  const list = new Proxy(values, {
+    get: (target, name) => {
+      if (typeof name === "string" && /^\d+$/.test(name)) reads++
+      return Reflect.get(target, name)
+    }
+  })
+  return { list, reads: () => reads }
+}
+
+describe("a form with many choices", () => {
+  const values = Array.from({ length: 2000 }, (_, index) => `choice ${index}`)
+
+  it("law 12: is checked in a time proportional to their number", () => {
+    const offered = counted(values)
+    const large: ElicitationSchema.ElicitationSchema = {
+      type: "object",
+      properties: { a: { type: "array", items: { type: "string", enum: offered.list } } }
+    }
+    assert.isTrue(Result.isSuccess(ElicitationContent.check(large, { a: values.toReversed() })))
+    assert.isAtMost(offered.reads(), 2 * values.length)
+  })
+
+  it("has a short problem", () => {
+    const large: ElicitationSchema.ElicitationSchema = {
+      type: "object",
+      properties: { a: { type: "array", items: { type: "string", enum: values } }, b: { type: "string", enum: values } }
+    }
+    for (const content of [{ a: ["x".repeat(100_000)] }, { b: "x" }]) {
+      const problem = Result.merge(ElicitationContent.check(large, content)) ?? ""
+      assert.match(problem, /"choice 0", "choice 1", .*, … \(2000 choices\)$/)
+      assert.isAtMost(problem.length, 1000)
+    }
+  })
+})
+
 describe("withDefaults", () => {
   const formWithDefaults: ElicitationSchema.ElicitationSchema = {
     type: "object",
