@@ -162,6 +162,48 @@ for (const [name, layer] of Object.entries(layers)) {
         assert.deepStrictEqual(numbers, Array.from({ length: 5000 }, (_, index) => index + 1))
       }))
 
+    it.live("[law 12] passes on messages in turns of the event loop, in order, although all arrive at once", () =>
+      Effect.gen(function*() {
+        const server = yield* listen()
+        const { connection } = yield* opened(server.url)
+        const count = 8000
+        const texts = Array.from({ length: count }, (_, index) => `x${index}`)
+        let inTurn = 0
+        let mostInTurn = 0
+        const arrived: Array<unknown> = []
+        yield* forkNow(connection.run(({ frame }) => {
+          if (inTurn++ === 0) {
+            setImmediate(() => {
+              inTurn = 0
+            })
+          }
+          mostInTurn = Math.max(mostInTurn, inTurn)
+          arrived.push(Result.merge(frame))
+        }))
+        const frames = texts.map((text) => Frames.encode(Frames.opcodes.text, text, { masked: false }))
+        server.peers[0]?.write(Buffer.concat(frames))
+        yield* until(() => arrived.length === count)
+        assert.deepStrictEqual(arrived, texts.map((text) => ({ _tag: "NotJson", text })))
+        // A browser cannot pause a WebSocket, so the messages that wait are read in at most 8 turns.
+        assert.isAtMost(mostInTurn, name === "on Node" ? 256 : count / 8)
+      }))
+
+    if (name === "on Node") {
+      it.live("[law 12] is not read on while messages wait, even if they are empty", () =>
+        Effect.gen(function*() {
+          const server = yield* listen()
+          yield* opened(server.url)
+          const chunk = Buffer.alloc(65_536, Uint8Array.of(0x81, 0))
+          let sentBytes = 0
+          const flood = () => {
+            sentBytes += chunk.length
+            server.peers[0]?.socket.write(chunk, (error) => void (error || flood()))
+          }
+          flood()
+          assert.isBelow(yield* untilStable(() => sentBytes), limitBytes)
+        }))
+    }
+
     it.live("[law 2] closes although a message waits, which fails", () =>
       Effect.gen(function*() {
         const server = yield* listen()

@@ -39,8 +39,15 @@ const nodesIn = (text: string): number => {
   return nodes
 }
 
+/**
+ * A text that does not begin as a JSON value does. `JSON.parse` takes about 10 microseconds to reject it, because it
+ * throws an error.
+ */
+const otherText = /^[ \t\r\n]*(?:$|[^ \t\r\n[{"\dtfn-])/
+
 /** Parses the text of a message. */
 export const parse = (text: string, maxNodes: number): Result.Result<unknown, FrameError> => {
+  if (otherText.test(text)) return Result.fail({ _tag: "NotJson", text: utf8.cut(text) })
   // JSON has at most one node for two characters, so nearly every message is too short to exceed the limit.
   if (text.length > 2 * maxNodes) {
     const nodes = nodesIn(text)

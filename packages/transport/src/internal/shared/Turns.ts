@@ -64,13 +64,30 @@ export const bytes = (
   push: (part: Uint8Array) => void
 ): Effect.Effect<void> => Effect.suspend(() => inTurns(turnsOf(chunks), push))
 
-/** Passes on frames, and yields between turns. */
-export const frames = <A>(items: ReadonlyArray<A>, take: (item: A) => void): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    if (items.length <= framesPerTurn) return inTurns([items], take)
-    const count = Math.ceil(items.length / framesPerTurn)
-    return inTurns(
-      Array.from({ length: count }, (_, turn) => items.slice(turn * framesPerTurn, (turn + 1) * framesPerTurn)),
-      take
-    )
-  })
+/**
+ * Creates a function that passes on frames, and yields after each turn. It counts across its calls: a transport may
+ * pass on each frame by itself, although many of them arrive in one turn of the event loop.
+ *
+ * `maxTurns` is the most turns for the frames of one call. A transport that cannot stop reading needs a bound, because
+ * its frames would otherwise arrive faster than they are passed on.
+ */
+export const frames = <A>(
+  take: (item: A) => void,
+  maxTurns = Number.POSITIVE_INFINITY
+): (items: ReadonlyArray<A>) => Effect.Effect<void> => {
+  let left = framesPerTurn
+  const go = (items: ReadonlyArray<A>, begin: number, perTurn: number): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const end = Math.min(items.length, begin + left)
+      left -= end - begin
+      items.slice(begin, end).forEach(take)
+      if (left > 0) return Effect.void
+      left = perTurn
+      return end < items.length ? Effect.andThen(Effect.yieldNow, go(items, end, perTurn)) : Effect.yieldNow
+    })
+  return (items) => {
+    const perTurn = Math.max(framesPerTurn, Math.ceil(items.length / maxTurns))
+    left = perTurn === framesPerTurn ? Math.min(left, perTurn) : perTurn
+    return go(items, 0, perTurn)
+  }
+}

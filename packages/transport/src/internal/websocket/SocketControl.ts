@@ -20,10 +20,10 @@ export interface SocketControl {
    */
   readonly onReceived: ((listener: (bytes: number) => void) => () => void) | undefined
   /**
-   * From now on, after a chunk of input for which `isWanted` returns `true`, reads on only in the next turn of the
-   * event loop. The WebSocket has started to read. Absent if that cannot be decided.
+   * Sets whether messages wait for the reader. While they do, at most one more chunk of input is read. The WebSocket
+   * has started to read. Absent if reading cannot be stopped.
    */
-  readonly readInTurns: ((isWanted: () => boolean) => void) | undefined
+  readonly setBehind: ((isBehind: boolean) => void) | undefined
   /**
    * Calls the listener once, after there is more room or the connection has closed. Returns a function that removes it.
    */

@@ -11,21 +11,36 @@ const closed = (socket: Socket): Effect.Effect<void> =>
     return Effect.sync(() => socket.off("close", onClose))
   })
 
-/** The length of a chunk that another one follows: Node reads at most this many bytes at a time. */
-const fullChunkBytes = 65_536
-
 /**
- * Node reads up to 32 chunks of 64 KiB in one turn, and the WebSocket takes all messages of a chunk at once. 300,000
- * messages of a few bytes would block every other connection for a second.
+ * Pauses a socket while its reader is behind. The WebSocket of Effect takes all messages of a chunk at once, and pauses
+ * the socket for their bytes only: of empty messages, and of those that are longer on the wire than their content, it
+ * would keep any number. Node reads up to 32 chunks of 64 KiB in one turn.
  */
-const readInTurns = (socket: Socket, isWanted: () => boolean): void => {
-  const resume = () => void socket.resume()
-  socket.on("data", (chunk: Uint8Array) => {
-    // A reader that has paused the socket decides when to resume it.
-    if (chunk.length < fullChunkBytes || !isWanted() || socket.isPaused()) return
-    socket.pause()
-    setImmediate(resume)
-  })
+const pausing = (socket: Socket): NonNullable<SocketControl["setBehind"]> => {
+  let isListening = false
+  let isBehind = true
+  let isPaused = false
+  const listen = () => {
+    isListening = true
+    socket.on("data", () => {
+      // A reader that has paused the socket decides when to resume it.
+      if (!isBehind || socket.isPaused()) return
+      isPaused = true
+      socket.pause()
+    })
+  }
+  const resume = () => {
+    if (isBehind || !isPaused) return
+    isPaused = false
+    socket.resume()
+  }
+  return (value) => {
+    // A listener for data makes the socket flow, so it must not precede that of the WebSocket.
+    if (!isListening) listen()
+    isBehind = value
+    // The messages that wait already are taken before the next turn.
+    if (isPaused && !isBehind) setImmediate(resume)
+  }
 }
 
 /** Creates the control of an open WebSocket. `ping` sends a ping. */
@@ -37,7 +52,7 @@ export const make = (socket: Socket, ping: () => void): SocketControl => ({
     socket.on("data", onData)
     return () => void socket.off("data", onData)
   },
-  readInTurns: (isWanted) => readInTurns(socket, isWanted),
+  setBehind: pausing(socket),
   onRoom: (listener) => {
     const off = () => void socket.off("drain", once).off("close", once)
     const once = () => {

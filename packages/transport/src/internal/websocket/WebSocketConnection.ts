@@ -42,11 +42,8 @@ const pongBytes = 14
 /** The shortest time between pongs, which is that of pings. More chunks of a few bytes belong to a message. */
 const pongMillis = 1000
 
-/** The most messages of a chunk that is read together with the next one. A large message costs less without turns. */
-const manyMessages = 64
-
-/** The number of chunks in a row with few messages, after which chunks are read without turns. */
-const trustedChunks = 32
+/** The most turns in which the messages that wait are read, if the WebSocket cannot be paused. */
+const turnsOfBatch = 8
 
 /** Returns the error in an event of a WebSocket, if it has one. */
 export const errorIn = (event: unknown): unknown =>
@@ -84,13 +81,7 @@ export const make = Effect.fnUntraced(function*<E>(
       const { pull } = yield* restore(socket.reader)
       const messages = yield* socket.writer
       const control = yield* controlOf
-      let messagesTaken = Number.POSITIVE_INFINITY
-      let quietChunks = 0
-      control.readInTurns?.(() => {
-        quietChunks = messagesTaken > manyMessages ? 0 : quietChunks + 1
-        messagesTaken = 0
-        return quietChunks < trustedChunks
-      })
+      control.setBehind?.(true)
       const writer = new WebSocketWriter(messages, control, yield* MemoryBudget)
       let reason: CloseReason.CloseReason = CloseReason.requested
       let destroyedBecause: Error | undefined
@@ -120,11 +111,31 @@ export const make = Effect.fnUntraced(function*<E>(
         unfinished.update(unfinishedBytes)
       })
 
+      let isClosing = false
+
+      /** Reads messages in turns, until the connection ends. */
+      const readWith = (take: (data: string | Uint8Array) => void): Effect.Effect<never, Socket.SocketError> => {
+        const takeAll = Turns.frames(take, control.setBehind === undefined ? turnsOfBatch : undefined)
+        const next = Effect.suspend(() => {
+          control.setBehind?.(false)
+          return pull
+        })
+        return Effect.flatMap(next, (batch) => {
+          control.setBehind?.(true)
+          return takeAll(batch)
+        }).pipe(
+          Effect.forever({ disableYield: true }),
+          // While the connection closes, it is read although its program has stopped to.
+          Effect.ensuring(Effect.sync(() => isClosing ? undefined : control.setBehind?.(true)))
+        )
+      }
+
       // Discards the input, until the peer's close frame ends it.
-      const answered = Effect.ignore(Effect.forever(pull, { disableYield: true }))
+      const answered = Effect.ignore(readWith(() => {}))
 
       yield* Effect.addFinalizer(() =>
         Effect.suspend(() => {
+          isClosing = true
           unwatch()
           unlisten?.()
           unfinished?.end()
@@ -143,12 +154,10 @@ export const make = Effect.fnUntraced(function*<E>(
         const take = (data: string | Uint8Array) => {
           unfinishedBytes = 0
           unfinished?.update(0)
-          messagesTaken++
           const inbound = WebSocketFraming.inbound(data, limits)
           deliver(principal === undefined ? inbound : { ...inbound, principal })
         }
-        return Effect.flatMap(pull, (batch) => Turns.frames(batch, take)).pipe(
-          Effect.forever({ disableYield: true }),
+        return readWith(take).pipe(
           Effect.catch((error): Effect.Effect<Transport.End, TransportError.TransportError> => {
             const problem = destroyedBecause ?? problemOf(error)
             if (problem === undefined) {

@@ -1,5 +1,5 @@
 import { HostileText } from "@effect-mcp/testing/arbitrary"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as FrameText from "../../../src/internal/shared/FrameText.ts"
@@ -54,6 +54,22 @@ describe("the text of a frame", () => {
       FrameText.parse(deep(100_001), FrameText.defaultMaxNodes),
       Result.fail({ _tag: "TooComplex", nodes: 100_001, limitNodes: 100_000 })
     )
+  })
+
+  it("law 12: is not parsed if it begins like no JSON value, because an error takes time", () => {
+    const parse = vi.spyOn(JSON, "parse")
+    const others = ["", " \n", "x", " \t\r\nlog: {}", "\u00a0{}", "\ufeff{}", "}", "<p>", "'{}'"]
+    const parsed = others.map((text) => FrameText.parse(text, 100))
+    const calls = parse.mock.calls.length
+    parse.mockRestore()
+    assert.deepStrictEqual(parsed, others.map((text) => Result.fail({ _tag: "NotJson", text })))
+    assert.strictEqual(calls, 0)
+  })
+
+  it("may begin with white space, and may be any JSON value", () => {
+    for (const text of [" \t\r\n{}", "[]", "\"x\"", "-1", "0", "true", "false", " null "]) {
+      assert.deepStrictEqual(FrameText.parse(text, 100), Result.succeed(JSON.parse(text)))
+    }
   })
 
   it("is not JSON if it ends inside a string", () => {

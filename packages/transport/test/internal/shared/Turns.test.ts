@@ -51,12 +51,33 @@ describe("bytes that are read in turns", () => {
 })
 
 describe("frames that are read in turns", () => {
+  const items = Array.from({ length: 1000 }, (_, index) => index)
+
   it.effect("law 12: are passed on in order, and yield to other fibers after 256", () =>
     Effect.gen(function*() {
-      const items = Array.from({ length: 1000 }, (_, index) => index)
       const read: Array<number> = []
-      assert.strictEqual(yield* turnsOfOtherFiber(Turns.frames(items, (item) => read.push(item))), 3)
+      const take = Turns.frames<number>((item) => read.push(item))
+      assert.strictEqual(yield* turnsOfOtherFiber(take(items)), 3)
       assert.deepStrictEqual(read, items)
-      assert.strictEqual(yield* turnsOfOtherFiber(Turns.frames(items.slice(0, 256), () => {})), 0)
+    }))
+
+  it.effect("law 12: are counted across batches, however small", () =>
+    Effect.gen(function*() {
+      const read: Array<number> = []
+      const take = Turns.frames<number>((item) => read.push(item))
+      const all = Effect.forEach(items, (item) => take([item]), { discard: true })
+      assert.strictEqual(yield* turnsOfOtherFiber(all), 3)
+      assert.deepStrictEqual(read, items)
+    }))
+
+  it.effect("have at most so many turns, if there is a bound", () =>
+    Effect.gen(function*() {
+      const many = Array.from({ length: 8000 }, (_, index) => index)
+      const read: Array<number> = []
+      const take = Turns.frames<number>((item) => read.push(item), 8)
+      assert.isAtMost(yield* turnsOfOtherFiber(take(many)), 8)
+      assert.deepStrictEqual(read, many)
+      const small = Turns.frames<number>(() => {}, 8)
+      assert.strictEqual(yield* turnsOfOtherFiber(small(items)), 3)
     }))
 })

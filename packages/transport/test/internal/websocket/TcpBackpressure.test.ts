@@ -27,52 +27,51 @@ const connection = Effect.acquireRelease(
     })
 )
 
-/** Reads all bytes, and returns the largest number of chunks in one turn of the event loop. */
-const mostInTurn = (reader: net.Socket): Effect.Effect<number> =>
-  Effect.callback<number>((resume) => {
-    let most = 0
-    let inTurn = 0
-    let bytes = 0
-    reader.on("data", (chunk: Uint8Array) => {
-      if (inTurn++ === 0) {
-        setImmediate(() => {
-          inTurn = 0
-        })
-      }
-      most = Math.max(most, inTurn)
-      bytes += chunk.length
-      if (bytes >= 8 * pieceBytes) resume(Effect.succeed(most))
-    })
-    reader.resume()
-  })
+/** Waits for turns of the event loop, in which a socket that is not paused is read. */
+const someTurns = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
 
 describe("the TCP socket below a WebSocket", () => {
-  it.live("is read one chunk at a time while `isWanted` returns true", () =>
+  it.live("[law 12] is read one chunk further while its reader is behind", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
-      TcpBackpressure.make(reader, () => {}).readInTurns?.(() => true)
-      // One chunk was read before the pause.
-      assert.isAtMost(yield* mostInTurn(reader), 2)
+      const control = TcpBackpressure.make(reader, () => {})
+      control.setBehind?.(true)
+      reader.resume()
+      yield* someTurns
+      assert.isTrue(reader.isPaused())
+      // Two chunks: one was read before the pause.
+      assert.isAtMost(reader.bytesRead, 2 * pieceBytes)
+      control.setBehind?.(false)
+      yield* someTurns
+      assert.isFalse(reader.isPaused())
+      assert.strictEqual(reader.bytesRead, 16 * pieceBytes)
     }))
 
-  it.live("is read without turns while `isWanted` returns false", () =>
+  it.live("stays paused if its reader is behind again in the same turn", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
-      TcpBackpressure.make(reader, () => {}).readInTurns?.(() => false)
-      assert.isAbove(yield* mostInTurn(reader), 2)
+      const control = TcpBackpressure.make(reader, () => {})
+      control.setBehind?.(true)
+      reader.resume()
+      yield* someTurns
+      const before = reader.bytesRead
+      control.setBehind?.(false)
+      control.setBehind?.(true)
+      yield* someTurns
+      assert.isTrue(reader.isPaused())
+      assert.strictEqual(reader.bytesRead, before)
     }))
 
-  it.live("stays paused if its reader has paused it", () =>
+  it.live("stays paused if the WebSocket has paused it", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       reader.on("data", () => void reader.pause())
-      TcpBackpressure.make(reader, () => {}).readInTurns?.(() => true)
-      const first = Effect.callback<void>((resume) => {
-        reader.once("data", () => void setImmediate(() => setImmediate(() => resume(Effect.void))))
-        reader.resume()
-      })
-      yield* first
+      const control = TcpBackpressure.make(reader, () => {})
+      control.setBehind?.(true)
+      reader.resume()
+      yield* someTurns
+      control.setBehind?.(false)
+      yield* someTurns
       assert.isTrue(reader.isPaused())
-      assert.isAtMost(reader.bytesRead, 2 * pieceBytes)
     }))
 })

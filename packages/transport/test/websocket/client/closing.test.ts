@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import { constants } from "node:buffer"
+import { turns } from "../../support/eventLoop.ts"
 import { forkNow, until } from "../../support/httpClientConnection.ts"
 import { clients, open, read } from "../../support/webSocketClient.ts"
 import * as Frames from "../../support/webSocketFrames.ts"
@@ -68,6 +69,42 @@ for (const [name, layer] of Object.entries(clients)) {
         yield* Fiber.join(closing)
         yield* until(() => peer?.isClosed === true)
         assert.strictEqual(peer?.framesOf(Frames.opcodes.close).length, 1)
+      }))
+
+    it.live("reads the server's close frame although its program no longer reads", () =>
+      Effect.gen(function*() {
+        const server = yield* listen()
+        const opened = yield* open(layer, { url: server.url, closeTimeout: "1 minute" })
+        const { inbound, running } = yield* read(opened)
+        const [peer] = server.peers
+        peer?.send(ping(1))
+        yield* until(() => inbound.length === 1)
+        yield* Fiber.interrupt(running)
+        peer?.send(ping(2))
+        yield* turns(5)
+        const closing = yield* Effect.forkChild(opened.close)
+        yield* until(() => peer?.closeFrame !== undefined)
+        peer?.send(ping(3))
+        peer?.sendClose(1000)
+        peer?.socket.end()
+        yield* Fiber.join(closing)
+        yield* until(() => peer?.isClosed === true)
+      }))
+
+    it.live("reads the server's close frame although its program stops reading meanwhile", () =>
+      Effect.gen(function*() {
+        const server = yield* listen()
+        const opened = yield* open(layer, { url: server.url, closeTimeout: "1 minute" })
+        const { running } = yield* read(opened)
+        const [peer] = server.peers
+        const closing = yield* Effect.forkChild(opened.close)
+        yield* until(() => peer?.closeFrame !== undefined)
+        yield* Fiber.interrupt(running)
+        peer?.frame(Frames.opcodes.ping)
+        yield* turns(5)
+        peer?.sendClose(1000)
+        peer?.socket.end()
+        yield* Fiber.join(closing)
       }))
 
     it.live("reads the server's close frame although many unread messages arrive before it", () =>
