@@ -91,7 +91,7 @@ const open = Effect.fnUntraced(function*(
       maxMessageNodes: options?.maxMessageNodes
     })
     yield* stdio.stdin.pipe(
-      Stream.runForEachArray((chunks) => Turns.bytes(chunks, decoder.push)),
+      Stream.runForEachArray(Turns.bytes(decoder.push)),
       Effect.mapError((error) => TransportError.make({ _tag: "ReadFailed", cause: unwrapCause(error) })),
       // A message that was accepted and cannot be written has no sender any more, so `run` fails.
       Effect.raceFirst(writer.failed)

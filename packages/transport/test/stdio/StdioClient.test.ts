@@ -360,6 +360,26 @@ describe.concurrent("standard error", () => {
       assert.deepStrictEqual(lines, ["complaint 1", "complaint 2", "complaint 3"])
     }))
 
+  it.live("law 12: is passed to a function in turns of 256 lines", () =>
+    Effect.gen(function*() {
+      let lines = 0
+      let inTurn = 0
+      let mostInTurn = 0
+      yield* start(["complain=20000"], {
+        stderr: () => {
+          if (inTurn++ === 0) {
+            setImmediate(() => {
+              inTurn = 0
+            })
+          }
+          mostInTurn = Math.max(mostInTurn, inTurn)
+          lines++
+        }
+      })
+      yield* until(() => lines === 20_000)
+      assert.isAtMost(mostInTurn, 256)
+    }))
+
   it.live("is no longer passed to a function that throws, which is logged", () =>
     Effect.gen(function*() {
       let calls = 0

@@ -27,26 +27,36 @@ const lineEnds = (chunk: Uint8Array): () => number => {
   }
 }
 
-/** Cuts chunks into turns, with at most so many lines each. */
-const turnsOf = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<ReadonlyArray<Uint8Array>> => {
+interface Cut {
+  readonly turns: ReadonlyArray<ReadonlyArray<Uint8Array>>
+  /** The lines that are left for the last turn. */
+  readonly left: number
+}
+
+/** Cuts chunks into turns, with at most so many lines each. `leftBefore` lines are left for the first turn. */
+const turnsOf = (chunks: ReadonlyArray<Uint8Array>, leftBefore: number): Cut => {
   let turn: Array<Uint8Array> = []
   const turns = [turn]
-  let left = framesPerTurn
+  let left = leftBefore
+  const begin = () => {
+    turn = []
+    turns.push(turn)
+    left = framesPerTurn
+  }
   for (const chunk of chunks) {
+    if (left <= 0) begin()
     const next = lineEnds(chunk)
     let begun = 0
     for (let end = next(); end < chunk.length; end = next()) {
       if (--left > 0) continue
       turn.push(chunk.subarray(begun, end))
-      turn = []
-      turns.push(turn)
+      begin()
       begun = end
-      left = framesPerTurn
     }
     turn.push(begun === 0 ? chunk : chunk.subarray(begun))
     left--
   }
-  return turns
+  return { turns, left }
 }
 
 const inTurns = <A>(turns: ReadonlyArray<ReadonlyArray<A>>, act: (item: A) => void): Effect.Effect<void> => {
@@ -58,11 +68,19 @@ const inTurns = <A>(turns: ReadonlyArray<ReadonlyArray<A>>, act: (item: A) => vo
   return go(0)
 }
 
-/** Passes on bytes in which each line may end a frame, and yields between turns. */
-export const bytes = (
-  chunks: ReadonlyArray<Uint8Array>,
-  push: (part: Uint8Array) => void
-): Effect.Effect<void> => Effect.suspend(() => inTurns(turnsOf(chunks), push))
+/**
+ * Creates a function that passes on bytes in which each line may end a frame, and yields between turns. It counts
+ * across its calls, because several of them may be in one turn of the event loop.
+ */
+export const bytes = (push: (part: Uint8Array) => void): (chunks: ReadonlyArray<Uint8Array>) => Effect.Effect<void> => {
+  let left = framesPerTurn
+  return (chunks) =>
+    Effect.suspend(() => {
+      const cut = turnsOf(chunks, left)
+      left = cut.left
+      return inTurns(cut.turns, push)
+    })
+}
 
 /**
  * Creates a function that passes on frames, and yields after each turn. It counts across its calls: a transport may

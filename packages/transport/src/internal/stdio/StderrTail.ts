@@ -3,7 +3,11 @@
 /** The most characters of a line. Without a limit, a line without an end would fill the memory. */
 const longestLine = 64 * 1024
 
+const lineFeed = 0x0A
+
 export interface StderrTail {
+  /** Returns the part of the next bytes with the last lines to keep, for a caller that receives no lines. */
+  readonly lastPart: (chunk: Uint8Array) => Uint8Array
   /** Takes the next bytes. Returns the lines that ended in them, each cut at 65,536 characters. */
   readonly push: (chunk: Uint8Array) => ReadonlyArray<string>
   /** Marks the end of the bytes. Returns the text after the last newline, if there is some. */
@@ -50,7 +54,21 @@ export const make = ({ cutAt, keep }: StderrTailOptions): StderrTail => {
     return ended
   }
 
+  const lastPart = (chunk: Uint8Array): Uint8Array => {
+    let begin = chunk.length
+    for (let line = 0; line <= keep; line++) {
+      // A negative offset would count from the end.
+      begin = begin === 0 ? -1 : chunk.lastIndexOf(lineFeed, begin - 1)
+      if (begin < 0) return chunk
+    }
+    text.decode()
+    unfinished = ""
+    lines.length = 0
+    return chunk.subarray(begin + 1)
+  }
+
   return {
+    lastPart,
     push: (chunk) => take(text.decode(chunk, { stream: true })),
     finish: () => {
       const ended = take(text.decode())

@@ -2,6 +2,7 @@
 import type { CloseReason } from "@effect-mcp/protocol"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
+import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -51,18 +52,31 @@ const talkativeTurns = 34
 const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, settings: Settings, readers: Scope.Scope) {
   const tail = StderrTail.make({ keep: settings.maxStderrLines ?? 20, cutAt: keptLineLength })
   let onLine = typeof settings.stderr === "function" ? settings.stderr : undefined
-  const notify = (lines: ReadonlyArray<string>) =>
-    Effect.sync(() => lines.forEach((line) => onLine?.(line))).pipe(
-      Effect.catchCause((cause) => {
-        onLine = undefined
-        return Effect.logWarning("the function that reads the child's standard error failed", cause)
-      })
-    )
+  let failed: Effect.Effect<void> = Effect.void
+  const notify = (lines: ReadonlyArray<string>): void => {
+    try {
+      lines.forEach((line) => onLine?.(line))
+    } catch (error) {
+      onLine = undefined
+      failed = Effect.logWarning("the function that reads the child's standard error failed", Cause.die(error))
+    }
+  }
+  const warn = Effect.suspend(() => {
+    const warning = failed
+    failed = Effect.void
+    return warning
+  })
+  const push = Turns.bytes((part) => notify(tail.push(part)))
+  // Each part depends on the chunks before it.
+  const pushLast = (chunk: Uint8Array) => Effect.suspend(() => push([tail.lastPart(chunk)]))
+  const take = (chunks: ReadonlyArray<Uint8Array>): Effect.Effect<void> =>
+    onLine === undefined ? Effect.forEach(chunks, pushLast, { discard: true }) : push(chunks)
   const reader = yield* handle.stderr.pipe(
-    Stream.runForEachArray((chunks) => notify(chunks.flatMap(tail.push))),
+    Stream.runForEachArray((chunks) => Effect.andThen(take(chunks), warn)),
     // A failure to read standard error does not fail the session.
     Effect.ignore,
-    Effect.andThen(Effect.suspend(() => notify(tail.finish()))),
+    Effect.andThen(Effect.sync(() => notify(tail.finish()))),
+    Effect.andThen(warn),
     Effect.forkIn(readers)
   )
   return { ended: Effect.asVoid(Fiber.await(reader)), lastLines: tail.snapshot }
@@ -77,12 +91,13 @@ const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, setti
     maxMessageBytes: settings.maxMessageBytes,
     maxMessageNodes: settings.maxMessageNodes
   })
+  const push = Turns.bytes(decoder.push)
   const begun = Latch.makeUnsafe(false)
   const reader = yield* handle.stdout.pipe(
     Stream.runForEachArray((chunks) =>
       Effect.suspend(() => {
         chunksRead += chunks.length
-        return Turns.bytes(chunks, decoder.push)
+        return push(chunks)
       })
     ),
     begun.whenOpen,

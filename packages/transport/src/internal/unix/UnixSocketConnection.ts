@@ -99,11 +99,11 @@ export const open = Effect.fnUntraced(function*(
         maxMessageBytes: settings.maxMessageBytes,
         maxMessageNodes: settings.maxMessageNodes
       })
-      const push = (chunk: Uint8Array): void => {
+      const push = Turns.bytes((chunk) => {
         decoder.push(chunk)
         unfinished?.update(decoder.keptBytes())
-      }
-      const reading = Effect.flatMap(pull, (chunks) => Turns.bytes(chunks, push)).pipe(
+      })
+      const reading = Effect.flatMap(pull, push).pipe(
         Effect.forever({ disableYield: true }),
         Effect.catch((error): Effect.Effect<End, TransportError.TransportError> => {
           const { reason } = error

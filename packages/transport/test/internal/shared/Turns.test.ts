@@ -33,7 +33,7 @@ describe("bytes that are read in turns", () => {
     Effect.gen(function*() {
       const chunks = texts.map(bytesOf)
       const read: Array<string> = []
-      yield* Turns.bytes(chunks, (part) => read.push(new TextDecoder().decode(part)))
+      yield* Turns.bytes((part) => read.push(new TextDecoder().decode(part)))(chunks)
       assert.strictEqual(read.join(""), texts.join(""))
       assert.isTrue(read.every((part) => part.split(/[\r\n]/).length <= 257))
     }))
@@ -41,12 +41,20 @@ describe("bytes that are read in turns", () => {
   it.effect("law 12: yield to other fibers after 256 lines, in one chunk or in many", () =>
     Effect.gen(function*() {
       const lines = (count: number, ending = "\n") => bytesOf(`{${ending}`.repeat(count))
-      const turns = (...chunks: ReadonlyArray<Uint8Array>) => turnsOfOtherFiber(Turns.bytes(chunks, () => {}))
+      const turns = (...chunks: ReadonlyArray<Uint8Array>) => turnsOfOtherFiber(Turns.bytes(() => {})(chunks))
       assert.strictEqual(yield* turns(lines(256)), 0)
       assert.strictEqual(yield* turns(lines(1024)), 3)
       assert.strictEqual(yield* turns(lines(1024, "\r")), 3)
       assert.strictEqual(yield* turns(...Array.from({ length: 16 }, () => lines(64))), 3)
       assert.strictEqual(yield* turns(bytesOf("a".repeat(100_000))), 0)
+    }))
+
+  it.effect("law 12: are counted across calls", () =>
+    Effect.gen(function*() {
+      const pass = Turns.bytes(() => {})
+      const chunks = Array.from({ length: 1024 }, () => bytesOf("{"))
+      const all = Effect.forEach(chunks, (chunk) => pass([chunk]), { discard: true })
+      assert.strictEqual(yield* turnsOfOtherFiber(all), 3)
     }))
 })
 

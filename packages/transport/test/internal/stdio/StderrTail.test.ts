@@ -22,6 +22,35 @@ describe("the tail of standard error", () => {
     assert.deepStrictEqual(lines.snapshot(), ["3", "4"])
   })
 
+  it("law 12: skips the lines of a chunk that it would not keep, with the same report", () => {
+    for (const keep of [0, 1, 3]) {
+      for (
+        const texts of [["1\n2\n3\n4\n5\n6"], ["1\n漢", "😀\n3\n4\n5\n"], ["", "\n\n\n\n\n", "1"], [
+          "1\n2\n3",
+          "\n4\n5"
+        ]]
+      ) {
+        const all = StderrTail.make({ keep, cutAt: 1_000 })
+        const some = StderrTail.make({ keep, cutAt: 1_000 })
+        for (const text of texts) {
+          all.push(bytes(text))
+          some.push(some.lastPart(bytes(text)))
+          assert.deepStrictEqual(some.snapshot(), all.snapshot())
+        }
+        assert.deepStrictEqual(some.finish(), all.finish())
+      }
+    }
+    const many = StderrTail.make({ keep: 20, cutAt: 1_000 })
+    assert.lengthOf(many.lastPart(bytes("\n".repeat(65_536))), 20)
+  })
+
+  it("skips a character that the last chunk has begun", () => {
+    const lines = StderrTail.make({ keep: 1, cutAt: 1_000 })
+    lines.push(bytes("漢").subarray(0, 2))
+    lines.push(lines.lastPart(bytes("x\n1\n2\n")))
+    assert.deepStrictEqual(lines.snapshot(), ["2"])
+  })
+
   it("keeps no line if `keep` is 0", () => {
     const lines = StderrTail.make({ keep: 0, cutAt: 1_000 })
     lines.push(bytes("1\n2"))

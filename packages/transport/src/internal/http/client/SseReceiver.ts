@@ -85,15 +85,14 @@ export const make = (options: {
         earlier = new Set(ids)
         const decoder = Sse.decoder(take, { maxEventBytes: options.maxMessageBytes, lastEventId })
         const expansion = ContentEncoding.expansionLimit(response, options.maxMessageBytes)
-        const push = (chunk: Uint8Array) => {
+        const push = Turns.bytes((chunk) => {
           const before = events
           decoder.push(chunk)
           lastEventId = decoder.lastEventId()
           retryMillis = decoder.retryMillis() ?? retryMillis
           expansion.count(chunk.length, events > before)
-        }
-        const pushAll = (chunks: ReadonlyArray<Uint8Array>) =>
-          Effect.andThen(Turns.bytes(chunks, push), expansion.check)
+        })
+        const pushAll = (chunks: ReadonlyArray<Uint8Array>) => Effect.andThen(push(chunks), expansion.check)
         return Stream.runForEachArray(response.chunks, pushAll).pipe(
           Effect.match({ onSuccess: () => undefined, onFailure: (cause) => cause })
         )

@@ -145,13 +145,14 @@ class ServerStream {
       }, { maxEventBytes: maxMessageBytes })
       const expansion = ContentEncoding.expansionLimit(response, maxMessageBytes)
       let bytes = 0
+      const push = Turns.bytes((part) => {
+        const before = events
+        decoder.push(part)
+        expansion.count(part.length, events > before)
+        bytes += part.length
+      })
       return Stream.runForEachArray(response.chunks, (chunks) =>
-        Turns.bytes(chunks, (part) => {
-          const before = events
-          decoder.push(part)
-          expansion.count(part.length, events > before)
-          bytes += part.length
-        }).pipe(
+        push(chunks).pipe(
           Effect.andThen(expansion.check),
           Effect.andThen(Effect.suspend(() => bytes < maxEarlyBytes ? Effect.void : Deferred.await(this.#subscribed)))
         ))
