@@ -6,7 +6,6 @@ import {
   type Elicitation,
   ElicitationContent,
   type ElicitationSchema,
-  Excerpt,
   type McpError,
   type MethodTable,
   type Profile,

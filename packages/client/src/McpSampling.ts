@@ -199,6 +199,24 @@ const stopReasons: Readonly<Record<Response.FinishReason, string | undefined>> =
   unknown: undefined
 }
 
+/**
+ * The most stop sequences, and the most characters of one. The server chooses them: 90,000 sequences would take minutes
+ * in a text of 200 kB, and these at most 0.2 s.
+ */
+const maxStopSequences = 64
+const maxStopCharacters = 256
+
+/** Returns the problem of stop sequences that would take too long to find. */
+const stopProblem = (sequences: ReadonlyArray<string>): string | undefined => {
+  if (sequences.length > maxStopSequences) {
+    return `stopSequences: expected at most ${maxStopSequences}, got ${sequences.length}`
+  }
+  const longest = sequences.reduce((most, { length }) => Math.max(most, length), 0)
+  return longest > maxStopCharacters
+    ? `stopSequences: expected at most ${maxStopCharacters} characters in each, got ${longest}`
+    : undefined
+}
+
 /** Returns the position of the first stop sequence in a text, or −1. */
 const stopIn = (text: string, sequences: ReadonlyArray<string>): number =>
   sequences.reduce((first, sequence) => {
@@ -300,6 +318,7 @@ const invalid = (problem: string): McpError.McpError => McpError.invalidParams(`
  *   (`includeContext`) does not.
  * - The tools of the server are offered to the model, and its uses of them go back to the server, which runs them.
  * - Stop reasons are those of MCP: `endTurn`, `maxTokens`, `stopSequence` and `toolUse`.
+ * - A question with more than 64 stop sequences, or with one of more than 256 characters, is rejected with −32602.
  * - An error of the model is logged. The server receives −32603, because the text of a provider may have secrets.
  *
  * @example
@@ -338,6 +357,8 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
       if (JsonDepth.isDeeper(params, JsonDepth.maxLevels)) {
         return yield* invalid(`they have more than ${JsonDepth.maxLevels} levels`)
       }
+      const tooMuch = stopProblem(params.stopSequences ?? [])
+      if (tooMuch !== undefined) return yield* invalid(tooMuch)
       const prompt = new PromptConversion(media).convert(params)
       if (Result.isFailure(prompt)) return yield* invalid(prompt.failure)
       const toolkit = params.tools === undefined ? undefined : toolkitOf(params.tools)

@@ -258,6 +258,20 @@ describe.concurrent("a LanguageModel that answers a server", () => {
           })
         }))
 
+      for (
+        const [what, stopSequences] of [
+          ["65 stop sequences", Array.from({ length: 65 }, (_, index) => `stop ${index}`)],
+          ["a stop sequence of 257 characters", ["a", "b".repeat(257)]]
+        ] as const
+      ) {
+        it.effect(`law 12: a question with ${what} is rejected with -32602 before the model runs`, () =>
+          Effect.gen(function*() {
+            const { model, received } = yield* scripted([text("a"), finish("stop")])
+            assert.strictEqual(yield* sample({ ...plain, stopSequences }, { model: "test-1" }, model), -32602)
+            assert.lengthOf(received, 0)
+          }))
+      }
+
       it.effect("the text ends before the first stop sequence", () =>
         Effect.gen(function*() {
           const { model } = yield* scripted([text("One. T"), text("wo. Three."), finish("stop")])
