@@ -163,7 +163,8 @@ export interface Answers<R = never> {
   ) => Effect.Effect<Elicitation.ElicitResult, McpError.McpError | InvalidAnswer, R | Provided>
   /**
    * Asks the user for consent to open a page, and opens it: answers {@link consent}, {@link decline} or {@link cancel}.
-   * The page must not be opened before (ELI-11).
+   * The page must not be opened before (ELI-11). A URL that is not `http:` or `https:`, or has user information,
+   * backslashes, control characters or invisible characters, is rejected with −32602 before `approve`.
    */
   readonly elicitUrl?: (
     question: UrlQuestion

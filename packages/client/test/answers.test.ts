@@ -273,6 +273,35 @@ describe.concurrent("answers", () => {
           assert.deepStrictEqual(visited, ["Url", "booking", "https://example.com/in"])
         }))
 
+      it.effect("a page that is not of the web, or hides its host, is rejected with -32602 and not shown", () =>
+        Effect.gen(function*() {
+          const shown: Array<string> = []
+          const show = (url: string) => Effect.sync(() => shown.push(url) > 0)
+          const answers: McpAnswers.Answers = {
+            approve: (question) => question._tag === "Url" ? show(question.params.url) : Effect.succeed(true),
+            elicitUrl: ({ params }) => Effect.as(show(params.url), McpAnswers.consent)
+          }
+          const page = (url: string) => Effect.as(McpRequest.elicitUrl("Look", { url, elicitationId: "1" }), "visited")
+          const rejected = [
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "data:text/html,x",
+            "ms-msdt:/id",
+            "vbscript:x",
+            "https://example.com@other.example/",
+            "https://a:b@example.com/",
+            "https://example.com\\@other.example/",
+            "https://example.com/\u{202e}gnp",
+            "https://example.com/\u{1b}[2J",
+            "https://["
+          ]
+          for (const url of rejected) assert.strictEqual(yield* rejection(page(url), answers), "-32602", url)
+          assert.deepStrictEqual(shown, [])
+          const accepted = ["https://example.com/a?b=@c", "HTTPS://example.com/", "http://127.0.0.1:8080/callback"]
+          for (const url of accepted) assert.strictEqual(yield* rejection(page(url), answers), "visited", url)
+          assert.deepStrictEqual(shown, accepted.flatMap((url) => [url, url]))
+        }))
+
       it.effect("a message is sampled by a function", () =>
         Effect.gen(function*() {
           const text = yield* asking(summarize, {

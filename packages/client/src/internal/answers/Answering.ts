@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as McpAnswers from "../../McpAnswers.ts"
+import * as PlainText from "../../PlainText.ts"
 import * as excerpts from "../excerpts.ts"
 import * as ServerLogs from "../logs/ServerLogs.ts"
 import * as RootsSource from "./RootsSource.ts"
@@ -92,6 +93,25 @@ const declined = Effect.succeed(McpAnswers.decline)
 const notGiven = (mode: "form" | "url"): Effect.Effect<never, McpError.McpError> =>
   Effect.fail(McpError.invalidParams(`Elicitation by ${mode} is not supported`))
 
+/**
+ * Returns the problem of a page that no browser should open. Other schemes start programs, read files or run scripts.
+ * User information hides the host, as in `https://example.com@other.example/`, and so do invisible characters.
+ */
+const pageProblem = (text: string): string | undefined => {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return "expected a URL"
+  }
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "expected the scheme http or https"
+  if (url.username !== "" || url.password !== "") return "expected a URL without user information"
+  // Browsers read a backslash as a slash, other programs as a part of the user information.
+  return text.includes("\\") || PlainText.line(text) !== text
+    ? "expected a URL without backslashes, control characters and invisible characters"
+    : undefined
+}
+
 /** Returns the handlers and the capabilities of answers. */
 const serve = (
   server: string,
@@ -102,8 +122,10 @@ const serve = (
   const elicited = (params: Elicitation.ElicitParams) => {
     // A person must not be asked by the policy about a question that nothing answers.
     if (params.mode === "url") {
-      return elicitUrl === undefined
-        ? notGiven("url")
+      if (elicitUrl === undefined) return notGiven("url")
+      const problem = pageProblem(params.url)
+      return problem !== undefined
+        ? Effect.fail(McpError.invalidParams(`Invalid params: url: ${problem}`))
         : answer((asker) => ({ _tag: "Url", params, ...asker }), declined, elicitUrl)
     }
     return elicit === undefined
