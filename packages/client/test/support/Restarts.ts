@@ -1,6 +1,6 @@
 /**
- * Programs of a supervised client of a group whose server is killed, stalled, removed and changed in virtual time, and the laws
- * that hold for them.
+ * Programs of a group whose server is killed, stalled, removed and changed in virtual time, and the laws that hold for
+ * them.
  */
 import { type McpCall, type McpClient, McpClients } from "@effect-mcp/client"
 import { Revision } from "@effect-mcp/protocol"

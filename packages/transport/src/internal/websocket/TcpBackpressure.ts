@@ -12,7 +12,7 @@ const closed = (socket: Socket): Effect.Effect<void> =>
   })
 
 /**
- * Pauses a socket while its reader is behind. The WebSocket of Effect takes all messages of a chunk at once, and pauses
+ * Pauses a socket while its reader is busy. The WebSocket of Effect takes all messages of a chunk at once, and pauses
  * the socket for their bytes only: of empty messages, and of those that are longer on the wire than their content, it
  * would keep any number. Node reads up to 32 chunks of 64 KiB in one turn.
  */

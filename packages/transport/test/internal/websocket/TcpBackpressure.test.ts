@@ -31,7 +31,7 @@ const connection = Effect.acquireRelease(
 const someTurns = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
 
 describe("the TCP socket below a WebSocket", () => {
-  it.live("[law 12] is read one chunk further while its reader is behind", () =>
+  it.live("[law 12] is read one chunk further while its reader is busy", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       const control = TcpBackpressure.make(reader, () => {})
@@ -47,7 +47,7 @@ describe("the TCP socket below a WebSocket", () => {
       assert.strictEqual(reader.bytesRead, 16 * pieceBytes)
     }))
 
-  it.live("stays paused if its reader is behind again in the same turn", () =>
+  it.live("stays paused if its reader is busy again in the same turn", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       const control = TcpBackpressure.make(reader, () => {})
