@@ -140,8 +140,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ELI-07",
     file: "packages/client/src/internal/answers/Answering.ts",
-    original: "McpAnswers.check(params.requestedSchema, result.content ?? {}) : []",
-    broken: "[] : []",
+    original: "  if (problems.length > 0) return Effect.fail(new McpAnswers.InvalidAnswer({ server, problems }))\n",
+    broken: "",
     test: "packages/client/test/answers.test.ts",
     name: "an invalid answer by the result itself is an error in the log"
   },

@@ -114,8 +114,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-18",
     file: "packages/client/src/internal/lists/WatchedResources.ts",
-    original: "      Stream.filter(board.changes, ({ _tag }) => _tag === \"Ready\"),\n",
-    broken: "      Stream.take(Stream.filter(board.changes, ({ _tag }) => _tag === \"Ready\"), 1),\n",
+    original: "      this.#dependencies.board.sessions,\n",
+    broken: "      Stream.take(this.#dependencies.board.sessions, 1),\n",
     test: "packages/client/test/listsInVirtualTime.test.ts",
     name: "is subscribed to again after the server was started again, and read again"
   },

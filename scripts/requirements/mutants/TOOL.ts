@@ -54,8 +54,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TOOL-11",
     file: "packages/client/src/McpClient.ts",
-    original: "    if (options.trusted !== true) return Effect.succeed(false)\n",
-    broken: "",
+    original: "if (options.trusted !== true || called === undefined)",
+    broken: "if (called === undefined)",
     test: "packages/client/test/sessions.test.ts",
     name: "of a tool of a server that is not trusted is unknown, whatever the tool declares"
   },

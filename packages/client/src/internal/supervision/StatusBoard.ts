@@ -116,10 +116,8 @@ export class StatusBoard {
       if (this.#isFinal) return unavailable
       const waiter = Deferred.makeUnsafe<Session | undefined>()
       this.#waiters.add(waiter)
-      return Deferred.await(waiter).pipe(
-        Effect.timeoutOrElse({ duration: time.leftMillis, orElse: () => Effect.undefined }),
+      return time.atMost(Deferred.await(waiter)).pipe(
         Effect.ensuring(Effect.sync(() => this.#waiters.delete(waiter))),
-        (waiting) => time.during(waiting),
         Effect.flatMap((session) => session === undefined ? unavailable : Effect.succeed(session))
       )
     })

@@ -31,4 +31,13 @@ export class WaitingTime {
       return Effect.onExit(effect, () => Effect.sync(() => this.spend(clock.currentTimeMillisUnsafe() - since)))
     })
   }
+
+  /** Waits for an effect for the time that is left. Returns `undefined` after it. */
+  atMost<A>(effect: Effect.Effect<A>): Effect.Effect<A | undefined> {
+    return this.during(Effect.timeoutOrElse(effect, {
+      duration: this.leftMillis,
+      // A timer may fire a millisecond early.
+      orElse: () => Effect.as(Effect.sync(() => this.spend(this.leftMillis)), undefined)
+    }))
+  }
 }

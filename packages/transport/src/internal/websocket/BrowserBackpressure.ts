@@ -16,7 +16,7 @@ export const make = (webSocket: WebSocketLike): SocketControl => ({
   unsentBytes: () => unsentBytes(webSocket),
   isOpen: () => isOpen(webSocket),
   onReceived: undefined,
-  setBehind: undefined,
+  setWaiting: undefined,
   onRoom: (listener) => {
     const timer = setTimeout(listener, pollMillis)
     return () => clearTimeout(timer)

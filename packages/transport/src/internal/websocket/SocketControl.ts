@@ -23,7 +23,7 @@ export interface SocketControl {
    * Sets whether messages wait for the reader. While they do, at most one more chunk of input is read. The WebSocket
    * has started to read. Absent if reading cannot be stopped.
    */
-  readonly setBehind: ((isBehind: boolean) => void) | undefined
+  readonly setWaiting: ((isWaiting: boolean) => void) | undefined
   /**
    * Calls the listener once, after there is more room or the connection has closed. Returns a function that removes it.
    */

@@ -12,34 +12,34 @@ const closed = (socket: Socket): Effect.Effect<void> =>
   })
 
 /**
- * Pauses a socket while its reader is busy. The WebSocket of Effect takes all messages of a chunk at once, and pauses
- * the socket for their bytes only: of empty messages, and of those that are longer on the wire than their content, it
- * would keep any number. Node reads up to 32 chunks of 64 KiB in one turn.
+ * Pauses a socket while messages wait for its reader. The WebSocket of Effect takes all messages of a chunk at once,
+ * and pauses the socket for their bytes only: of empty messages, and of those that are longer on the wire than their
+ * content, it would keep any number. Node reads up to 32 chunks of 64 KiB in one turn.
  */
-const pausing = (socket: Socket): NonNullable<SocketControl["setBehind"]> => {
+const pausing = (socket: Socket): NonNullable<SocketControl["setWaiting"]> => {
   let isListening = false
-  let isBehind = true
+  let isWaiting = true
   let isPaused = false
   const listen = () => {
     isListening = true
     socket.on("data", () => {
       // A reader that has paused the socket decides when to resume it.
-      if (!isBehind || socket.isPaused()) return
+      if (!isWaiting || socket.isPaused()) return
       isPaused = true
       socket.pause()
     })
   }
   const resume = () => {
-    if (isBehind || !isPaused) return
+    if (isWaiting || !isPaused) return
     isPaused = false
     socket.resume()
   }
   return (value) => {
     // A listener for data makes the socket flow, so it must not precede that of the WebSocket.
     if (!isListening) listen()
-    isBehind = value
+    isWaiting = value
     // The messages that wait already are taken before the next turn.
-    if (isPaused && !isBehind) setImmediate(resume)
+    if (isPaused && !isWaiting) setImmediate(resume)
   }
 }
 
@@ -52,7 +52,7 @@ export const make = (socket: Socket, ping: () => void): SocketControl => ({
     socket.on("data", onData)
     return () => void socket.off("data", onData)
   },
-  setBehind: pausing(socket),
+  setWaiting: pausing(socket),
   onRoom: (listener) => {
     const off = () => void socket.off("drain", once).off("close", once)
     const once = () => {

@@ -81,7 +81,7 @@ export const make = Effect.fnUntraced(function*<E>(
       const { pull } = yield* restore(socket.reader)
       const messages = yield* socket.writer
       const control = yield* controlOf
-      control.setBehind?.(true)
+      control.setWaiting?.(true)
       const writer = new WebSocketWriter(messages, control, yield* MemoryBudget)
       let reason: CloseReason.CloseReason = CloseReason.requested
       let destroyedBecause: Error | undefined
@@ -115,18 +115,18 @@ export const make = Effect.fnUntraced(function*<E>(
 
       /** Reads messages in turns, until the connection ends. */
       const readWith = (take: (data: string | Uint8Array) => void): Effect.Effect<never, Socket.SocketError> => {
-        const takeAll = Turns.frames(take, control.setBehind === undefined ? turnsOfBatch : undefined)
+        const takeAll = Turns.frames(take, control.setWaiting === undefined ? turnsOfBatch : undefined)
         const next = Effect.suspend(() => {
-          control.setBehind?.(false)
+          control.setWaiting?.(false)
           return pull
         })
         return Effect.flatMap(next, (batch) => {
-          control.setBehind?.(true)
+          control.setWaiting?.(true)
           return takeAll(batch)
         }).pipe(
           Effect.forever({ disableYield: true }),
           // While the connection closes, it is read although its program has stopped to.
-          Effect.ensuring(Effect.sync(() => isClosing ? undefined : control.setBehind?.(true)))
+          Effect.ensuring(Effect.sync(() => isClosing ? undefined : control.setWaiting?.(true)))
         )
       }
 

@@ -31,32 +31,32 @@ const connection = Effect.acquireRelease(
 const someTurns = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
 
 describe("the TCP socket below a WebSocket", () => {
-  it.live("[law 12] is read one chunk further while its reader is busy", () =>
+  it.live("[law 12] is read one chunk further while messages wait", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       const control = TcpBackpressure.make(reader, () => {})
-      control.setBehind?.(true)
+      control.setWaiting?.(true)
       reader.resume()
       yield* someTurns
       assert.isTrue(reader.isPaused())
       // Two chunks: one was read before the pause.
       assert.isAtMost(reader.bytesRead, 2 * pieceBytes)
-      control.setBehind?.(false)
+      control.setWaiting?.(false)
       yield* someTurns
       assert.isFalse(reader.isPaused())
       assert.strictEqual(reader.bytesRead, 16 * pieceBytes)
     }))
 
-  it.live("stays paused if its reader is busy again in the same turn", () =>
+  it.live("stays paused if messages wait again in the same turn", () =>
     Effect.gen(function*() {
       const { reader } = yield* connection
       const control = TcpBackpressure.make(reader, () => {})
-      control.setBehind?.(true)
+      control.setWaiting?.(true)
       reader.resume()
       yield* someTurns
       const before = reader.bytesRead
-      control.setBehind?.(false)
-      control.setBehind?.(true)
+      control.setWaiting?.(false)
+      control.setWaiting?.(true)
       yield* someTurns
       assert.isTrue(reader.isPaused())
       assert.strictEqual(reader.bytesRead, before)
@@ -67,10 +67,10 @@ describe("the TCP socket below a WebSocket", () => {
       const { reader } = yield* connection
       reader.on("data", () => void reader.pause())
       const control = TcpBackpressure.make(reader, () => {})
-      control.setBehind?.(true)
+      control.setWaiting?.(true)
       reader.resume()
       yield* someTurns
-      control.setBehind?.(false)
+      control.setWaiting?.(false)
       yield* someTurns
       assert.isTrue(reader.isPaused())
     }))
