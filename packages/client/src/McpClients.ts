@@ -24,7 +24,8 @@ import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
 import * as McpClient from "./McpClient.ts"
 import type { McpTarget } from "./McpTarget.ts"
-import type { ServerStatus } from "./ServerStatus.ts"
+import * as ServerStatus from "./ServerStatus.ts"
+import { ServerUnavailable } from "./ServerUnavailable.ts"
 
 /**
  * The status of a server of a group.
@@ -32,7 +33,7 @@ import type { ServerStatus } from "./ServerStatus.ts"
  * @category models
  */
 export interface MemberStatus {
-  readonly status: ServerStatus
+  readonly status: ServerStatus.ServerStatus
   /** The lists that the group was asked for, and that it returned without those of this server. */
   readonly omissions: ReadonlyArray<GroupList.Omission>
 }
@@ -44,7 +45,7 @@ export interface MemberStatus {
  */
 export interface StatusChange {
   readonly server: string
-  readonly status: ServerStatus
+  readonly status: ServerStatus.ServerStatus
 }
 
 /**
@@ -208,7 +209,7 @@ const clientOptions = (options: AnyOptions, server: string, own: AnyServerOption
 }
 
 /** Returns whether the first attempt to connect has ended. */
-const hasBeenTried = (status: ServerStatus): boolean => status._tag !== "Connecting" || status.attempt > 1
+const hasBeenTried = (status: ServerStatus.ServerStatus): boolean => status._tag !== "Connecting" || status.attempt > 1
 
 const makeAny = Effect.fnUntraced(function*(
   targets: AnyTargets,
@@ -254,6 +255,7 @@ const makeAny = Effect.fnUntraced(function*(
       const client = yield* McpClient.make(trust<McpTarget>(target), clientOptions(options, server, own))
       const member = yield* Member.make(server, client, {
         listWithinMillis,
+        waitFor: own?.waitFor ?? options.waitFor ?? defaultWaitFor,
         changed,
         statusChanged: (name, status) => {
           latest.set(name, { server: name, status })
@@ -322,30 +324,49 @@ const makeAny = Effect.fnUntraced(function*(
     Effect.map(client.prompts, (list) => void names.prompts(name, list))
 
   /** Reads the lists that may have a name that the group has not given yet. */
-  const learn = (kind: Kind, name: string): Effect.Effect<void, McpCall.CallError> => {
-    const member = members.get(PublicNames.originOf(name)?.server ?? "")
+  const learn = (kind: Kind, member: Member.Member | undefined): Effect.Effect<void, McpCall.CallError> => {
     if (member === undefined) return Effect.asVoid(kind === "tool" ? tools : prompts)
     return kind === "tool" ? learnTools(member) : learnPrompts(member)
   }
 
-  const missingOf = (kind: Kind): ReadonlyArray<string> =>
+  /** Returns the servers whose list is missing, and which may have a tool or a prompt of this name. */
+  const missingOf = (kind: Kind, name: string): ReadonlyArray<string> =>
     [...members.values()]
       .filter(({ lists }) => (kind === "tool" ? lists.tools : lists.prompts).absence !== undefined)
       .map(({ name }) => name)
+      .filter((server) => (kind === "tool" && options.toolName !== undefined) || PublicNames.mayBe(name, server))
 
-  /** Bounds a reading of lists before a call by the time that the call has: to wait for its server, and to run. */
-  const within = <A, E>(
-    effect: Effect.Effect<A, E>,
+  /** Waits for a server, as long as a call does. */
+  const untilReady = (client: McpClient.McpClientShape, waitFor: Duration.Input) =>
+    Effect.timeoutOrElse(
+      Stream.runHead(Stream.filter(client.statuses, (one) => one._tag === "Ready" || ServerStatus.isFinal(one))),
+      {
+        duration: waitFor,
+        orElse: () =>
+          Effect.flatMap(client.status, (status) =>
+            Effect.fail(
+              new ServerUnavailable({ server: client.name, status, waitedMillis: Duration.toMillis(waitFor) })
+            ))
+      }
+    )
+
+  /** Reads lists before a call, in the time that the call has: to wait for its server, and to run. */
+  const learnFor = (
     kind: Kind,
-    { timeout, totalTimeout, waitFor = options.waitFor ?? defaultWaitFor }: McpCall.CallOptions<unknown> = {}
-  ): Effect.Effect<A, E | RequestError.RequestError> => {
+    member: Member.Member | undefined,
+    learned: Effect.Effect<void, McpCall.CallError>,
+    { timeout, totalTimeout, waitFor = member?.waitFor ?? 0 }: McpCall.CallOptions<unknown> = {}
+  ): Effect.Effect<void, McpCall.CallError> => {
     const limits = [timeout, totalTimeout].flatMap((limit) => limit === undefined ? [] : [Duration.toMillis(limit)])
-    if (limits.length === 0) return effect
-    const afterMillis = Duration.toMillis(waitFor) + Math.min(...limits)
-    return Effect.timeoutOrElse(effect, {
+    const afterMillis = Math.min(...limits)
+    const inTime = limits.length === 0 ? learned : Effect.timeoutOrElse(learned, {
       duration: afterMillis,
-      orElse: () => Effect.fail(RequestError.make(`${kind}s/list`, { _tag: "Timeout", afterMillis }))
+      orElse: () =>
+        Effect.fail(
+          RequestError.make(kind === "tool" ? "tools/call" : "prompts/get", { _tag: "Timeout", afterMillis })
+        )
     })
+    return member === undefined ? inTime : Effect.andThen(untilReady(member.client, waitFor), inTime)
   }
 
   /** Returns the client and the original name of a tool or a prompt. */
@@ -361,19 +382,23 @@ const makeAny = Effect.fnUntraced(function*(
       const isListed = listed === undefined ||
         (origin?.server === listed.server && origin.name === listed.definition.name)
       return origin === undefined || member === undefined || !isListed
-        ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind) }))
+        ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind, name) }))
         : Effect.succeed({ client: member.client, original: origin.name })
     })
     const found = Effect.catchTag(
       known,
       "NoSuchName",
-      () => Effect.andThen(within(Effect.suspend(() => learn(kind, name)), kind, callOptions), known)
+      () =>
+        Effect.suspend(() => {
+          const member = members.get(PublicNames.originOf(name)?.server ?? "")
+          return Effect.andThen(learnFor(kind, member, learn(kind, member), callOptions), known)
+        })
     )
     return Effect.suspend(() => {
       const member = kind === "tool" ? members.get(names.find(kind, name)?.server ?? "") : undefined
       // The function that left tools out, or let them pass, has not seen the present ones.
       return options.toolName !== undefined && member?.isOutdated === true
-        ? Effect.andThen(within(learnTools(member), kind, callOptions), known)
+        ? Effect.andThen(learnFor(kind, member, learnTools(member), callOptions), known)
         : found
     })
   }

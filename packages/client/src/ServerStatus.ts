@@ -5,7 +5,6 @@ import { CloseReason, Excerpt, type Profile } from "@effect-mcp/protocol"
 import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as excerpts from "./internal/excerpts.ts"
-import * as PlainText from "./PlainText.ts"
 
 /**
  * The reason why a server is down.
@@ -102,17 +101,22 @@ const problemOf = (problem: Problem): string => {
  */
 export const describeProblem = (problem: Problem): string => excerpts.text(problemOf(problem))
 
-/** Returns the last line of standard error in words, unless the problem has it. It often states the cause. */
-const lastLineOf = (stderr: ReadonlyArray<string>, problem: string): string => {
-  const line = stderr.findLast((line) => line.trim() !== "")?.trim()
-  return line === undefined || problem.includes(PlainText.text(line))
-    ? ""
-    : `; last on its standard error: ${excerpts.line(line, Excerpt.defaultLength)}`
+/** The words of lines that state a cause. Others of the last lines are often a stack trace. */
+const decisive = /error|exception|fatal|panic|cannot|denied|not found|no such/i
+
+/** Returns the line of standard error that probably states the cause, in words. */
+const stderrLine = (stderr: ReadonlyArray<string>): string => {
+  const lines = stderr.map((line) => line.trim()).filter((line) => line !== "")
+  const line = lines.findLast((line) => decisive.test(line)) ?? lines.at(-1)
+  return line === undefined ? "" : `; on its standard error: ${excerpts.line(line, Excerpt.defaultLength)}`
 }
 
+/** The words before the lines of standard error in the description of an exit. One line is enough in a sentence. */
+const beforeTail = "; last lines of stderr:\n"
+
 /**
- * Returns a status in the words of logs and errors. `Down` has the last line of standard error. Text of the server is
- * escaped and cut, as by {@link describeProblem}.
+ * Returns a status in the words of logs and errors. `Down` has one line of standard error, which states the cause if
+ * one does. Text of the server is escaped and cut, as by {@link describeProblem}.
  *
  * @example
  * ```ts
@@ -135,9 +139,9 @@ export const describe = (status: ServerStatus): string => {
     case "Closing":
       return "its session is closing"
     case "Down": {
-      const problem = describeProblem(status.problem)
+      const [problem = ""] = describeProblem(status.problem).split(beforeTail)
       return `down after ${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}: ` +
-        `${problem}${lastLineOf(status.stderr, problem)}; ` +
+        `${problem}${stderrLine(status.stderr)}; ` +
         (status.retryMillis === undefined
           ? "no further attempt"
           : `the next attempt is due in ${status.retryMillis} ms`)

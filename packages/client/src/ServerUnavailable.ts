@@ -10,6 +10,8 @@ const adviceFor = (status: ServerStatus.ServerStatus): string =>
     ? "call it while its scope is open"
     : ServerStatus.isFinal(status)
     ? "set reconnect to a schedule that goes on"
+    : status._tag === "Down"
+    ? "correct the cause, or set waitFor to wait longer"
     : "set waitFor to wait longer"
 
 /**

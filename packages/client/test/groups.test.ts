@@ -199,7 +199,7 @@ describe("a group of servers", () => {
       assert.include(ServerStatus.describe(down.status), "down after 1 attempt: no such place")
       assert.deepStrictEqual(down.omissions, [{ list: "tools", reason: { _tag: "Down" } }])
       assert.deepStrictEqual(files.omissions, [])
-      const error = yield* Effect.flip(clients.callTool("find"))
+      const error = yield* Effect.flip(clients.callTool("broken_find_0123456789abcdef"))
       assert.include(error.message, "these servers are down or slow, and may have it: broken")
     }))
 
@@ -516,10 +516,40 @@ describe("a group of servers", () => {
       const clients = yield* McpClients.make({ endless }, { info, listTimeout: "1 hour", healthCheck: false })
       const limits = { timeout: "3 seconds", waitFor: "2 seconds" } as const
       const calling = yield* Effect.forkChild(Effect.flip(clients.callTool("endless__read", {}, limits)))
-      yield* TestClock.adjust("4900 millis")
+      yield* TestClock.adjust("2900 millis")
       assert.isUndefined(calling.pollUnsafe())
       yield* TestClock.adjust("100 millis")
-      assert.match((yield* Fiber.join(calling)).message, /tools\/list.* 5000 ms|tools\/list.* 5 s/)
+      assert.match((yield* Fiber.join(calling)).message, /tools\/call: timed out after 3000 ms/)
+    }))
+
+  it.effect("a call waits for a server whose list was not read as long as its own waitFor says", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ hanging }, { info, waitFor: "10 seconds" })
+      for (const [waitFor, millis] of [["300 millis", 300], ["30 seconds", 30_000]] as const) {
+        const calling = yield* Effect.forkChild(
+          Effect.flip(clients.callTool("hanging__read", {}, { waitFor, timeout: "1 second" }))
+        )
+        yield* TestClock.adjust(millis - 1)
+        assert.isUndefined(calling.pollUnsafe())
+        yield* TestClock.adjust(1)
+        assert.match((yield* Fiber.join(calling)).message, new RegExp(`the call waited ${millis} ms; `))
+      }
+    }))
+
+  it.effect("a name that is missing is looked for at the servers that may have it, and at no other", () =>
+    Effect.gen(function*() {
+      const clients = yield* McpClients.make({ files: serverOf("files", ["read"]).target, broken, other: broken }, {
+        info
+      })
+      yield* clients.settled("1 minute")
+      const missing = (name: string) =>
+        Effect.map(
+          Effect.flip(clients.callTool(name)),
+          (error) => error._tag === "NoSuchName" ? error.missing : [error]
+        )
+      assert.deepStrictEqual(yield* missing("files__write"), [])
+      assert.deepStrictEqual(yield* missing("gone__write"), [])
+      assert.deepStrictEqual(yield* missing("broken_wri_te_0123456789abcdef"), ["broken"])
     }))
 
   it.effect("options of a server replace those of the group", () =>

@@ -108,7 +108,7 @@ for (const transport of transports) {
           assert.strictEqual(status.problem._tag, "ConnectFailed")
           if (transport === "stdio") {
             assert.deepStrictEqual(status.stderr, ["waits for the database"])
-            assert.include(ServerStatus.describe(status), "last on its standard error: waits for the database; ")
+            assert.include(ServerStatus.describe(status), "on its standard error: waits for the database; ")
           }
         }))
       }))
@@ -133,7 +133,7 @@ for (const transport of transports) {
           if (transport === "stdio") {
             const [down] = statuses
             assert.deepStrictEqual(down?.stderr, ["no such table"])
-            assert.match(error.message, /exited with code 7; last lines of stderr:\nno such table; /)
+            assert.match(error.message, /exited with code 7; on its standard error: no such table; /)
           }
         }))
       }))

@@ -30,6 +30,8 @@ export interface BoundedListDependencies<A> {
   /** The time that a caller waits for the list. */
   readonly withinMillis: number
   readonly scope: Scope.Scope
+  /** Reports that callers no longer wait for the list. */
+  readonly late: Effect.Effect<void>
   /** Reports a list that was read after its callers had stopped to wait. */
   readonly arrived: () => void
 }
@@ -82,6 +84,7 @@ export class BoundedList<A> {
         ? yield* this.#readAtOnce
         : Option.getOrUndefined(yield* Effect.timeoutOption(read, withinMillis))
       if (exit === undefined) {
+        if (!this.#isLate) yield* this.#dependencies.late
         this.#isLate = true
         this.#absence = { _tag: "Slow", withinMillis }
         return this.#last

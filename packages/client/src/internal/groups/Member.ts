@@ -1,6 +1,7 @@
 /** One server of a group: its client, and its lists as the group has them. */
 
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -23,6 +24,8 @@ export interface Member {
   readonly name: string
   readonly client: McpClientShape
   readonly lists: MemberLists
+  /** The time that calls wait for the server by default. */
+  readonly waitFor: Duration.Input
   /** Whether the tools may have changed since the group has named them. */
   isOutdated: boolean
 }
@@ -30,6 +33,7 @@ export interface Member {
 /** The parts of a group that a member uses. */
 export interface MemberDependencies {
   readonly listWithinMillis: number
+  readonly waitFor: Duration.Input
   readonly changed: (server: string, list: ListName) => void
   readonly statusChanged: (server: string, status: ServerStatus) => void
 }
@@ -38,7 +42,7 @@ export interface MemberDependencies {
 export const make = Effect.fnUntraced(function*(
   name: string,
   client: McpClientShape,
-  { changed, listWithinMillis, statusChanged }: MemberDependencies
+  { changed, listWithinMillis, statusChanged, waitFor }: MemberDependencies
 ): Effect.fn.Return<Member, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const listOf = <A>(list: BoundedListOf<A>, changes: ListName) =>
@@ -47,6 +51,10 @@ export const make = Effect.fnUntraced(function*(
       list,
       withinMillis: listWithinMillis,
       scope,
+      late: Effect.logWarning(
+        `${changes} of the group lack the server ${JSON.stringify(name)}, which has not answered within ` +
+          `${listWithinMillis} ms; set listWithin to wait longer, or wait until settled`
+      ),
       arrived: () => changed(name, changes)
     })
   const lists: MemberLists = {
@@ -55,7 +63,7 @@ export const make = Effect.fnUntraced(function*(
     resources: listOf(client.resources, "resources"),
     resourceTemplates: listOf(client.resourceTemplates, "resources")
   }
-  const member: Member = { name, client, lists, isOutdated: false }
+  const member: Member = { name, client, lists, waitFor, isOutdated: false }
   const listChanged = (list: ListName): void => {
     lists[list].changed()
     if (list === "resources") lists.resourceTemplates.changed()

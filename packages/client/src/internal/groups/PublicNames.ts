@@ -68,3 +68,12 @@ export const originOf = (name: string): Origin | undefined => {
   const at = name.indexOf(separator)
   return at <= 0 ? undefined : { server: name.slice(0, at), name: name.slice(at + separator.length) }
 }
+
+/** Returns whether a name that {@link nameOf} has made may be that of a member of a server. */
+export const mayBe = (name: string, server: string): boolean => {
+  const origin = originOf(name)
+  if (origin !== undefined) return origin.server === server
+  // A hashed name begins with the readable name of its server, or with the beginning of a long one.
+  const beginning = readable(server)
+  return beginning.startsWith(name.slice(0, beginning.length)) || name.startsWith(beginning.slice(0, 12))
+}
