@@ -37,15 +37,17 @@ const charactersOf = (value: unknown): number => {
   let characters = 0
   while (pending.length > 0) {
     const one = pending.pop()
-    characters += 4
-    if (typeof one === "string") characters += one.length
-    else if (Array.isArray(one)) { for (const item of one) pending.push(item) }
-    else if (typeof one === "object" && one !== null) {
+    if (typeof one === "string") characters += one.length + 2
+    else if (Array.isArray(one)) {
+      characters += one.length + 2
+      for (const item of one) pending.push(item)
+    } else if (typeof one === "object" && one !== null) {
+      characters += 2
       for (const [name, member] of Object.entries(one)) {
-        characters += name.length
+        characters += name.length + 4
         pending.push(member)
       }
-    }
+    } else characters += 4
   }
   return characters
 }
