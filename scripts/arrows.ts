@@ -185,6 +185,8 @@ const sharedModules: ReadonlySet<string> = new Set([
   "SessionId",
   "SessionStore",
   "Shutdown",
+  "StoredTask",
+  "TaskStore",
   "Tracing",
   "Transport",
   "TransportError",
