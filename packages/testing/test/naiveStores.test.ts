@@ -1,11 +1,12 @@
 /** Stores with one mistake each, and the laws that find it. */
-import { EventStoreLaws, SessionStoreLaws } from "@effect-mcp/testing/laws"
+import { EventStoreLaws, SessionStoreLaws, TaskStoreLaws } from "@effect-mcp/testing/laws"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
 import * as NaiveEventStore from "./fixtures/naiveEventStore.ts"
 import * as NaiveSessionStore from "./fixtures/naiveSessionStore.ts"
+import * as NaiveTaskStore from "./fixtures/naiveTaskStore.ts"
 
 const options = { runs: 50 }
 
@@ -189,6 +190,184 @@ describe("a naive store of sessions", () => {
 
   it("every law is broken by one of the mistakes", () => {
     const names = SessionStoreLaws.laws(NaiveSessionStore.make()).map(({ name }) => name)
+    assert.sameMembers([...new Set(Object.values(broken).flat())], names)
+  })
+})
+
+describe("a naive store of tasks", () => {
+  const options = { runs: 20 }
+
+  const broken: Readonly<Record<NaiveTaskStore.Mistake, Array<string>>> = {
+    "it compares ids without regard to case": [
+      "tasks with similar ids are separate"
+    ],
+    "it takes no principal and an empty one for the same": [
+      "a task is created and replaced unchanged, whatever its values",
+      "anonymous clients share one allowance, which is not that of any name"
+    ],
+    "it looks ids up among the members of an object": [
+      "a task that was not created is unknown, whatever its id"
+    ],
+    "it keeps the objects that it is given": [
+      "a task of which the caller changes an array is stored as it was"
+    ],
+    "it replaces a task that is created again": [
+      "after any operations, a load returns the task that was stored last and not removed, and each result is right",
+      "an id is taken until its task is removed, for every principal",
+      "of tasks that are created concurrently with one id, one is stored completely"
+    ],
+    "it looks whether an id is taken, and then inserts": [
+      "of tasks that are created concurrently with one id, one is stored completely"
+    ],
+    "it replaces any older version": [
+      "after any operations, a load returns the task that was stored last and not removed, and each result is right",
+      "a replacement is stored only in place of the preceding version"
+    ],
+    "it loads and compares, and then stores": [
+      "of replacements that are stored concurrently for one version, one is stored completely",
+      "every increment by concurrent callers that retry after a conflict counts",
+      "a task that is removed while it is replaced stays removed"
+    ],
+    "it inserts what is replaced, where it is not there": [
+      "after any operations, a load returns the task that was stored last and not removed, and each result is right",
+      "a task that was not created is unknown, whatever its id",
+      "a removed task is unknown, is in no list, and no replacement restores it",
+      "a task that is removed while it is replaced stays removed"
+    ],
+    "it stores all members of a replacement": [
+      "a replacement changes neither the principal of a task nor its request or time of creation",
+      "a list has no task of another principal, with any cursor of any principal, whatever was done to the tasks"
+    ],
+    "it replaces an outcome": [
+      "after any operations, a load returns the task that was stored last and not removed, and each result is right",
+      "an outcome never changes, and other members of an ended task may"
+    ],
+    "it replaces no task that has ended": [
+      "after any operations, a load returns the task that was stored last and not removed, and each result is right",
+      "a task is created and replaced unchanged, whatever its values",
+      "an outcome never changes, and other members of an ended task may"
+    ],
+    "it counts no tasks that have ended": [
+      "a principal has at most its number of tasks, and no other principal is affected",
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ],
+    "it counts the tasks of all principals together": [
+      "a principal has at most its number of tasks, and no other principal is affected",
+      "anonymous clients share one allowance, which is not that of any name",
+      "of tasks that are created concurrently, no more are stored than the limits permit"
+    ],
+    "it does not limit anonymous clients": [
+      "anonymous clients share one allowance, which is not that of any name"
+    ],
+    "it counts one byte for each character": [
+      "the tasks of a principal have at most its bytes, and a rejected task changes nothing",
+      "anonymous clients share one allowance, which is not that of any name",
+      "of tasks that are created concurrently, no more are stored than the limits permit",
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ],
+    "it checks the bytes of new tasks only": [
+      "the tasks of a principal have at most its bytes, and a rejected task changes nothing"
+    ],
+    "it checks the bytes of every replacement": [
+      "a task at the limits can be leased, cancelled, made smaller, and ended with a short error"
+    ],
+    "it counts the tasks, and then inserts": [
+      "of tasks that are created concurrently, no more are stored than the limits permit"
+    ],
+    "it counts a task after it has inserted it": [
+      "of tasks that are created concurrently, no more are stored than the limits permit",
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ],
+    "it sorts by the time of creation only": [
+      "of tasks that are created concurrently, no more are stored than the limits permit",
+      "the pages of a list have each task of the principal once, in the order of creation, whatever their size",
+      "a list has no task of another principal, with any cursor of any principal, whatever was done to the tasks"
+    ],
+    "its cursors are numbers of tasks": [
+      "a cursor continues at its place after tasks were removed, replaced and created",
+      "a cursor that no list returned is invalid, and is no failure"
+    ],
+    "its cursors contain the principal": [
+      "a cursor that no list returned is invalid, and is no failure",
+      "a list has no task of another principal, with any cursor of any principal, whatever was done to the tasks"
+    ],
+    "it begins anew after an invalid cursor": [
+      "a cursor that no list returned is invalid, and is no failure"
+    ],
+    "it throws for an invalid cursor": [
+      "a cursor that no list returned is invalid, and is no failure",
+      "every operation ends within 5 seconds, for any arguments, and none throws or dies"
+    ],
+    "it takes the first tasks, and then those of the principal": [
+      "of tasks that are created concurrently, no more are stored than the limits permit",
+      "a list has no task of another principal, with any cursor of any principal, whatever was done to the tasks"
+    ],
+    "a wait begins with the next change": [
+      "a task that was not created is unknown, whatever its id",
+      "a wait for a change that has happened ends, and so does one for an unknown task",
+      "a wait ends when a later version is stored, and not before",
+      "every operation ends within 5 seconds, for any arguments, and none throws or dies"
+    ],
+    "a wait ends with any change": [
+      "a wait ends when a later version is stored, and not before",
+      "all waits for a task end with a change, those for others do not, and interrupted ones affect no other"
+    ],
+    "a wait for a task goes on after it was removed": [
+      "a task that was not created is unknown, whatever its id",
+      "a wait for a change that has happened ends, and so does one for an unknown task",
+      "a wait ends when the task is removed",
+      "every operation ends within 5 seconds, for any arguments, and none throws or dies"
+    ],
+    "it remembers one wait for each task": [
+      "a wait ends when a later version is stored, and not before",
+      "all waits for a task end with a change, those for others do not, and interrupted ones affect no other"
+    ],
+    "a lease of a task that has ended expires": [
+      "tasks are due when the lease of an unfinished one expires and when the ttl of any passes, oldest first",
+      "a task that is leased again, or has ended, is no longer due, and a removed one neither"
+    ],
+    "the ttl of a task that has ended does not count": [
+      "tasks are due when the lease of an unfinished one expires and when the ttl of any passes, oldest first"
+    ],
+    "it sorts the tasks that are due by their creation": [
+      "tasks are due when the lease of an unfinished one expires and when the ttl of any passes, oldest first",
+      "a task that is leased again, or has ended, is no longer due, and a removed one neither"
+    ],
+    "it remembers when a new task is due": [
+      "a task that is leased again, or has ended, is no longer due, and a removed one neither"
+    ],
+    "it holds its lock when it is interrupted": [
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ]
+  }
+
+  /** Returns the names of the broken laws, each with a seed of its own: a wait that does not end takes five seconds. */
+  const brokenAtOnce = (laws: ReturnType<typeof TaskStoreLaws.laws>) =>
+    Effect.map(
+      Effect.forEach(
+        laws,
+        ({ name, run }) =>
+          Effect.map(Effect.exit(Random.withSeed(run, name)), (exit) => Exit.isSuccess(exit) ? [] : [name]),
+        { concurrency: "unbounded" }
+      ),
+      (names) => names.flat()
+    )
+
+  it.live("every law holds without a mistake", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* brokenAtOnce(TaskStoreLaws.laws(NaiveTaskStore.make(), options)), [])
+    }))
+
+  for (const mistake of NaiveTaskStore.mistakes) {
+    it.live(`the laws that it breaks: ${mistake}`, () =>
+      Effect.gen(function*() {
+        const laws = TaskStoreLaws.laws(NaiveTaskStore.make(mistake), options)
+        assert.sameMembers(yield* brokenAtOnce(laws), broken[mistake])
+      }), 60_000)
+  }
+
+  it("every law is broken by one of the mistakes", () => {
+    const names = TaskStoreLaws.laws(NaiveTaskStore.make()).map(({ name }) => name)
     assert.sameMembers([...new Set(Object.values(broken).flat())], names)
   })
 })

@@ -9,12 +9,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as ValidMessages from "../arbitrary/ValidMessages.ts"
 import { oneOf } from "../internal/arbitrary/generators.ts"
+import { likeIds, newId, oddIds } from "../internal/laws/ids.ts"
 import { holdsFor, law } from "../internal/laws/Law.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
@@ -26,28 +26,6 @@ const lag = 60_000
 
 /** The time limit of a host for one operation, after which the host interrupts it. */
 const operationTimeout = "5 seconds"
-
-/** Returns an id that no store has seen, so that data of other laws in a database cannot interfere. */
-const newId = Effect.map(Random.nextInt, (number) => `law-${number.toString(36)}`)
-
-/** Ids that some stores may confuse, or look up in the wrong place. */
-const likeIds = Effect.map(newId, (id) => [
-  id,
-  id.toUpperCase(),
-  `${id}-`,
-  `${id}%`,
-  `${id}_`,
-  `${id.slice(0, -1)}_`,
-  `${id}:${id}`,
-  `*${id}`,
-  `'${id}"`,
-  `../${id}`,
-  `${id}?#{}[]\\^~|`,
-  id.repeat(20)
-])
-
-/** Ids with a meaning in other contexts. */
-const oddIds = ["__proto__", "constructor", "toString", "*", "%", "..", "' or 1=1 --", "0", "undefined"]
 
 const initialize = (mark: number): JsonRpc.Request =>
   JsonRpc.request(0, "initialize", {

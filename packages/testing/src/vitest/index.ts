@@ -4,4 +4,5 @@
 export * as EventStoreSuite from "./EventStoreSuite.ts"
 export * as JsonSchemaValidatorSuite from "./JsonSchemaValidatorSuite.ts"
 export * as SessionStoreSuite from "./SessionStoreSuite.ts"
+export * as TaskStoreSuite from "./TaskStoreSuite.ts"
 export * as TransportSuite from "./TransportSuite.ts"
