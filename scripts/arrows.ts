@@ -66,6 +66,8 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/client/src/McpSampling.ts"
   ],
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
+  "effect/sql/*": ["packages/server/src/NodeSqlite.ts", "packages/server/src/TaskStoreSql.ts"],
+  "effect/reactivity/*": "packages/server/src/NodeSqlite.ts",
   "effect/http/*": [
     "packages/transport/src/*",
     "packages/server/src/McpHttpApi.ts",
