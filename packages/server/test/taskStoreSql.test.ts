@@ -14,6 +14,8 @@ import * as SqlClient from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import * as v8 from "node:v8"
+import * as vm from "node:vm"
 import * as Postgres from "./support/postgres.ts"
 import { newFile, storeIn, storeOver } from "./support/sqlStores.ts"
 
@@ -32,6 +34,13 @@ const task = (id: string, changes: Partial<StoredTask.StoredTask> = {}): StoredT
   version: 1,
   ...changes
 })
+
+/** Collects garbage, and returns the used heap in bytes. */
+const heapInUse = (): number => {
+  v8.setFlagsFromString("--expose-gc")
+  vm.runInNewContext("gc")()
+  return process.memoryUsage().heapUsed
+}
 
 const memory = NodeSqlite.layer({ filename: ":memory:" })
 
@@ -139,6 +148,38 @@ describe("TaskStoreSql with SQLite", () => {
       for (const id of ["0", "1", "2", "3"]) yield* store.remove(id)
       assert.deepStrictEqual(yield* counts(sql), [[], []])
     }))
+
+  it.live(
+    "10,000 tasks that were created, awaited, ended and removed leave no bytes, no fibers and no rows",
+    () =>
+      Effect.gen(function*() {
+        const context = yield* Layer.build(memory)
+        const sql = Context.get(context, SqlClient.SqlClient)
+        const store = yield* Effect.provide(TaskStoreSql.make(), context)
+        const fibers = FiberCount.make()
+        const round = (count: number) =>
+          fibers.count(Effect.gen(function*() {
+            for (let index = 0; index < count; index++) {
+              const id = `task-${index}`
+              yield* store.create(task(id, { principal: id }), unlimited)
+              const wait = yield* Effect.forkChild(store.awaitChange(id, 1), { startImmediately: true })
+              const interrupted = yield* Effect.forkChild(store.awaitChange(id, 2), { startImmediately: true })
+              const outcome = { _tag: "Result", result: { content: ["x".repeat(1000)] } } as const
+              yield* store.replace(task(id, { principal: id, version: 2, outcome }), unlimited)
+              yield* Fiber.join(wait)
+              yield* Fiber.interrupt(interrupted)
+            }
+            for (let index = 0; index < count; index++) yield* store.remove(`task-${index}`)
+          }))
+        yield* round(1000)
+        const before = heapInUse()
+        yield* round(10_000)
+        assert.isBelow(heapInUse() - before, 2 * 1024 * 1024)
+        assert.strictEqual(fibers.living(), 0)
+        assert.deepStrictEqual(yield* counts(sql), [[], []])
+      }),
+    60_000
+  )
 
   it.effect("stores with different prefixes are separate, and tables can be created beforehand", () =>
     Effect.gen(function*() {
