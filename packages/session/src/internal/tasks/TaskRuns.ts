@@ -1,0 +1,244 @@
+/** The tasks that this process runs: their fibers, their leases, and the tasks of others that have lapsed. */
+
+import { type JsonRpc, McpError } from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import type * as StoredTask from "../../StoredTask.ts"
+import type { TaskStoreError } from "../../TaskStore.ts"
+import * as webCrypto from "../webCrypto.ts"
+import { isExpired, type OwnedTasks } from "./OwnedTasks.ts"
+
+/** Options of the tasks of an endpoint. */
+export interface TaskRunsOptions {
+  readonly pollMillis: number
+  /** The lifetime of a task whose client wishes none, and the longest one. */
+  readonly ttlMillis: { readonly default: number; readonly longest: number }
+  /** The time after which another process counts this one as ended, unless it has renewed its lease. */
+  readonly leaseMillis: number
+}
+
+/** A request that becomes a task. */
+export interface Start {
+  readonly principal: string | undefined
+  readonly request: StoredTask.TaskRequest
+  /** The lifetime that the client wishes, in milliseconds. */
+  readonly ttlMillis: number | undefined
+}
+
+/** The number of due tasks that are handled in one go. */
+const sweepSize = 100
+
+const internalError = (message: string): JsonRpc.ErrorObject => ({ code: McpError.internalError.code, message })
+
+/** The error of a task whose process has ended, as another process finds it. */
+const lapsed = internalError("The process that ran the task has ended")
+
+/** The error of a task whose process ends. */
+const stopped = internalError("The server has stopped")
+
+const tooLarge = internalError("The result is too large to be stored")
+
+/** Returns the error object of a run that has failed. A defect is hidden from the client. */
+const errorOf = (cause: Cause.Cause<McpError.McpError>): JsonRpc.ErrorObject => {
+  if (Cause.hasInterruptsOnly(cause)) return stopped
+  const { code, data, message } = cause.reasons.find(Cause.isFailReason)?.error ?? McpError.internalError
+  return data === undefined ? { code, message } : { code, message, data }
+}
+
+/** The tasks that this process runs. */
+export class TaskRuns {
+  readonly #tasks: OwnedTasks
+  readonly #options: TaskRunsOptions
+  readonly #scope: Scope.Scope
+  readonly #owner = webCrypto.randomUUID()
+  readonly #running = new Map<string, Fiber.Fiber<unknown>>()
+
+  private constructor(tasks: OwnedTasks, options: TaskRunsOptions, scope: Scope.Scope) {
+    this.#tasks = tasks
+    this.#options = options
+    this.#scope = scope
+  }
+
+  /** Creates the runs of an endpoint. They are interrupted when the scope closes, and their tasks end as failed. */
+  static make(tasks: OwnedTasks, options: TaskRunsOptions): Effect.Effect<TaskRuns, never, Scope.Scope> {
+    return Effect.gen(function*() {
+      const runs = new TaskRuns(tasks, options, yield* Effect.scope)
+      yield* Effect.forkScoped(runs.#renew)
+      yield* Effect.forkScoped(runs.#sweep)
+      return runs
+    })
+  }
+
+  /** The number of tasks that run in this process. */
+  get size(): number {
+    return this.#running.size
+  }
+
+  /** Stores a task, and runs it in the background (TSK-07, TSK-08, TSK-14). */
+  start<R>(
+    { principal, request, ttlMillis }: Start,
+    run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>
+  ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R> {
+    return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
+      const { pollMillis, ttlMillis: { default: usual, longest } } = this.#options
+      const now = yield* Effect.clockWith((clock) => Effect.succeed(clock.currentTimeMillisUnsafe()))
+      const task: StoredTask.StoredTask = {
+        id: webCrypto.randomUUID(),
+        principal,
+        request,
+        createdAt: now,
+        updatedAt: now,
+        ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),
+        pollMillis,
+        cancelRequested: false,
+        questions: [],
+        steps: [],
+        lease: this.#leaseFrom(now),
+        version: 1
+      }
+      yield* this.#tasks.create(task)
+      // The store has it before the client learns its id (TKX-07). The caller may be interrupted: the task is not.
+      const running = Effect.onExit(
+        Effect.interruptible(Effect.suspend(() => run(task))),
+        (exit) => this.#end(task.id, exit)
+      )
+      // Uninterruptible outside of the run: interrupted before its first step, a fiber would store no outcome.
+      const fiber = yield* Effect.forkIn(Effect.ignoreCause(running), this.#scope, { uninterruptible: true })
+      const watcher = yield* Effect.forkIn(
+        Effect.andThen(this.#endedElsewhere(task), Effect.sync(() => fiber.interruptUnsafe())),
+        this.#scope
+      )
+      this.#running.set(task.id, fiber)
+      fiber.addObserver(() => {
+        this.#running.delete(task.id)
+        watcher.interruptUnsafe()
+      })
+      return task
+    }))
+  }
+
+  /**
+   * Ends a task as cancelled, unless it has ended (TSK-09, TSK-24). Returns the task as it is then, and whether it was
+   * this call that has ended it. The process that runs it interrupts its fiber.
+   */
+  cancel(
+    id: string,
+    principal: string | undefined
+  ): Effect.Effect<{ readonly task: StoredTask.StoredTask; readonly isNew: boolean }, McpError.McpError> {
+    return Effect.flatMap(this.#tasks.load(id, principal), (known) =>
+      Effect.matchEffect(
+        this.#tasks.change(id, ({ outcome }) =>
+          outcome === undefined
+            ? { outcome: { _tag: "Cancelled" }, cancelRequested: true, lease: undefined }
+            : undefined),
+        {
+          onFailure: () => Effect.fail(McpError.internalError),
+          onSuccess: (changed) =>
+            Effect.succeed({
+              task: "task" in changed ? changed.task : known,
+              isNew: changed._tag === "Changed"
+            })
+        }
+      ))
+  }
+
+  /** Waits until a task of a principal has ended (TSK-16). Fails if it is unknown, or expires meanwhile. */
+  ended(id: string, principal: string | undefined): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
+    return Effect.flatMap(this.#tasks.load(id, principal), (task) =>
+      task.outcome === undefined
+        ? Effect.andThen(
+          Effect.mapError(this.#tasks.awaitChange(task), () => McpError.internalError),
+          Effect.suspend(() => this.ended(id, principal))
+        )
+        : Effect.succeed(task))
+  }
+
+  #leaseFrom(now: number): StoredTask.TaskLease {
+    return { owner: this.#owner, expiresAt: now + this.#options.leaseMillis }
+  }
+
+  /** Waits until the store has an outcome of a task, or the task no longer. */
+  #endedElsewhere(task: StoredTask.StoredTask): Effect.Effect<void> {
+    const watch = (known: StoredTask.StoredTask): Effect.Effect<void, TaskStoreError> =>
+      Effect.andThen(
+        this.#tasks.awaitChange(known),
+        Effect.flatMap(
+          this.#tasks.change(known.id, () => undefined),
+          (found) => found._tag === "Unchanged" && found.task.outcome === undefined ? watch(found.task) : Effect.void
+        )
+      )
+    // A store that fails now may work later. Until then, nothing cancels the task from elsewhere.
+    return Effect.retry(watch(task), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)
+  }
+
+  /** Stores the outcome of a run. One that has an outcome already keeps it. */
+  #end(id: string, exit: Exit.Exit<unknown, McpError.McpError>): Effect.Effect<void> {
+    const outcome: StoredTask.Outcome = Exit.isSuccess(exit)
+      ? { _tag: "Result", result: exit.value }
+      : { _tag: "Error", error: errorOf(exit.cause) }
+    const store = (ended: StoredTask.Outcome) =>
+      this.#tasks.change(id, (task) => task.outcome === undefined ? { outcome: ended, lease: undefined } : undefined)
+    return Effect.flatMap(store(outcome), (changed) =>
+      changed._tag === "TooLarge"
+        ? store({ _tag: "Error", error: tooLarge })
+        : Effect.succeed(changed)).pipe(
+        Effect.catchCause((cause) => Effect.logError("the outcome of a task could not be stored", cause)),
+        Effect.asVoid
+      )
+  }
+
+  /** Renews the leases of the tasks that run here. */
+  get #renew(): Effect.Effect<never> {
+    const { leaseMillis } = this.#options
+    const renewed = Effect.clockWith((clock) =>
+      Effect.forEach(
+        this.#running.keys(),
+        (id) =>
+          this.#tasks.change(id, ({ lease, outcome, updatedAt }) =>
+            outcome === undefined && lease?.owner === this.#owner
+              // The client has not seen a change.
+              ? { lease: this.#leaseFrom(clock.currentTimeMillisUnsafe()), updatedAt }
+              : undefined),
+        { discard: true }
+      )
+    )
+    return Effect.forever(Effect.andThen(Effect.sleep(leaseMillis / 3), logged("renewing leases", renewed)))
+  }
+
+  /** Deletes tasks that have expired, and ends those whose processes have. */
+  get #sweep(): Effect.Effect<never> {
+    const swept = Effect.clockWith((clock) => {
+      const now = clock.currentTimeMillisUnsafe()
+      return Effect.flatMap(
+        this.#tasks.due(now, sweepSize),
+        (ids) => Effect.forEach(ids, (id) => this.#handleDue(id, now), { discard: true })
+      )
+    })
+    return Effect.forever(Effect.andThen(Effect.sleep(this.#options.leaseMillis / 3), logged("sweeping tasks", swept)))
+  }
+
+  #handleDue(id: string, now: number): Effect.Effect<void, TaskStoreError> {
+    const ended = this.#tasks.change(
+      id,
+      (task) =>
+        task.outcome === undefined && task.lease !== undefined && task.lease.expiresAt <= now && !isExpired(task, now)
+          ? { outcome: { _tag: "Error", error: lapsed }, lease: undefined }
+          : undefined
+    )
+    return Effect.flatMap(
+      ended,
+      (found) => found._tag === "Unchanged" && isExpired(found.task, now) ? this.#tasks.remove(id) : Effect.void
+    )
+  }
+}
+
+/** Logs a failure of the store, which may work the next time. */
+const logged = (work: string, effect: Effect.Effect<unknown, TaskStoreError>): Effect.Effect<unknown> =>
+  Effect.catchCause(
+    effect,
+    (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError(`${work} failed`, cause)
+  )

@@ -1,0 +1,157 @@
+/** The tasks of a store, whatever the store and other processes do. */
+import { McpError } from "@effect-mcp/protocol"
+import { type StoredTask, TaskStore } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as TestClock from "effect/testing/TestClock"
+import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
+
+type Store = TaskStore.TaskStore["Service"]
+
+const limits = { maxTasks: 1_000, maxBytes: 1_000_000 }
+
+const taskOf = (id: string, part: Partial<StoredTask.StoredTask> = {}): StoredTask.StoredTask => ({
+  id,
+  principal: "ada",
+  request: { method: "tools/call" },
+  createdAt: 0,
+  updatedAt: 0,
+  pollMillis: 500,
+  cancelRequested: false,
+  questions: [],
+  steps: [],
+  version: 1,
+  ...part
+})
+
+const inMemory = Effect.map(
+  Layer.build(TaskStore.layerMemory()),
+  (context) => Context.get(context, TaskStore.TaskStore)
+)
+
+const quietly = Effect.provide(Logger.layer([]))
+
+const failures: ReadonlyArray<readonly [name: string, call: () => Effect.Effect<never, TaskStore.TaskStoreError>]> = [
+  ["fails", () => Effect.fail(new TaskStore.TaskStoreError({ cause: "the secret" }))],
+  ["dies", () => Effect.die(new Error("the secret"))],
+  ["hangs", () => Effect.never],
+  ["throws", () => {
+    throw new Error("the secret")
+  }]
+]
+
+describe("a store that", () => {
+  for (const [name, call] of failures) {
+    it.effect(`${name} is an internal error for the client, in time, without a word of the cause`, () =>
+      Effect.gen(function*() {
+        const broken: Store = {
+          create: call,
+          load: call,
+          replace: call,
+          list: call,
+          remove: call,
+          awaitChange: call,
+          due: call
+        }
+        const tasks = new OwnedTasks(broken, limits)
+        const answering = [
+          tasks.create(taskOf("t")),
+          tasks.load("t", "ada"),
+          tasks.list("ada", undefined)
+        ]
+        for (const answer of answering) {
+          const fiber = yield* Effect.forkChild(Effect.flip(answer), { startImmediately: true })
+          yield* TestClock.adjust("5 seconds")
+          assert.strictEqual(yield* Fiber.join(fiber), McpError.internalError)
+        }
+        for (const operation of [tasks.change("t", () => ({})), tasks.remove("t"), tasks.due(0, 1)]) {
+          const fiber = yield* Effect.forkChild(Effect.flip(operation), { startImmediately: true })
+          yield* TestClock.adjust("5 seconds")
+          assert.strictEqual((yield* Fiber.join(fiber))._tag, "TaskStoreError")
+        }
+      }).pipe(quietly))
+  }
+})
+
+describe("changes of a task", () => {
+  it.effect("of many at once are all made, each once", () =>
+    Effect.gen(function*() {
+      const store = yield* inMemory
+      // Each operation takes a step, so that the changes overlap.
+      const slow: Store = {
+        ...store,
+        load: (id) => Effect.andThen(Effect.yieldNow, Effect.suspend(() => store.load(id))),
+        replace: (task, limits) => Effect.andThen(Effect.yieldNow, Effect.suspend(() => store.replace(task, limits)))
+      }
+      const tasks = new OwnedTasks(slow, limits)
+      yield* tasks.create(taskOf("t", { message: "" }))
+      yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, index) => String.fromCharCode(97 + index)),
+        (letter) => tasks.change("t", ({ message = "" }) => ({ message: `${message}${letter}` })),
+        { concurrency: "unbounded" }
+      )
+      const { message = "", version } = yield* tasks.load("t", "ada")
+      assert.strictEqual([...message].toSorted().join(""), "abcdefghijklmnopqrst")
+      assert.strictEqual(version, 21)
+    }))
+
+  it.effect("that conflict again and again fail, and not for ever", () =>
+    Effect.gen(function*() {
+      const store = yield* inMemory
+      let attempts = 0
+      const contended: Store = {
+        ...store,
+        replace: () => {
+          attempts++
+          return Effect.succeed("Conflict")
+        }
+      }
+      const tasks = new OwnedTasks(contended, limits)
+      yield* tasks.create(taskOf("t"))
+      assert.strictEqual((yield* Effect.flip(tasks.change("t", () => ({}))))._tag, "TaskStoreError")
+      assert.strictEqual(attempts, 101)
+    }))
+
+  it.effect("set the time of the update, unless they keep it, and leave a task that they do not change", () =>
+    Effect.gen(function*() {
+      const tasks = new OwnedTasks(yield* inMemory, limits)
+      yield* tasks.create(taskOf("t"))
+      yield* TestClock.adjust("1 second")
+      const changed = yield* tasks.change("t", () => ({ message: "half" }))
+      assert.deepStrictEqual("task" in changed ? [changed.task.updatedAt, changed.task.version] : [], [1_000, 2])
+      yield* TestClock.adjust("1 second")
+      const kept = yield* tasks.change("t", ({ updatedAt }) => ({ updatedAt }))
+      assert.strictEqual("task" in kept ? kept.task.updatedAt : 0, 1_000)
+      assert.strictEqual((yield* tasks.change("t", () => undefined))._tag, "Unchanged")
+      assert.strictEqual((yield* tasks.load("t", "ada")).version, 3)
+      assert.strictEqual((yield* tasks.change("none", () => ({})))._tag, "Missing")
+    }))
+})
+
+describe("the list of a principal", () => {
+  it.effect("has its tasks in pages, without those that have expired, and rejects foreign and invalid cursors", () =>
+    Effect.gen(function*() {
+      const tasks = new OwnedTasks(yield* inMemory, limits)
+      for (let index = 0; index < 120; index++) {
+        yield* tasks.create(taskOf(`a${index}`, { createdAt: index, ttlMillis: index % 2 === 0 ? 10 : 1_000_000 }))
+        yield* tasks.create(taskOf(`b${index}`, { createdAt: index, principal: "ben" }))
+      }
+      yield* TestClock.adjust("1 minute")
+      const ids: Array<string> = []
+      let after: string | undefined
+      do {
+        const page: Effect.Success<ReturnType<typeof tasks.list>> = yield* tasks.list("ada", after)
+        ids.push(...page.tasks.map(({ id }) => id))
+        after = page.next
+      } while (after !== undefined)
+      assert.deepStrictEqual(ids, Array.from({ length: 60 }, (_, index) => `a${2 * index + 1}`))
+      assert.strictEqual((yield* Effect.flip(tasks.list("ada", "page 2"))).code, -32602)
+      const { next } = yield* tasks.list("ben", undefined)
+      const foreign = yield* tasks.list("ada", next)
+      assert.isTrue(foreign.tasks.every(({ principal }) => principal === "ada"))
+    }))
+})

@@ -1,0 +1,222 @@
+/** Tasks that run in one process, and in two on one store, in virtual time. */
+import { McpError } from "@effect-mcp/protocol"
+import { type StoredTask, TaskStore } from "@effect-mcp/session"
+import { VirtualRuntime } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
+import { TaskRuns } from "../../src/internal/tasks/TaskRuns.ts"
+
+const limits = { maxTasks: 3, maxBytes: 1_000_000 }
+
+const options = {
+  pollMillis: 500,
+  ttlMillis: { default: 60_000, longest: 3_600_000 },
+  leaseMillis: 30_000
+}
+
+const request: StoredTask.TaskRequest = { method: "tools/call", params: { name: "report" } }
+
+const ada = { principal: "ada", request, ttlMillis: undefined }
+
+/** Runs a program in virtual time. Nothing of it may be left then. */
+const virtually = <A, E>(program: Effect.Effect<A, E, Scope.Scope>): A => {
+  const runtime = VirtualRuntime.make({ seed: 1 })
+  const fiber = runtime.start(Effect.scoped(program))
+  runtime.advance(86_400_000)
+  const exit = fiber.pollUnsafe()
+  if (exit === undefined) throw new Error("the program does not end")
+  if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+  assert.strictEqual(runtime.living(), 0)
+  return exit.value
+}
+
+const storeInMemory = Effect.map(
+  Layer.build(TaskStore.layerMemory()),
+  (context) => Context.get(context, TaskStore.TaskStore)
+)
+
+/** A process on a store, which can be stopped, or killed: then it stores nothing more. */
+const processOn = Effect.fnUntraced(function*(store: TaskStore.TaskStore["Service"]) {
+  const scope = yield* Scope.make()
+  let isKilled = false
+  const dead = <A>(): Effect.Effect<A> => Effect.never
+  const own: TaskStore.TaskStore["Service"] = {
+    ...store,
+    replace: (task, limits) => isKilled ? dead() : store.replace(task, limits),
+    load: (id) => isKilled ? dead() : store.load(id)
+  }
+  const tasks = new OwnedTasks(own, limits)
+  const runs = yield* Scope.provide(TaskRuns.make(tasks, options), scope)
+  const stop = Scope.close(scope, Exit.void)
+  yield* Effect.addFinalizer(() => stop)
+  return {
+    tasks,
+    runs,
+    stop,
+    kill: Effect.suspend(() => {
+      isKilled = true
+      return stop
+    })
+  }
+})
+
+const alone = Effect.flatMap(storeInMemory, processOn)
+
+const errorOf = ({ outcome }: StoredTask.StoredTask) =>
+  outcome?._tag === "Error" ? [outcome.error.code, outcome.error.message] : outcome?._tag
+
+describe("a task", () => {
+  it("is stored before its id is known, and ends with the result of its run", () =>
+    virtually(Effect.gen(function*() {
+      const { runs, tasks } = yield* alone
+      const task = yield* runs.start({ ...ada, ttlMillis: 120_000 }, () =>
+        Effect.as(Effect.sleep("1 minute"), { content: [] }))
+      assert.isUndefined((yield* tasks.load(task.id, "ada")).outcome)
+      assert.strictEqual(runs.size, 1)
+      const { outcome, updatedAt, createdAt } = yield* runs.ended(task.id, "ada")
+      assert.deepStrictEqual(outcome, { _tag: "Result", result: { content: [] } })
+      assert.strictEqual(updatedAt - createdAt, 60_000)
+      yield* Effect.sleep(1)
+      assert.strictEqual(runs.size, 0)
+    })))
+
+  it("ends with the error of its run, and with no words of a defect", () =>
+    virtually(Effect.gen(function*() {
+      const { runs } = yield* alone
+      const fails = yield* runs.start(
+        ada,
+        () => Effect.fail(new McpError.McpError({ code: 7, message: "no", data: 1 }))
+      )
+      const dies = yield* runs.start(ada, () => Effect.die(new Error("a secret")))
+      assert.deepStrictEqual((yield* runs.ended(fails.id, "ada")).outcome, {
+        _tag: "Error",
+        error: { code: 7, message: "no", data: 1 }
+      })
+      const [code, message] = errorOf(yield* runs.ended(dies.id, "ada")) ?? []
+      assert.strictEqual(code, -32603)
+      assert.notInclude(String(message), "secret")
+    })))
+
+  it("goes on after its caller was interrupted", () =>
+    virtually(Effect.gen(function*() {
+      const { runs } = yield* alone
+      const ids: Array<string> = []
+      const caller = yield* Effect.forkChild(Effect.andThen(
+        Effect.map(runs.start(ada, () => Effect.as(Effect.sleep(1_000), {})), ({ id }) => ids.push(id)),
+        Effect.never
+      ))
+      yield* Effect.sleep(10)
+      yield* Fiber.interrupt(caller)
+      assert.strictEqual((yield* runs.ended(ids[0] ?? "", "ada")).outcome?._tag, "Result")
+    })))
+
+  it("is cancelled once, which interrupts it and stays", () =>
+    virtually(Effect.gen(function*() {
+      const { runs } = yield* alone
+      const interrupted = yield* Deferred.make<void>()
+      const task = yield* runs.start(ada, () =>
+        Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined)))
+      const waiting = yield* Effect.forkChild(runs.ended(task.id, "ada"), { startImmediately: true })
+      assert.strictEqual((yield* runs.cancel(task.id, "ada")).isNew, true)
+      yield* Deferred.await(interrupted)
+      yield* Effect.sleep(1)
+      assert.strictEqual((yield* runs.cancel(task.id, "ada")).isNew, false)
+      assert.deepStrictEqual((yield* Fiber.join(waiting)).outcome, { _tag: "Cancelled" })
+      assert.strictEqual(runs.size, 0)
+    })))
+
+  it("that has ended is not cancelled", () =>
+    virtually(Effect.gen(function*() {
+      const { runs } = yield* alone
+      const task = yield* runs.start(ada, () => Effect.succeed({}))
+      yield* runs.ended(task.id, "ada")
+      const { isNew, task: found } = yield* runs.cancel(task.id, "ada")
+      assert.deepStrictEqual([isNew, found.outcome?._tag], [false, "Result"])
+    })))
+
+  it("is unknown to every other principal, and to those who wait after it has expired", () =>
+    virtually(Effect.gen(function*() {
+      const { runs, tasks } = yield* alone
+      const { id } = yield* runs.start(ada, () => Effect.never)
+      const codes = (principal: string | undefined) =>
+        Effect.all([
+          Effect.flip(tasks.load(id, principal)),
+          Effect.flip(runs.cancel(id, principal)),
+          Effect.flip(runs.ended(id, principal))
+        ])
+      const unknown = yield* Effect.flip(tasks.load("none", "ada"))
+      for (const principal of ["ben", undefined]) {
+        for (const error of yield* codes(principal)) {
+          assert.deepStrictEqual([error.code, error.message], [unknown.code, unknown.message])
+        }
+        assert.deepStrictEqual((yield* tasks.list(principal, undefined)).tasks, [])
+      }
+      const waiting = yield* Effect.forkChild(Effect.flip(runs.ended(id, "ada")), { startImmediately: true })
+      assert.strictEqual((yield* Fiber.join(waiting)).code, -32602)
+      yield* Effect.sleep(1)
+      // The sweeper has deleted it, and its run has ended.
+      assert.strictEqual(runs.size, 0)
+    })))
+
+  it("is rejected if its principal has too many, and another principal is not affected", () =>
+    virtually(Effect.gen(function*() {
+      const { runs } = yield* alone
+      for (let count = 0; count < limits.maxTasks; count++) yield* runs.start(ada, () => Effect.never)
+      const error = yield* Effect.flip(runs.start(ada, () => Effect.never))
+      assert.include(error.message, "There are 3 tasks already")
+      yield* runs.start({ ...ada, principal: "ben" }, () => Effect.never)
+    })))
+
+  it("has the lifetime that its client wishes, up to the longest one", () =>
+    virtually(Effect.gen(function*() {
+      const { runs } = yield* alone
+      const lifetimes = yield* Effect.forEach([undefined, 1_000, 86_400_000], (ttlMillis) =>
+        Effect.map(runs.start({ ...ada, ttlMillis }, () => Effect.never), (task) => task.ttlMillis))
+      assert.deepStrictEqual(lifetimes, [60_000, 1_000, 3_600_000])
+    })))
+})
+
+describe("two processes on one store", () => {
+  it("wait for the tasks of each other, and cancel them", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      const [one, other] = [yield* processOn(store), yield* processOn(store)]
+      const quick = yield* one.runs.start(ada, () => Effect.as(Effect.sleep(1_000), { content: [] }))
+      assert.strictEqual((yield* other.runs.ended(quick.id, "ada")).outcome?._tag, "Result")
+      const interrupted = yield* Deferred.make<void>()
+      const slow = yield* one.runs.start(ada, () =>
+        Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined)))
+      yield* other.runs.cancel(slow.id, "ada")
+      yield* Deferred.await(interrupted)
+    })))
+
+  it("end the tasks of one that has stopped, or that was killed, and no others", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      const long = { ...ada, ttlMillis: 3_600_000 }
+      const [one, killed, other] = [yield* processOn(store), yield* processOn(store), yield* processOn(store)]
+      const stopped = yield* one.runs.start(long, () => Effect.never)
+      const lost = yield* killed.runs.start(long, () => Effect.never)
+      const own = yield* other.runs.start(long, () => Effect.never)
+      yield* one.stop
+      assert.deepStrictEqual(errorOf(yield* other.runs.ended(stopped.id, "ada")), [-32603, "The server has stopped"])
+      yield* killed.kill
+      const since = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      assert.deepStrictEqual(errorOf(yield* other.runs.ended(lost.id, "ada")), [
+        -32603,
+        "The process that ran the task has ended"
+      ])
+      const waited = (yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - since
+      assert.isAtMost(waited, options.leaseMillis + options.leaseMillis / 3)
+      yield* Effect.sleep("10 minutes")
+      assert.isUndefined((yield* other.tasks.load(own.id, "ada")).outcome)
+    })))
+})
