@@ -132,6 +132,16 @@ describe("changes of a task", () => {
     }))
 })
 
+it.effect("a task is unknown from the end of its lifetime on, also before it is deleted", () =>
+  Effect.gen(function*() {
+    const tasks = new OwnedTasks(yield* inMemory, limits)
+    yield* tasks.create(taskOf("t", { ttlMillis: 1_000 }))
+    yield* TestClock.adjust(999)
+    assert.strictEqual((yield* tasks.load("t", "ada")).id, "t")
+    yield* TestClock.adjust(1)
+    assert.strictEqual((yield* Effect.flip(tasks.load("t", "ada"))).code, -32602)
+  }))
+
 describe("the list of a principal", () => {
   it.effect("has its tasks in pages, without those that have expired, and rejects foreign and invalid cursors", () =>
     Effect.gen(function*() {
