@@ -1,6 +1,6 @@
 /**
- * The messages of the tasks extension, in revision 2026-07-28. A server alone decides that a request becomes a task, and
- * answers it with the task. The client then polls the task, or listens to it.
+ * The messages of the tasks extension, in revision 2026-07-28. A server alone decides that a request becomes a task,
+ * and answers it with the task. The client then polls the task, or listens to it.
  */
 import * as Schema from "effect/Schema"
 import { InputRequest, type InputRequests } from "./InputRequired.ts"
@@ -29,7 +29,7 @@ export const resultType = "task"
  *
  * @category models
  */
-export interface Task {
+export interface ExtensionTask {
   readonly taskId: string
   readonly status: Status
   readonly statusMessage?: string
@@ -51,27 +51,27 @@ const fields = {
 }
 
 /**
- * The schema of a {@link Task}.
+ * The schema of a {@link ExtensionTask}.
  *
  * @category schemas
  */
-export const Task: Schema.Codec<Task> = Schema.Struct({ ...fields, status: Status })
+export const ExtensionTask: Schema.Codec<ExtensionTask> = Schema.Struct({ ...fields, status: Status })
 
 /**
  * The result of a request that became a task (TKX-06). Its `resultType` is {@link resultType}.
  *
  * @category models
  */
-export interface CreateTaskResult extends Task {
+export interface CreatedTask extends ExtensionTask {
   readonly _meta?: Meta
 }
 
 /**
- * The schema of a {@link CreateTaskResult}.
+ * The schema of a {@link CreatedTask}.
  *
  * @category schemas
  */
-export const CreateTaskResult: Schema.Codec<CreateTaskResult> = Schema.Struct({
+export const CreatedTask: Schema.Codec<CreatedTask> = Schema.Struct({
   ...fields,
   status: Status,
   _meta: Schema.optionalKey(Meta)
@@ -82,7 +82,7 @@ export const CreateTaskResult: Schema.Codec<CreateTaskResult> = Schema.Struct({
  *
  * @category models
  */
-export interface PlainTask extends Task {
+export interface PlainTask extends ExtensionTask {
   readonly status: "working" | "cancelled"
   readonly _meta?: Meta
 }
@@ -93,7 +93,7 @@ export interface PlainTask extends Task {
  *
  * @category models
  */
-export interface InputRequiredTask extends Task {
+export interface InputRequiredTask extends ExtensionTask {
   readonly status: "input_required"
   readonly inputRequests: InputRequests
   readonly _meta?: Meta
@@ -104,7 +104,7 @@ export interface InputRequiredTask extends Task {
  *
  * @category models
  */
-export interface CompletedTask extends Task {
+export interface CompletedTask extends ExtensionTask {
   readonly status: "completed"
   readonly result: { readonly [name: string]: unknown }
   readonly _meta?: Meta
@@ -115,7 +115,7 @@ export interface CompletedTask extends Task {
  *
  * @category models
  */
-export interface FailedTask extends Task {
+export interface FailedTask extends ExtensionTask {
   readonly status: "failed"
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }
   readonly _meta?: Meta
@@ -166,17 +166,17 @@ export const DetailedTask: Schema.Codec<DetailedTask> = Schema.Union([
  *
  * @category models
  */
-export interface TaskParams {
+export interface TaskIdParams {
   readonly taskId: string
   readonly _meta?: RequestMeta
 }
 
 /**
- * The schema of {@link TaskParams}.
+ * The schema of {@link TaskIdParams}.
  *
  * @category schemas
  */
-export const TaskParams: Schema.Codec<TaskParams> = Schema.Struct({
+export const TaskIdParams: Schema.Codec<TaskIdParams> = Schema.Struct({
   taskId: Schema.String,
   _meta: Schema.optionalKey(RequestMeta)
 })
@@ -186,7 +186,7 @@ export const TaskParams: Schema.Codec<TaskParams> = Schema.Struct({
  *
  * @category models
  */
-export interface UpdateTaskParams extends TaskParams {
+export interface UpdateTaskParams extends TaskIdParams {
   readonly inputResponses: { readonly [key: string]: { readonly [name: string]: unknown } }
 }
 
@@ -210,13 +210,13 @@ const since = "2026-07-28"
  * @category constants
  */
 export const requests: {
-  readonly "tasks/get": RequestMethod<"tasks/get", "client", TaskParams, DetailedTask>
+  readonly "tasks/get": RequestMethod<"tasks/get", "client", TaskIdParams, DetailedTask>
   readonly "tasks/update": RequestMethod<"tasks/update", "client", UpdateTaskParams, EmptyResult>
-  readonly "tasks/cancel": RequestMethod<"tasks/cancel", "client", TaskParams, EmptyResult>
+  readonly "tasks/cancel": RequestMethod<"tasks/cancel", "client", TaskIdParams, EmptyResult>
 } = {
-  "tasks/get": request("tasks/get", { from: "client", params: TaskParams, result: DetailedTask, since }),
+  "tasks/get": request("tasks/get", { from: "client", params: TaskIdParams, result: DetailedTask, since }),
   "tasks/update": request("tasks/update", { from: "client", params: UpdateTaskParams, result: EmptyResult, since }),
-  "tasks/cancel": request("tasks/cancel", { from: "client", params: TaskParams, result: EmptyResult, since })
+  "tasks/cancel": request("tasks/cancel", { from: "client", params: TaskIdParams, result: EmptyResult, since })
 }
 
 /**

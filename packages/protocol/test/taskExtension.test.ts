@@ -52,7 +52,7 @@ const task = {
 describe("the schema of the extension accepts", () => {
   it.prop(
     "a result that is a task",
-    [strictly(TaskExtension.CreateTaskResult)],
+    [strictly(TaskExtension.CreatedTask)],
     ([value]) => assertIn("CreateTaskResult", { ...members(value), resultType: TaskExtension.resultType }),
     runs
   )
@@ -76,7 +76,7 @@ describe("the schema of the extension accepts", () => {
   ) {
     it.prop(
       `the params of ${method}`,
-      [strictly(TaskExtension.TaskParams)],
+      [strictly(TaskExtension.TaskIdParams)],
       ([params]) => assertIn(definition, { jsonrpc: "2.0", id: 1, method, params }),
       runs
     )

@@ -10,10 +10,7 @@ import { type PrincipalLimits, type TaskStore, TaskStoreError } from "../../Task
 /** The deadline of each call of the store but `awaitChange`, in milliseconds. */
 const deadlineMillis = 5_000
 
-/**
- * The number of times that a change is tried again because another process has changed the task meanwhile. Each conflict
- * is a change that another one has made.
- */
+/** The number of times that a change is tried again because another process has changed the task meanwhile. */
 const maxConflicts = 100
 
 /** The number of tasks in a page of a list. */
@@ -25,7 +22,7 @@ const unknownTask = McpError.invalidParams("Unknown task; it may have expired")
 /** The error of a store that fails. The client receives nothing of the cause. */
 const storeFailed = McpError.internalError
 
-/** What became of a change. */
+/** The end of a change. */
 export type Changed =
   | { readonly _tag: "Changed"; readonly task: StoredTask.StoredTask }
   /** The function has left the task as it is. */
@@ -69,7 +66,7 @@ export class OwnedTasks {
     })
   }
 
-  /** Returns the task of a principal. Fails if it is unknown, has expired, or belongs to another one (TSK-25, TSK-26). */
+  /** Returns the task of a principal. Fails if it is unknown, has expired or belongs to another (TSK-25, TSK-26). */
   load(id: string, principal: string | undefined): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
     return Effect.clockWith((clock) =>
       Effect.flatMap(
