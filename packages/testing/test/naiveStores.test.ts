@@ -18,7 +18,7 @@ const brokenOf = (laws: ReturnType<typeof EventStoreLaws.laws>) =>
       Random.withSeed("stores")
     )
 
-describe("a naive store of events", () => {
+describe.concurrent("a naive store of events", () => {
   const whatever =
     "[SHS-17] [SHS-18] [SHS-20] after any operations, a replay returns the later events of that stream, and no others"
 
@@ -127,7 +127,7 @@ describe("a naive store of events", () => {
   })
 })
 
-describe("a naive store of sessions", () => {
+describe.concurrent("a naive store of sessions", () => {
   const broken: Readonly<Record<NaiveSessionStore.Mistake, Array<string>>> = {
     "it compares ids without regard to case": [
       "sessions with similar ids are separate"
@@ -194,7 +194,7 @@ describe("a naive store of sessions", () => {
   })
 })
 
-describe("a naive store of tasks", () => {
+describe.concurrent("a naive store of tasks", () => {
   const options = { runs: 20 }
 
   const broken: Readonly<Record<NaiveTaskStore.Mistake, Array<string>>> = {
