@@ -1,4 +1,5 @@
 import * as fs from "node:fs"
+import * as os from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
@@ -13,8 +14,8 @@ export default defineConfig({
   test: {
     // Tests with child processes share the cores with the rest of the run.
     testTimeout: 20_000,
-    // The main process has little to do while the workers run.
-    maxWorkers: "100%",
+    // One more than the cores: many tests wait for processes and timers, and leave their core idle.
+    maxWorkers: os.availableParallelism() + 1,
     isolate: false,
     projects: packages.map((name) => ({
       extends: true,
