@@ -32,6 +32,7 @@ import { StderrLines } from "./internal/supervision/StderrLines.ts"
 import { SupervisedTransport } from "./internal/supervision/SupervisedTransport.ts"
 import * as Supervisor from "./internal/supervision/Supervisor.ts"
 import * as ToolAnnotations from "./internal/supervision/ToolAnnotations.ts"
+import { defaultWaitFor } from "./internal/supervision/WaitingTime.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
@@ -140,7 +141,6 @@ export interface McpClientShape extends McpCall.McpCalls {
 export class McpClient extends Context.Service<McpClient, McpClientShape>()("@effect-mcp/client/McpClient") {}
 
 const defaults = {
-  waitFor: Duration.seconds(10),
   steadyAfter: Duration.seconds(10),
   health: { interval: Duration.seconds(30), timeout: Duration.seconds(10) },
   lists: { maxMembers: 5_000, maxCharacters: 8_388_608, listTimeout: Duration.seconds(30) }
@@ -232,7 +232,7 @@ const makeAny = Effect.fnUntraced(function*(
   const fork = <A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> => run(effect)
 
   const send = <A, R>(
-    { repeat, waitFor = options.waitFor ?? defaults.waitFor }: McpCall.CallOptions<R>,
+    { repeat, waitFor = options.waitFor ?? defaultWaitFor }: McpCall.CallOptions<R>,
     isRepeatable: (lost: Session) => Effect.Effect<boolean>,
     call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
   ) => calls.send({ waitFor, isRepeatable: repeat === undefined ? isRepeatable : () => Effect.succeed(repeat) }, call)
@@ -340,7 +340,7 @@ const makeAny = Effect.fnUntraced(function*(
     name,
     status: Effect.sync(() => board.status),
     statuses: board.changes,
-    session: calls.session(options.waitFor ?? defaults.waitFor),
+    session: calls.session(options.waitFor ?? defaultWaitFor),
     tools: lists.tools.all,
     prompts: lists.prompts.all,
     resources: lists.resources.all,

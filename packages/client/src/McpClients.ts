@@ -4,28 +4,28 @@
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
-import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { DuplicateServer, NoSuchName, NoSuchServer } from "./GroupError.ts"
+import { DuplicateServer, type NoSuchName, NoSuchServer } from "./GroupError.ts"
 import type * as GroupList from "./GroupList.ts"
 import type { BoundedList } from "./internal/groups/BoundedList.ts"
-import { GroupNames, type Kind } from "./internal/groups/GroupNames.ts"
+import { CallResolution } from "./internal/groups/CallResolution.ts"
+import { GroupNames } from "./internal/groups/GroupNames.ts"
 import * as Member from "./internal/groups/Member.ts"
 import * as PublicNames from "./internal/groups/PublicNames.ts"
 import { LatestByKey } from "./internal/lists/LatestByKey.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
+import { defaultWaitFor } from "./internal/supervision/WaitingTime.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
 import * as McpClient from "./McpClient.ts"
 import type { McpTarget } from "./McpTarget.ts"
-import * as ServerStatus from "./ServerStatus.ts"
-import { ServerUnavailable } from "./ServerUnavailable.ts"
+import type * as ServerStatus from "./ServerStatus.ts"
 
 /**
  * The status of a server of a group.
@@ -200,8 +200,6 @@ type AnyServerOptions = ServerOptions<unknown, unknown, unknown>
 
 const defaultListWithin = Duration.seconds(2)
 
-const defaultWaitFor = Duration.seconds(10)
-
 /** Returns the options of the client of one server. */
 const clientOptions = (options: AnyOptions, server: string, own: AnyServerOptions | undefined) => {
   const { listWithin: _within, names: _names, servers: _servers, toolName: _toolName, ...shared } = options
@@ -306,102 +304,13 @@ const makeAny = Effect.fnUntraced(function*(
   const tools = merged(({ tools }) => tools, (server, list) => names.tools(server, list))
   const prompts = merged(({ prompts }) => prompts, (server, list) => names.prompts(server, list))
 
-  /** Names the present tools of a server. A call waits for its own server, as long as any call does. */
-  const learnTools = (member: Member.Member): Effect.Effect<void, McpCall.CallError> =>
-    Effect.suspend(() => {
-      member.isOutdated = false
-      return member.client.tools.pipe(
-        Effect.map((list) => void names.tools(member.name, list)),
-        Effect.tapError(() =>
-          Effect.sync(() => {
-            member.isOutdated = true
-          })
-        )
-      )
-    })
-
-  const learnPrompts = ({ client, name }: Member.Member): Effect.Effect<void, McpCall.CallError> =>
-    Effect.map(client.prompts, (list) => void names.prompts(name, list))
-
-  /** Reads the lists that may have a name that the group has not given yet. */
-  const learn = (kind: Kind, member: Member.Member | undefined): Effect.Effect<void, McpCall.CallError> => {
-    if (member === undefined) return Effect.asVoid(kind === "tool" ? tools : prompts)
-    return kind === "tool" ? learnTools(member) : learnPrompts(member)
-  }
-
-  /** Returns the servers whose list is missing, and which may have a tool or a prompt of this name. */
-  const missingOf = (kind: Kind, name: string): ReadonlyArray<string> =>
-    [...members.values()]
-      .filter(({ lists }) => (kind === "tool" ? lists.tools : lists.prompts).absence !== undefined)
-      .map(({ name }) => name)
-      .filter((server) => (kind === "tool" && options.toolName !== undefined) || PublicNames.mayBe(name, server))
-
-  /** Waits for a server, as long as a call does. */
-  const untilReady = (client: McpClient.McpClientShape, waitFor: Duration.Input) =>
-    Effect.timeoutOrElse(
-      Stream.runHead(Stream.filter(client.statuses, (one) => one._tag === "Ready" || ServerStatus.isFinal(one))),
-      {
-        duration: waitFor,
-        orElse: () =>
-          Effect.flatMap(client.status, (status) =>
-            Effect.fail(
-              new ServerUnavailable({ server: client.name, status, waitedMillis: Duration.toMillis(waitFor) })
-            ))
-      }
-    )
-
-  /** Reads lists before a call, in the time that the call has: to wait for its server, and to run. */
-  const learnFor = (
-    kind: Kind,
-    member: Member.Member | undefined,
-    learned: Effect.Effect<void, McpCall.CallError>,
-    { timeout, totalTimeout, waitFor = member?.waitFor ?? 0 }: McpCall.CallOptions<unknown> = {}
-  ): Effect.Effect<void, McpCall.CallError> => {
-    const limits = [timeout, totalTimeout].flatMap((limit) => limit === undefined ? [] : [Duration.toMillis(limit)])
-    const afterMillis = Math.min(...limits)
-    const inTime = limits.length === 0 ? learned : Effect.timeoutOrElse(learned, {
-      duration: afterMillis,
-      orElse: () =>
-        Effect.fail(
-          RequestError.make(kind === "tool" ? "tools/call" : "prompts/get", { _tag: "Timeout", afterMillis })
-        )
-    })
-    return member === undefined ? inTime : Effect.andThen(untilReady(member.client, waitFor), inTime)
-  }
-
-  /** Returns the client and the original name of a tool or a prompt. */
-  const resolve = (
-    kind: Kind,
-    name: string,
-    callOptions: McpCall.CallOptions<unknown> | undefined,
-    listed?: GroupList.GroupTool
-  ): Effect.Effect<{ readonly client: McpClient.McpClientShape; readonly original: string }, GroupCallError> => {
-    const known = Effect.suspend(() => {
-      const origin = names.find(kind, name)
-      const member = origin === undefined ? undefined : members.get(origin.server)
-      const isListed = listed === undefined ||
-        (origin?.server === listed.server && origin.name === listed.definition.name)
-      return origin === undefined || member === undefined || !isListed
-        ? Effect.fail(new NoSuchName({ kind, name, missing: missingOf(kind, name) }))
-        : Effect.succeed({ client: member.client, original: origin.name })
-    })
-    const found = Effect.catchTag(
-      known,
-      "NoSuchName",
-      () =>
-        Effect.suspend(() => {
-          const member = members.get(PublicNames.originOf(name)?.server ?? "")
-          return Effect.andThen(learnFor(kind, member, learn(kind, member), callOptions), known)
-        })
-    )
-    return Effect.suspend(() => {
-      const member = kind === "tool" ? members.get(names.find(kind, name)?.server ?? "") : undefined
-      // The function that left tools out, or let them pass, has not seen the present ones.
-      return options.toolName !== undefined && member?.isOutdated === true
-        ? Effect.andThen(learnFor(kind, member, learnTools(member), callOptions), known)
-        : found
-    })
-  }
+  const resolution = new CallResolution({
+    members,
+    names,
+    tools,
+    prompts,
+    isFiltered: options.toolName !== undefined
+  })
 
   const group: McpClientsShape = {
     client: (server) => {
@@ -444,12 +353,12 @@ const makeAny = Effect.fnUntraced(function*(
     changes: changes.stream(),
     callTool: (tool, input, options) =>
       Effect.flatMap(
-        typeof tool === "string" ? resolve("tool", tool, options) : resolve("tool", tool.name, options, tool),
+        resolution.tool(tool, options),
         ({ client, original }) => client.callTool(original, input, options)
       ),
     getPrompt: (name, input, options) =>
       Effect.flatMap(
-        resolve("prompt", name, options),
+        resolution.prompt(name, options),
         ({ client, original }) => client.getPrompt(original, input, options)
       ),
     readResource: (server, uri, options) =>

@@ -446,6 +446,48 @@ describe("a group of servers", () => {
       assert.deepStrictEqual((yield* clients.status).failing.omissions, [{ list: "tools", reason: { _tag: "Down" } }])
     }))
 
+  it.effect("a tool that has changed is called by no call, also while or after another one could not read the list", () =>
+    Effect.gen(function*() {
+      const gates: Array<Deferred.Deferred<void>> = []
+      let isSlow = false
+      const files = serverOf("files", ["read"], {
+        beforeList: Effect.suspend(() => {
+          if (!isSlow) return Effect.void
+          const gate = Deferred.makeUnsafe<void>()
+          gates.push(gate)
+          return Deferred.await(gate)
+        })
+      })
+      let isApproved = true
+      const clients = yield* McpClients.make({ files: files.target }, {
+        info,
+        revisions: Revision.legacy,
+        toolName: ({ name }) => isApproved ? name : undefined
+      })
+      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
+      const changed = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(clients.changes, ({ list }) => list === "tools")),
+        { startImmediately: true }
+      )
+      isApproved = false
+      isSlow = true
+      yield* (yield* files.session).toolListChanged
+      yield* Fiber.join(changed)
+      const call = (timeout: number) =>
+        Effect.forkChild(Effect.flip(clients.callTool("files__read", {}, { timeout })), { startImmediately: true })
+      const first = yield* call(1_000)
+      const meanwhile = yield* call(3_000)
+      yield* TestClock.adjust(1_000)
+      assert.match((yield* Fiber.join(first)).message, /timed out after 1000 ms/)
+      const afterwards = yield* call(3_000)
+      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 50 }))
+      for (const gate of gates) yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual([(yield* Fiber.join(meanwhile))._tag, (yield* Fiber.join(afterwards))._tag], [
+        "NoSuchName",
+        "NoSuchName"
+      ])
+    }))
+
   it.effect("of a tool that is listed twice, only the first definition counts, also if it is left out", () =>
     Effect.gen(function*() {
       const listed = (description: string): Tool.Tool => ({ ...tool("read"), description })

@@ -26,8 +26,9 @@ export interface Member {
   readonly lists: MemberLists
   /** The time that calls wait for the server by default. */
   readonly waitFor: Duration.Input
-  /** Whether the tools may have changed since the group has named them. */
-  isOutdated: boolean
+  /** The number of times that the tools may have changed, and the one that the group has named them after. */
+  changes: number
+  namedAfter: number
 }
 
 /** The parts of a group that a member uses. */
@@ -63,11 +64,11 @@ export const make = Effect.fnUntraced(function*(
     resources: listOf(client.resources, "resources"),
     resourceTemplates: listOf(client.resourceTemplates, "resources")
   }
-  const member: Member = { name, client, lists, waitFor, isOutdated: false }
+  const member: Member = { name, client, lists, waitFor, changes: 0, namedAfter: 0 }
   const listChanged = (list: ListName): void => {
     lists[list].changed()
     if (list === "resources") lists.resourceTemplates.changed()
-    if (list === "tools") member.isOutdated = true
+    if (list === "tools") member.changes++
     changed(name, list)
   }
   yield* Effect.forkScoped(

@@ -89,7 +89,6 @@ export interface CallOptions {
 export class Calls {
   readonly #board: StatusBoard
   readonly #inFlight: CallsInFlight
-
   readonly #onLoss: () => void
 
   /** `onLoss` is called after a message was lost in a session that stays, because the server may be another one now. */

@@ -1,0 +1,158 @@
+/** The servers and the original names of the tools and prompts that a group calls. */
+
+import * as RequestError from "@effect-mcp/session/RequestError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { NoSuchName } from "../../GroupError.ts"
+import type * as GroupList from "../../GroupList.ts"
+import type * as McpCall from "../../McpCall.ts"
+import type { McpClientShape } from "../../McpClient.ts"
+import * as ServerStatus from "../../ServerStatus.ts"
+import { ServerUnavailable } from "../../ServerUnavailable.ts"
+import type { GroupNames, Kind } from "./GroupNames.ts"
+import type { Member } from "./Member.ts"
+import * as PublicNames from "./PublicNames.ts"
+
+/** The group whose names are resolved. */
+export interface CallResolutionDependencies {
+  readonly members: ReadonlyMap<string, Member>
+  readonly names: GroupNames
+  /** Reads and names the lists of all servers. */
+  readonly tools: Effect.Effect<unknown>
+  readonly prompts: Effect.Effect<unknown>
+  /** Whether a function of the program leaves tools out. It has to see each tool before it is called. */
+  readonly isFiltered: boolean
+}
+
+/** The client of a tool or a prompt, and the name that its server gave it. */
+export interface Resolved {
+  readonly client: McpClientShape
+  readonly original: string
+}
+
+type Options = McpCall.CallOptions<unknown> | undefined
+
+/** Waits for a server, as long as a call does. */
+const untilReady = (client: McpClientShape, waitFor: Duration.Input): Effect.Effect<unknown, ServerUnavailable> =>
+  Effect.timeoutOrElse(
+    Stream.runHead(Stream.filter(client.statuses, (one) => one._tag === "Ready" || ServerStatus.isFinal(one))),
+    {
+      duration: waitFor,
+      orElse: () =>
+        Effect.flatMap(
+          client.status,
+          (status) =>
+            Effect.fail(
+              new ServerUnavailable({ server: client.name, status, waitedMillis: Duration.toMillis(waitFor) })
+            )
+        )
+    }
+  )
+
+/** Bounds a reading before a call by the deadlines of the call. */
+const inTime = (
+  kind: Kind,
+  reading: Effect.Effect<void, McpCall.CallError>,
+  { timeout, totalTimeout }: NonNullable<Options> = {}
+): Effect.Effect<void, McpCall.CallError> => {
+  const limits = [timeout, totalTimeout].flatMap((limit) => limit === undefined ? [] : [Duration.toMillis(limit)])
+  if (limits.length === 0) return reading
+  const afterMillis = Math.min(...limits)
+  const method = kind === "tool" ? "tools/call" : "prompts/get"
+  return Effect.timeoutOrElse(reading, {
+    duration: afterMillis,
+    orElse: () => Effect.fail(RequestError.make(method, { _tag: "Timeout", afterMillis }))
+  })
+}
+
+/** Finds what the names of a group stand for. Reads the list of a server if it has not named its members yet. */
+export class CallResolution {
+  readonly #dependencies: CallResolutionDependencies
+
+  constructor(dependencies: CallResolutionDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /** Finds a tool by its name, or the one that a list of the group has. Fails if the name belongs to another one. */
+  tool(
+    tool: string | GroupList.GroupTool,
+    options: Options
+  ): Effect.Effect<Resolved, McpCall.CallError | NoSuchName> {
+    const name = typeof tool === "string" ? tool : tool.name
+    const { isFiltered, members, names } = this.#dependencies
+    return Effect.suspend(() => {
+      const member = members.get(names.find("tool", name)?.server ?? "")
+      const known = this.#known("tool", name, typeof tool === "string" ? undefined : tool)
+      return isFiltered && member !== undefined && member.namedAfter < member.changes
+        ? Effect.andThen(this.#learn("tool", member, options), known)
+        : this.#knownOrLearned("tool", name, known, options)
+    })
+  }
+
+  /** Finds a prompt by its name. */
+  prompt(name: string, options: Options): Effect.Effect<Resolved, McpCall.CallError | NoSuchName> {
+    return this.#knownOrLearned("prompt", name, this.#known("prompt", name), options)
+  }
+
+  #known(kind: Kind, name: string, listed?: GroupList.GroupTool): Effect.Effect<Resolved, NoSuchName> {
+    const { members, names } = this.#dependencies
+    return Effect.suspend(() => {
+      const origin = names.find(kind, name)
+      const member = members.get(origin?.server ?? "")
+      const isOther = listed !== undefined &&
+        (origin?.server !== listed.server || origin.name !== listed.definition.name)
+      return origin === undefined || member === undefined || isOther
+        ? Effect.fail(new NoSuchName({ kind, name, missing: this.#missing(kind, name) }))
+        : Effect.succeed({ client: member.client, original: origin.name })
+    })
+  }
+
+  #knownOrLearned(
+    kind: Kind,
+    name: string,
+    known: Effect.Effect<Resolved, NoSuchName>,
+    options: Options
+  ): Effect.Effect<Resolved, McpCall.CallError | NoSuchName> {
+    return Effect.catchTag(known, "NoSuchName", () =>
+      Effect.suspend(() => {
+        const member = this.#dependencies.members.get(PublicNames.originOf(name)?.server ?? "")
+        return Effect.andThen(this.#learn(kind, member, options), known)
+      }))
+  }
+
+  /** Names the present tools or prompts: those of one server, or of all if the name does not tell whose it is. */
+  #learn(kind: Kind, member: Member | undefined, options: Options): Effect.Effect<void, McpCall.CallError> {
+    const { prompts, tools } = this.#dependencies
+    if (member === undefined) return inTime(kind, Effect.asVoid(kind === "tool" ? tools : prompts), options)
+    return Effect.andThen(
+      untilReady(member.client, options?.waitFor ?? member.waitFor),
+      inTime(kind, kind === "tool" ? this.#learnTools(member) : this.#learnPrompts(member), options)
+    )
+  }
+
+  #learnTools(member: Member): Effect.Effect<void, McpCall.CallError> {
+    return Effect.suspend(() => {
+      const { changes } = member
+      // Only after the reading: until then, and if it fails, each call reads, and none is resolved by the old tools.
+      return Effect.map(member.client.tools, (list) => {
+        this.#dependencies.names.tools(member.name, list)
+        member.namedAfter = Math.max(member.namedAfter, changes)
+      })
+    })
+  }
+
+  #learnPrompts({ client, name }: Member): Effect.Effect<void, McpCall.CallError> {
+    return Effect.map(client.prompts, (list) => void this.#dependencies.names.prompts(name, list))
+  }
+
+  /** Returns the servers whose list is missing, and which may have a tool or a prompt of this name. */
+  #missing(kind: Kind, name: string): ReadonlyArray<string> {
+    const { isFiltered, members } = this.#dependencies
+    return [...members.values()]
+      .filter(({ lists }) => (kind === "tool" ? lists.tools : lists.prompts).absence !== undefined)
+      .map(({ name }) => name)
+      // A function of the program gives any name to a tool.
+      .filter((server) => (kind === "tool" && isFiltered) || PublicNames.mayBe(name, server))
+  }
+}
