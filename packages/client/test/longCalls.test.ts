@@ -35,8 +35,8 @@ for (const [era, revisions] of Object.entries(eras)) {
     const statuses: Array<ServerStatus.ServerStatus> = []
     yield* fork(Stream.runForEach(client.statuses, (status) => Effect.sync(() => statuses.push(status))))
     yield* client.session
-    const problems = () => statuses.flatMap((status) => status._tag === "Down" ? [status.problem] : [])
-    return { server, client, problems }
+    const downs = () => statuses.filter((status) => status._tag === "Down")
+    return { server, client, downs, problems: () => downs().map(({ problem }) => problem) }
   })
 
   describe(era, () => {
@@ -111,22 +111,26 @@ for (const [era, revisions] of Object.entries(eras)) {
         assert.strictEqual((yield* client.status)._tag, "Ready")
       })))
 
-    it("a middleware that dies at a health check ends the session, and not the supervision", () =>
+    it("a middleware that dies at health checks ends sessions, and not the supervision, which begins anew after each", () =>
       virtually(Effect.gen(function*() {
         let sent = 0
-        const { client, problems, server } = yield* connect({
+        const { client, downs, server } = yield* connect({
           middleware: {
             outbound: (request, next) =>
-              (request.method === "ping" || request.method === "server/discover") && ++sent === 3
+              (request.method === "ping" || request.method === "server/discover") && ++sent % 10 === 0
                 ? Effect.die(new Error("the middleware is broken"))
                 : next(request)
           }
         })
+        // Each session stands for longer than the 10 seconds after which the schedule begins anew.
         yield* Effect.sleep("5 minutes")
-        const [problem] = problems()
-        assert.include(problem?._tag === "TargetFailed" ? String(problem.cause) : problem?._tag, "middleware is broken")
+        assert.isAbove(downs().length, 5)
+        for (const { attempts, problem } of downs()) {
+          assert.strictEqual(attempts, 1)
+          assert.include(problem._tag === "TargetFailed" ? String(problem.cause) : problem._tag, "middleware is broken")
+        }
         assert.strictEqual(textOf(yield* client.callTool("quick", { key: "a" })), "a")
-        assert.strictEqual(server.processes(), 2)
+        assert.strictEqual(server.processes(), downs().length + 1)
       })))
   })
 }

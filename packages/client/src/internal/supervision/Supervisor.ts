@@ -113,6 +113,8 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
   const { board, connect, health, inFlight, opened, schedule, server, stderr, steadyMillis } = dependencies
   let attempts = 0
   let delays = yield* Reconnection.begin(schedule)
+  /** The time at which the session of the present attempt was opened. */
+  let openedAt = Number.POSITIVE_INFINITY
 
   /** Opens a session, and waits for its end. */
   const attempt = Effect.acquireUseRelease(
@@ -121,15 +123,10 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
       Effect.gen(function*(): Effect.fn.Return<ServerStatus.Problem> {
         const connected = yield* Effect.exit(Scope.provide(connect, scope))
         if (Exit.isFailure(connected)) return problemIn(connected.cause)
-        const since = yield* Clock.currentTimeMillis
+        openedAt = yield* Clock.currentTimeMillis
         yield* opened(connected.value)
         yield* board.open(connected.value)
-        const problem = yield* ended(connected.value, inFlight, health)
-        if ((yield* Clock.currentTimeMillis) - since >= steadyMillis) {
-          attempts = 0
-          delays = yield* Reconnection.begin(schedule)
-        }
-        return problem
+        return yield* ended(connected.value, inFlight, health)
       }),
     (scope, exit) => Scope.close(scope, exit)
   )
@@ -137,8 +134,13 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
   while (true) {
     board.set({ _tag: "Connecting", attempt: attempts + 1 })
     stderr.clear()
+    openedAt = Number.POSITIVE_INFINITY
     // A function of the program, such as a middleware, may die at any request. The client connects again then, too.
     const problem = yield* Effect.catchCause(attempt, (cause) => Effect.succeed(problemIn(cause)))
+    if ((yield* Clock.currentTimeMillis) - openedAt >= steadyMillis) {
+      attempts = 0
+      delays = yield* Reconnection.begin(schedule)
+    }
     attempts++
     const retryMillis = yield* delays.next
     const down = { _tag: "Down", problem, attempts, retryMillis, stderr: stderrOf(problem, stderr.last) } as const
