@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
 import { TaskRuns } from "../../src/internal/tasks/TaskRuns.ts"
@@ -197,6 +198,36 @@ describe("two processes on one store", () => {
       yield* other.runs.cancel(slow.id, "ada")
       yield* Deferred.await(interrupted)
     })))
+
+  for (
+    const [how, broken] of [
+      ["fails", Effect.fail(new TaskStore.TaskStoreError({ cause: "broken" }))],
+      ["hangs", Effect.never]
+    ] as const
+  ) {
+    it(`keep the leases of all tasks but one for which the store ${how}, and log that`, () => {
+      const logged = new Set<string>()
+      const logger = Logger.make(({ message }) => void logged.add(String(message).split(",")[0] ?? ""))
+      virtually(
+        Effect.gen(function*() {
+          const store = yield* storeInMemory
+          let brokenId = ""
+          const one = yield* processOn({ ...store, load: (id) => id === brokenId ? broken : store.load(id) })
+          const other = yield* processOn(store)
+          const long = { ...ada, ttlMillis: 3_600_000 }
+          const tasks = yield* Effect.forEach(
+            ["first", "second", "third"],
+            () => one.runs.start(long, () => Effect.never)
+          )
+          brokenId = tasks[0]?.id ?? ""
+          yield* Effect.sleep("10 minutes")
+          const outcomes = yield* Effect.forEach(tasks, ({ id }) => Effect.map(other.tasks.load(id, "ada"), errorOf))
+          assert.deepStrictEqual(outcomes, [[-32603, "The process that ran the task has ended"], undefined, undefined])
+        }).pipe(Effect.provide(Logger.layer([logger])))
+      )
+      assert.include([...logged], "renewing leases failed for 1 tasks")
+    })
+  }
 
   it("end the tasks of one that has stopped, or that was killed, and no others", () =>
     virtually(Effect.gen(function*() {

@@ -79,6 +79,11 @@ export class OwnedTasks {
     )
   }
 
+  /** Returns a task of any principal, for the process that runs it. */
+  find(id: string): Effect.Effect<StoredTask.StoredTask | undefined, TaskStoreError> {
+    return this.#call("load", () => this.#store.load(id))
+  }
+
   /** Returns a page of the tasks of a principal (TSK-22). Fails for an invalid cursor. */
   list(
     principal: string | undefined,

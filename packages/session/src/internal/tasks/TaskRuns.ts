@@ -32,6 +32,9 @@ export interface Start {
 /** The number of due tasks that are handled in one go. */
 const sweepSize = 100
 
+/** The number of tasks whose leases are renewed at the same time, or that are swept. */
+const atOnce = 64
+
 const internalError = (message: string): JsonRpc.ErrorObject => ({ code: McpError.internalError.code, message })
 
 /** The error of a task whose process has ended, as another process finds it. */
@@ -129,21 +132,23 @@ export class TaskRuns {
     id: string,
     principal: string | undefined
   ): Effect.Effect<{ readonly task: StoredTask.StoredTask; readonly isNew: boolean }, McpError.McpError> {
-    return Effect.flatMap(this.#tasks.load(id, principal), (known) =>
-      Effect.matchEffect(
-        this.#tasks.change(id, ({ outcome }) =>
-          outcome === undefined
-            ? { outcome: { _tag: "Cancelled" }, cancelRequested: true, lease: undefined }
-            : undefined),
-        {
-          onFailure: () => Effect.fail(McpError.internalError),
-          onSuccess: (changed) =>
-            Effect.succeed({
-              task: "task" in changed ? changed.task : known,
-              isNew: changed._tag === "Changed"
-            })
-        }
-      ))
+    const cancelled = this.#tasks.change(
+      id,
+      ({ outcome }) =>
+        outcome === undefined ? { outcome: { _tag: "Cancelled" }, cancelRequested: true, lease: undefined } : undefined
+    )
+    // The owner first: nothing of a foreign task changes.
+    return Effect.andThen(
+      this.#tasks.load(id, principal),
+      Effect.flatMap(
+        Effect.mapError(cancelled, () => McpError.internalError),
+        (changed) =>
+          "task" in changed
+            ? Effect.succeed({ task: changed.task, isNew: changed._tag === "Changed" })
+            // It was deleted meanwhile.
+            : Effect.map(this.#tasks.load(id, principal), (task) => ({ task, isNew: false }))
+      )
+    )
   }
 
   /** Waits until a task of a principal has ended (TSK-16). Fails if it is unknown, or expires meanwhile. */
@@ -167,8 +172,8 @@ export class TaskRuns {
       Effect.andThen(
         this.#tasks.awaitChange(known),
         Effect.flatMap(
-          this.#tasks.change(known.id, () => undefined),
-          (found) => found._tag === "Unchanged" && found.task.outcome === undefined ? watch(found.task) : Effect.void
+          this.#tasks.find(known.id),
+          (found) => found !== undefined && found.outcome === undefined ? watch(found) : Effect.void
         )
       )
     // A store that fails now may work later. Until then, nothing cancels the task from elsewhere.
@@ -193,52 +198,58 @@ export class TaskRuns {
 
   /** Renews the leases of the tasks that run here. */
   get #renew(): Effect.Effect<never> {
-    const { leaseMillis } = this.#options
-    const renewed = Effect.clockWith((clock) =>
-      Effect.forEach(
-        this.#running.keys(),
-        (id) =>
-          this.#tasks.change(id, ({ lease, outcome, updatedAt }) =>
-            outcome === undefined && lease?.owner === this.#owner
-              // The client has not seen a change.
-              ? { lease: this.#leaseFrom(clock.currentTimeMillisUnsafe()), updatedAt }
-              : undefined),
-        { discard: true }
-      )
+    return this.#regularly(
+      "renewing leases",
+      () => Effect.succeed([...this.#running.keys()]),
+      (id, now) =>
+        this.#tasks.change(id, ({ lease, outcome, updatedAt }) =>
+          outcome === undefined && lease?.owner === this.#owner
+            // The client has not seen a change.
+            ? { lease: this.#leaseFrom(now), updatedAt }
+            : undefined)
     )
-    return Effect.forever(Effect.andThen(Effect.sleep(leaseMillis / 3), logged("renewing leases", renewed)))
   }
 
   /** Deletes tasks that have expired, and ends those whose processes have. */
   get #sweep(): Effect.Effect<never> {
-    const swept = Effect.clockWith((clock) => {
-      const now = clock.currentTimeMillisUnsafe()
+    return this.#regularly("sweeping tasks", (now) => this.#tasks.due(now, sweepSize), (id, now) => {
+      const lapse = this.#tasks.change(
+        id,
+        (task) =>
+          task.outcome === undefined && task.lease !== undefined && task.lease.expiresAt <= now && !isExpired(task, now)
+            ? { outcome: { _tag: "Error", error: lapsed }, lease: undefined }
+            : undefined
+      )
       return Effect.flatMap(
-        this.#tasks.due(now, sweepSize),
-        (ids) => Effect.forEach(ids, (id) => this.#handleDue(id, now), { discard: true })
+        lapse,
+        (found) => found._tag === "Unchanged" && isExpired(found.task, now) ? this.#tasks.remove(id) : Effect.void
       )
     })
-    return Effect.forever(Effect.andThen(Effect.sleep(this.#options.leaseMillis / 3), logged("sweeping tasks", swept)))
   }
 
-  #handleDue(id: string, now: number): Effect.Effect<void, TaskStoreError> {
-    const ended = this.#tasks.change(
-      id,
-      (task) =>
-        task.outcome === undefined && task.lease !== undefined && task.lease.expiresAt <= now && !isExpired(task, now)
-          ? { outcome: { _tag: "Error", error: lapsed }, lease: undefined }
-          : undefined
-    )
-    return Effect.flatMap(
-      ended,
-      (found) => found._tag === "Unchanged" && isExpired(found.task, now) ? this.#tasks.remove(id) : Effect.void
-    )
+  /**
+   * Does work on some tasks, three times in the time of a lease. A task whose work fails or hangs keeps no other one
+   * waiting: its leases would lapse. One failure of each round is logged.
+   */
+  #regularly(
+    work: string,
+    some: (now: number) => Effect.Effect<ReadonlyArray<string>, TaskStoreError>,
+    act: (id: string, now: number) => Effect.Effect<unknown, TaskStoreError>
+  ): Effect.Effect<never> {
+    const round = Effect.clockWith((clock) => {
+      const now = clock.currentTimeMillisUnsafe()
+      return Effect.flatMap(
+        some(now),
+        (ids) => Effect.partition(ids, (id) => act(id, now), { concurrency: atOnce })
+      )
+    })
+    const logged = Effect.matchCauseEffect(round, {
+      onFailure: (cause) => Effect.logError(`${work} failed`, cause),
+      onSuccess: ([, failures]) =>
+        failures.length === 0
+          ? Effect.void
+          : Effect.logError(`${work} failed for ${failures.length} tasks`, failures[0])
+    })
+    return Effect.forever(Effect.andThen(Effect.sleep(this.#options.leaseMillis / 3), logged))
   }
 }
-
-/** Logs a failure of the store, which may work the next time. */
-const logged = (work: string, effect: Effect.Effect<unknown, TaskStoreError>): Effect.Effect<unknown> =>
-  Effect.catchCause(
-    effect,
-    (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError(`${work} failed`, cause)
-  )
