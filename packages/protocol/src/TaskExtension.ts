@@ -7,7 +7,7 @@ import { InputRequest, type InputRequests } from "./InputRequired.ts"
 import { EmptyResult, Meta, RequestMeta } from "./Meta.ts"
 import { notification, request } from "./MethodDefinition.ts"
 import type { NotificationMethod, RequestMethod } from "./MethodDefinition.ts"
-import { Status } from "./Task.ts"
+import { Status, TaskParams } from "./Task.ts"
 
 /**
  * The name of the extension, in `capabilities.extensions` of both sides (TKX-01).
@@ -162,31 +162,11 @@ export const DetailedTask: Schema.Codec<DetailedTask> = Schema.Union([
 ])
 
 /**
- * The params that identify a task.
- *
- * @category models
- */
-export interface TaskIdParams {
-  readonly taskId: string
-  readonly _meta?: RequestMeta
-}
-
-/**
- * The schema of {@link TaskIdParams}.
- *
- * @category schemas
- */
-export const TaskIdParams: Schema.Codec<TaskIdParams> = Schema.Struct({
-  taskId: Schema.String,
-  _meta: Schema.optionalKey(RequestMeta)
-})
-
-/**
  * Answers to questions of a task, by the keys of the questions. They may be some of the open ones (TKX-11).
  *
  * @category models
  */
-export interface UpdateTaskParams extends TaskIdParams {
+export interface UpdateTaskParams extends TaskParams {
   readonly inputResponses: { readonly [key: string]: { readonly [name: string]: unknown } }
 }
 
@@ -210,13 +190,13 @@ const since = "2026-07-28"
  * @category constants
  */
 export const requests: {
-  readonly "tasks/get": RequestMethod<"tasks/get", "client", TaskIdParams, DetailedTask>
+  readonly "tasks/get": RequestMethod<"tasks/get", "client", TaskParams, DetailedTask>
   readonly "tasks/update": RequestMethod<"tasks/update", "client", UpdateTaskParams, EmptyResult>
-  readonly "tasks/cancel": RequestMethod<"tasks/cancel", "client", TaskIdParams, EmptyResult>
+  readonly "tasks/cancel": RequestMethod<"tasks/cancel", "client", TaskParams, EmptyResult>
 } = {
-  "tasks/get": request("tasks/get", { from: "client", params: TaskIdParams, result: DetailedTask, since }),
+  "tasks/get": request("tasks/get", { from: "client", params: TaskParams, result: DetailedTask, since }),
   "tasks/update": request("tasks/update", { from: "client", params: UpdateTaskParams, result: EmptyResult, since }),
-  "tasks/cancel": request("tasks/cancel", { from: "client", params: TaskIdParams, result: EmptyResult, since })
+  "tasks/cancel": request("tasks/cancel", { from: "client", params: TaskParams, result: EmptyResult, since })
 }
 
 /**

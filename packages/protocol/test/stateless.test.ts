@@ -12,32 +12,15 @@ import {
   Subscription
 } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
-import { Ajv } from "ajv"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { readFileSync } from "node:fs"
+import * as GeneratedSchema from "./generatedSchema.ts"
 import { definitionOf, strictly } from "./official.ts"
 import { isMembers } from "./wire.ts"
 
-const official = new Ajv({ strict: false, validateFormats: false })
-
-const schema: unknown = JSON.parse(readFileSync(new URL("./schemas/2026-07-28.json", import.meta.url), "utf8"))
 const members = (value: unknown) => isMembers(value) ? value : {}
-const { $defs, $schema: _, ...rest } = members(schema)
-// The generated schema of any JSON value forgets null and fractions, which the TypeScript schema has.
-official.addSchema({ ...rest, $defs: { ...members($defs), JSONValue: true } }, "official")
 
-const problemIn = (definition: string, value: unknown): string | undefined => {
-  const validate = official.compile({ $ref: `official#/$defs/${definition}` })
-  return validate(value) ? undefined : JSON.stringify(validate.errors)
-}
-
-/** Returns the value with whole numbers: the generated schema has integers where the TypeScript schema has numbers. */
-const whole = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value), (_, member: unknown) => typeof member === "number" ? Math.trunc(member) : member)
-
-const assertIn = (definition: string, value: unknown) =>
-  assert.isUndefined(problemIn(definition, whole(value)), JSON.stringify(value))
+const { assertIn, problemIn } = GeneratedSchema.load("2026-07-28")
 
 const meta = RequestMetadata.write({
   protocolVersion: "2026-07-28",

@@ -1,43 +1,15 @@
 /** The messages of the tasks extension against its official schema, and its examples. */
-import { ResultType, TaskExtension } from "@effect-mcp/protocol"
+import { ResultType, Task, TaskExtension } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
-import { Ajv } from "ajv"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { readFileSync } from "node:fs"
+import * as GeneratedSchema from "./generatedSchema.ts"
 import { strictly } from "./official.ts"
 import { isMembers } from "./wire.ts"
 
 const members = (value: unknown) => isMembers(value) ? value : {}
 
-/** Returns a schema without the members that Ajv would take for other documents. */
-const plain = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(plain)
-  if (!isMembers(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).filter(([name]) => name !== "$schema" && name !== "$id").map((
-      [name, one]
-    ) => [name, plain(one)])
-  )
-}
-
-const official = new Ajv({ strict: false, validateFormats: false })
-const text = readFileSync(new URL("./schemas/tasks-extension.json", import.meta.url), "utf8")
-const schema = members(plain(JSON.parse(text)))
-// The generated schema of any JSON value forgets null and fractions, which the TypeScript schema has.
-official.addSchema({ ...schema, $defs: { ...members(schema["$defs"]), JSONValue: true } }, "official")
-
-const problemIn = (definition: string, value: unknown): string | undefined => {
-  const validate = official.compile({ $ref: `official#/$defs/${definition}` })
-  return validate(value) ? undefined : JSON.stringify(validate.errors)
-}
-
-/** Returns the value with whole numbers: the generated schema has integers where the TypeScript schema has numbers. */
-const whole = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value), (_, member: unknown) => typeof member === "number" ? Math.trunc(member) : member)
-
-const assertIn = (definition: string, value: unknown) =>
-  assert.isUndefined(problemIn(definition, whole(value)), JSON.stringify(value))
+const { assertIn } = GeneratedSchema.load("tasks-extension")
 
 const runs = { arbitrary: { runs: 60 } }
 
@@ -76,7 +48,7 @@ describe("the schema of the extension accepts", () => {
   ) {
     it.prop(
       `the params of ${method}`,
-      [strictly(TaskExtension.TaskIdParams)],
+      [strictly(Task.TaskParams)],
       ([params]) => assertIn(definition, { jsonrpc: "2.0", id: 1, method, params }),
       runs
     )

@@ -3,13 +3,12 @@ import * as TaskStoreSql from "@effect-mcp/server/TaskStoreSql"
 import type * as StoredTask from "@effect-mcp/session/StoredTask"
 import * as TaskStore from "@effect-mcp/session/TaskStore"
 import { FiberCount } from "@effect-mcp/testing"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
 import { execFile } from "node:child_process"
@@ -234,23 +233,18 @@ describe("TaskStoreSql with SQLite", () => {
 })
 
 describe.runIf(Postgres.isInstalled)("TaskStoreSql with PostgreSQL", () => {
-  const scope = Scope.makeUnsafe()
-  let port = 0
-  beforeAll(async () => {
-    port = await Effect.runPromise(Scope.provide(Postgres.server, scope))
-  }, 60_000)
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const port = Postgres.forSuite()
 
   it.live("processes that create the tables at the same time all succeed", () =>
     Effect.gen(function*() {
-      const store = Effect.suspend(() => storeOver(Postgres.layerAt(port), { prefix: "at_once_" }))
+      const store = Effect.suspend(() => storeOver(Postgres.layerAt(port()), { prefix: "at_once_" }))
       const stores = yield* Effect.all(Array.from({ length: 8 }, () => store), { concurrency: "unbounded" })
       assert.strictEqual(stores.length, 8)
     }), 60_000)
 
   it.live(
     "of several processes that replace one task, exactly one stores each version, and limits hold",
-    () => Effect.suspend(() => raceOver(String(port), Postgres.layerAt(port))),
+    () => Effect.suspend(() => raceOver(String(port()), Postgres.layerAt(port()))),
     60_000
   )
 })

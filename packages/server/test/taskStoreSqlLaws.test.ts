@@ -1,9 +1,7 @@
 /** The laws of stores of tasks, with SQLite in memory, with two connections to a file, and with PostgreSQL. */
 import { TaskStoreSuite } from "@effect-mcp/testing/vitest"
-import { afterAll, beforeAll, describe } from "@effect/vitest"
+import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
 import * as Postgres from "./support/postgres.ts"
 import { byTurns, newFile, storeIn, storeOver } from "./support/sqlStores.ts"
 
@@ -20,14 +18,9 @@ TaskStoreSuite.suite(
 )
 
 describe.runIf(Postgres.isInstalled)("PostgreSQL", () => {
-  const scope = Scope.makeUnsafe()
-  let port = 0
-  beforeAll(async () => {
-    port = await Effect.runPromise(Scope.provide(Postgres.server, scope))
-  }, 60_000)
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const port = Postgres.forSuite()
 
-  const store = Effect.suspend(() => storeOver(Postgres.layerAt(port), { pollInterval: "10 millis" }))
+  const store = Effect.suspend(() => storeOver(Postgres.layerAt(port()), { pollInterval: "10 millis" }))
 
   TaskStoreSuite.suite("PostgreSQL", store, { runs: 5 })
   TaskStoreSuite.suite(

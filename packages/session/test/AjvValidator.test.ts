@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import { spawnSync } from "node:child_process"
 import * as http from "node:http"
 import * as v8 from "node:v8"
-import * as vm from "node:vm"
+import { heapInUse } from "./support/heapInUse.ts"
 
 JsonSchemaValidatorSuite.suite("Ajv", AjvValidator.make)
 
@@ -16,13 +16,6 @@ const compile = (schema: JsonSchemaValidator.JsonSchema, options?: AjvValidator.
 
 const rejectionOf = (schema: JsonSchemaValidator.JsonSchema, options?: AjvValidator.Options) =>
   Result.getOrThrow(Result.flip(AjvValidator.make(options).compile(schema))).reason
-
-/** Collects garbage, and returns the used heap in bytes. */
-const heapInUse = (): number => {
-  v8.setFlagsFromString("--expose-gc")
-  vm.runInNewContext("gc")()
-  return process.memoryUsage().heapUsed
-}
 
 /** A web server that records the requested paths. */
 const webServer = Effect.acquireRelease(

@@ -1,18 +1,9 @@
+/** The rules of stored tasks: their bytes, times, changes and cursors. */
 import { StoredTask } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import { storedTask } from "./support/storedTask.ts"
 
-const task: StoredTask.StoredTask = {
-  id: "t",
-  principal: "ada",
-  request: { method: "tools/call", params: { name: "report" } },
-  createdAt: 1000,
-  updatedAt: 1000,
-  pollMillis: 500,
-  cancelRequested: false,
-  questions: [],
-  steps: [],
-  version: 1
-}
+const task = storedTask("t", { createdAt: 1000, updatedAt: 1000 })
 
 const ended: StoredTask.StoredTask = { ...task, outcome: { _tag: "Cancelled" } }
 

@@ -4,31 +4,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as v8 from "node:v8"
-import * as vm from "node:vm"
+import { heapInUse } from "./support/heapInUse.ts"
+import { storedTask } from "./support/storedTask.ts"
 
-const task = (id: string, changes: Partial<StoredTask.StoredTask> = {}): StoredTask.StoredTask => ({
-  id,
-  principal: id,
-  request: { method: "tools/call", params: { name: "report" } },
-  createdAt: 1000,
-  updatedAt: 1000,
-  pollMillis: 500,
-  cancelRequested: false,
-  questions: [],
-  steps: [],
-  version: 1,
-  ...changes
-})
+const task = (id: string, changes: Partial<StoredTask.StoredTask> = {}) => storedTask(id, { principal: id, ...changes })
 
 const unlimited = { maxTasks: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY }
-
-/** Collects garbage, and returns the used heap in bytes. */
-const heapInUse = (): number => {
-  v8.setFlagsFromString("--expose-gc")
-  vm.runInNewContext("gc")()
-  return process.memoryUsage().heapUsed
-}
 
 describe("TaskStore.makeMemory", () => {
   it.effect("law 12: a store with maxTasks accepts no more tasks, and drops none, ended ones included", () =>

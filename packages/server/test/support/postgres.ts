@@ -1,9 +1,12 @@
 /** A server of PostgreSQL for tests, on machines that have its programs. */
 
 import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, beforeAll } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -72,3 +75,14 @@ export const server = Effect.gen(function*() {
   )
   return port
 })
+
+/** Starts a server for the tests of a suite. Returns its port, once they run. */
+export const forSuite = (): () => number => {
+  const scope = Scope.makeUnsafe()
+  let port = 0
+  beforeAll(async () => {
+    port = await Effect.runPromise(Scope.provide(server, scope))
+  }, 60_000)
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  return () => port
+}

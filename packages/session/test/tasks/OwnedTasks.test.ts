@@ -1,6 +1,6 @@
 /** The tasks of a store, whatever the store and other processes do. */
 import { McpError } from "@effect-mcp/protocol"
-import { type StoredTask, TaskStore } from "@effect-mcp/session"
+import { TaskStore } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,24 +9,11 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
 import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
+import { storedTask } from "../support/storedTask.ts"
 
 type Store = TaskStore.TaskStore["Service"]
 
 const limits = { maxTasks: 1_000, maxBytes: 1_000_000 }
-
-const taskOf = (id: string, part: Partial<StoredTask.StoredTask> = {}): StoredTask.StoredTask => ({
-  id,
-  principal: "ada",
-  request: { method: "tools/call" },
-  createdAt: 0,
-  updatedAt: 0,
-  pollMillis: 500,
-  cancelRequested: false,
-  questions: [],
-  steps: [],
-  version: 1,
-  ...part
-})
 
 const inMemory = Effect.map(
   Layer.build(TaskStore.layerMemory()),
@@ -59,7 +46,7 @@ describe("a store that", () => {
         }
         const tasks = new OwnedTasks(broken, limits)
         const answering = [
-          tasks.create(taskOf("t")),
+          tasks.create(storedTask("t")),
           tasks.load("t", "ada"),
           tasks.list("ada", undefined)
         ]
@@ -88,7 +75,7 @@ describe("changes of a task", () => {
         replace: (task, limits) => Effect.andThen(Effect.yieldNow, Effect.suspend(() => store.replace(task, limits)))
       }
       const tasks = new OwnedTasks(slow, limits)
-      yield* tasks.create(taskOf("t", { message: "" }))
+      yield* tasks.create(storedTask("t", { message: "" }))
       yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => String.fromCharCode(97 + index)),
         (letter) => tasks.change("t", ({ message = "" }) => ({ message: `${message}${letter}` })),
@@ -111,7 +98,7 @@ describe("changes of a task", () => {
         }
       }
       const tasks = new OwnedTasks(contended, limits)
-      yield* tasks.create(taskOf("t"))
+      yield* tasks.create(storedTask("t"))
       assert.strictEqual((yield* Effect.flip(tasks.change("t", () => ({}))))._tag, "TaskStoreError")
       assert.strictEqual(attempts, 101)
     }))
@@ -119,7 +106,7 @@ describe("changes of a task", () => {
   it.effect("set the time of the update, unless they keep it, and leave a task that they do not change", () =>
     Effect.gen(function*() {
       const tasks = new OwnedTasks(yield* inMemory, limits)
-      yield* tasks.create(taskOf("t"))
+      yield* tasks.create(storedTask("t"))
       yield* TestClock.adjust("1 second")
       const changed = yield* tasks.change("t", () => ({ message: "half" }))
       assert.deepStrictEqual("task" in changed ? [changed.task.updatedAt, changed.task.version] : [], [1_000, 2])
@@ -135,7 +122,7 @@ describe("changes of a task", () => {
 it.effect("a task is unknown from the end of its lifetime on, also before it is deleted", () =>
   Effect.gen(function*() {
     const tasks = new OwnedTasks(yield* inMemory, limits)
-    yield* tasks.create(taskOf("t", { ttlMillis: 1_000 }))
+    yield* tasks.create(storedTask("t", { ttlMillis: 1_000 }))
     yield* TestClock.adjust(999)
     assert.strictEqual((yield* tasks.load("t", "ada")).id, "t")
     yield* TestClock.adjust(1)
@@ -147,8 +134,8 @@ describe("the list of a principal", () => {
     Effect.gen(function*() {
       const tasks = new OwnedTasks(yield* inMemory, limits)
       for (let index = 0; index < 120; index++) {
-        yield* tasks.create(taskOf(`a${index}`, { createdAt: index, ttlMillis: index % 2 === 0 ? 10 : 1_000_000 }))
-        yield* tasks.create(taskOf(`b${index}`, { createdAt: index, principal: "ben" }))
+        yield* tasks.create(storedTask(`a${index}`, { createdAt: index, ttlMillis: index % 2 === 0 ? 10 : 1_000_000 }))
+        yield* tasks.create(storedTask(`b${index}`, { createdAt: index, principal: "ben" }))
       }
       yield* TestClock.adjust("1 minute")
       const ids: Array<string> = []

@@ -6,18 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as TaskState from "../../src/internal/tasks/TaskState.ts"
+import { storedTask } from "../support/storedTask.ts"
 
-const task: StoredTask.StoredTask = {
-  id: "t",
-  request: { method: "tools/call", params: { name: "report" } },
-  createdAt: 0,
-  updatedAt: 1_500,
-  pollMillis: 500,
-  cancelRequested: false,
-  questions: [],
-  steps: [],
-  version: 1
-}
+const task = storedTask("t", { updatedAt: 1_500 })
 
 const question = (key: string, answer?: unknown): StoredTask.TaskQuestion => ({
   key,
