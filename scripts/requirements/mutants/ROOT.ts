@@ -38,7 +38,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     file: "packages/client/src/internal/answers/Answering.ts",
     original: "Stream.runForEach(followed.changes, () =>",
     broken: "Stream.runForEach(Stream.take(followed.changes, 0), () =>",
-    test: "packages/client/test/answers.test.ts",
+    test: "packages/client/test/roots.test.ts",
     name: "each change of the roots is sent to every session",
     hangs: true
   }
