@@ -123,7 +123,7 @@ describe("calls by the names of a group", () => {
       assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
     }))
 
-  it.effect("a tool that has changed is called by no call, also while or after another one could not read the list", () =>
+  it.effect("no call runs a tool that has changed, also while or after another one could not read the list", () =>
     Effect.gen(function*() {
       const gates: Array<Deferred.Deferred<void>> = []
       let isSlow = false

@@ -111,7 +111,7 @@ for (const [era, revisions] of Object.entries(eras)) {
         assert.strictEqual((yield* client.status)._tag, "Ready")
       })))
 
-    it("a middleware that dies at health checks ends sessions, and not the supervision, which begins anew after each", () =>
+    it("a middleware that dies at health checks ends sessions, and the client connects again each time", () =>
       virtually(Effect.gen(function*() {
         let sent = 0
         const { client, downs, server } = yield* connect({
