@@ -26,6 +26,7 @@ const failures: ReadonlyArray<readonly [name: string, call: () => Effect.Effect<
   ["fails", () => Effect.fail(new TaskStore.TaskStoreError({ cause: "the secret" }))],
   ["dies", () => Effect.die(new Error("the secret"))],
   ["hangs", () => Effect.never],
+  ["is interrupted", () => Effect.interrupt],
   ["throws", () => {
     throw new Error("the secret")
   }]

@@ -45,7 +45,10 @@ const storeInMemory = Effect.map(
 )
 
 /** A process on a store, which can be stopped, or killed: then it stores nothing more. */
-const processOn = Effect.fnUntraced(function*(store: TaskStore.TaskStore["Service"]) {
+const processOn = Effect.fnUntraced(function*(
+  store: TaskStore.TaskStore["Service"],
+  leaseMillis = options.leaseMillis
+) {
   const scope = yield* Scope.make()
   let isKilled = false
   const dead = <A>(): Effect.Effect<A> => Effect.never
@@ -55,7 +58,7 @@ const processOn = Effect.fnUntraced(function*(store: TaskStore.TaskStore["Servic
     load: (id) => isKilled ? dead() : store.load(id)
   }
   const tasks = new OwnedTasks(own, limits)
-  const runs = yield* Scope.provide(TaskRuns.make(tasks, options), scope)
+  const runs = yield* Scope.provide(TaskRuns.make(tasks, { ...options, leaseMillis }), scope)
   const stop = Scope.close(scope, Exit.void)
   yield* Effect.addFinalizer(() => stop)
   return {
@@ -199,35 +202,86 @@ describe("two processes on one store", () => {
       yield* Deferred.await(interrupted)
     })))
 
+  /** Runs tasks whose store is broken for some of them from then on. Returns the errors of all tasks after 10 minutes. */
+  const errorsAfter = (
+    count: number,
+    leaseMillis: number,
+    broken: (
+      store: TaskStore.TaskStore["Service"],
+      isBroken: (id: string) => boolean
+    ) => TaskStore.TaskStore["Service"],
+    brokenTasks = 1
+  ) => {
+    const messages = new Set<string>()
+    const logger = Logger.make(({ message }) => void messages.add(String(message).split(",")[0] ?? ""))
+    const errors = virtually(
+      Effect.gen(function*() {
+        const store = yield* storeInMemory
+        const brokenIds = new Set<string>()
+        const one = yield* processOn(broken(store, (id) => brokenIds.has(id)), leaseMillis)
+        const other = yield* processOn(store, leaseMillis)
+        const principals = Array.from({ length: count }, (_, index) => `person ${index}`)
+        const tasks = yield* Effect.forEach(
+          principals,
+          (principal) => one.runs.start({ principal, request, ttlMillis: 3_600_000 }, () => Effect.never)
+        )
+        for (const { id } of tasks.slice(0, brokenTasks)) brokenIds.add(id)
+        yield* Effect.sleep("10 minutes")
+        return yield* Effect.forEach(
+          tasks,
+          ({ id, principal }) => Effect.map(other.tasks.load(id, principal), errorOf)
+        )
+      }).pipe(Effect.provide(Logger.layer([logger])))
+    )
+    return { errors, messages: [...messages] }
+  }
+
+  const lapsed = [-32603, "The process that ran the task has ended"]
+
   for (
-    const [how, broken] of [
-      ["fails", Effect.fail(new TaskStore.TaskStoreError({ cause: "broken" }))],
-      ["hangs", Effect.never]
+    const [how, leaseMillis, broken] of [
+      ["fails", 30_000, () => Effect.fail(new TaskStore.TaskStoreError({ cause: "broken" }))],
+      ["is interrupted", 30_000, () => Effect.interrupt],
+      ["hangs", 30_000, () => Effect.never],
+      ["hangs longer than a lease", 6_000, () => Effect.never]
     ] as const
   ) {
     it(`keep the leases of all tasks but one for which the store ${how}, and log that`, () => {
-      const logged = new Set<string>()
-      const logger = Logger.make(({ message }) => void logged.add(String(message).split(",")[0] ?? ""))
-      virtually(
-        Effect.gen(function*() {
-          const store = yield* storeInMemory
-          let brokenId = ""
-          const one = yield* processOn({ ...store, load: (id) => id === brokenId ? broken : store.load(id) })
-          const other = yield* processOn(store)
-          const long = { ...ada, ttlMillis: 3_600_000 }
-          const tasks = yield* Effect.forEach(
-            ["first", "second", "third"],
-            () => one.runs.start(long, () => Effect.never)
-          )
-          brokenId = tasks[0]?.id ?? ""
-          yield* Effect.sleep("10 minutes")
-          const outcomes = yield* Effect.forEach(tasks, ({ id }) => Effect.map(other.tasks.load(id, "ada"), errorOf))
-          assert.deepStrictEqual(outcomes, [[-32603, "The process that ran the task has ended"], undefined, undefined])
-        }).pipe(Effect.provide(Logger.layer([logger])))
-      )
-      assert.include([...logged], "renewing leases failed for 1 tasks")
+      const { errors, messages } = errorsAfter(3, leaseMillis, (store, isBroken) => ({
+        ...store,
+        load: (id) => isBroken(id) ? broken() : store.load(id)
+      }))
+      assert.deepStrictEqual(errors, [lapsed, undefined, undefined])
+      assert.include(messages, "renewing leases failed for 1 tasks")
     })
   }
+
+  it("keep the leases of all tasks but one that another process seems to change all the time", () => {
+    const { errors } = errorsAfter(3, 30_000, (store, isBroken) => ({
+      ...store,
+      replace: (task, limits) =>
+        isBroken(task.id) ? Effect.delay(Effect.succeed("Conflict"), "2 seconds") : store.replace(task, limits)
+    }))
+    assert.deepStrictEqual(errors, [lapsed, undefined, undefined])
+  })
+
+  it("keep the lease of a task when the store hangs for hundreds of others", () => {
+    const { errors } = errorsAfter(300, 30_000, (store, isBroken) => ({
+      ...store,
+      load: (id) => isBroken(id) ? Effect.never : store.load(id)
+    }), 299)
+    assert.isUndefined(errors.at(-1))
+  })
+
+  it("keep the leases of hundreds of tasks in a slow store", () => {
+    const { errors } = errorsAfter(340, 30_000, (store, isBroken) => ({
+      ...store,
+      load: (id) => Effect.delay(Effect.suspend(() => store.load(id)), isBroken(id) ? "1 second" : 0),
+      replace: (task, limits) =>
+        Effect.delay(Effect.suspend(() => store.replace(task, limits)), isBroken(task.id) ? "1 second" : 0)
+    }), 340)
+    assert.deepStrictEqual(errors.filter((error) => error !== undefined), [])
+  })
 
   it("end the tasks of one that has stopped, or that was killed, and no others", () =>
     virtually(Effect.gen(function*() {

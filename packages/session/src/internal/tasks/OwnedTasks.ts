@@ -166,10 +166,10 @@ export class OwnedTasks {
     operation: string,
     call: () => Effect.Effect<A, TaskStoreError>
   ): Effect.Effect<A, McpError.McpError> {
-    return Effect.catchCause(this.#call(operation, call), (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.interrupt
-        : Effect.andThen(Effect.logError(`TaskStore.${operation} failed`, cause), Effect.fail(storeFailed)))
+    return Effect.catchCause(
+      this.#call(operation, call),
+      (cause) => Effect.andThen(Effect.logError(`TaskStore.${operation} failed`, cause), Effect.fail(storeFailed))
+    )
   }
 
   #call<A>(operation: string, call: () => Effect.Effect<A, TaskStoreError>): Effect.Effect<A, TaskStoreError> {
@@ -177,10 +177,9 @@ export class OwnedTasks {
   }
 }
 
-/** Makes defects of the store, and its deadlines, its errors. */
+/** Makes defects of the store, its deadlines, and an interruption that is its own, its errors. */
 const contained = <A, E>(operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, TaskStoreError> =>
   Effect.catchCause(call, (cause) => {
-    if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
     const error = Cause.squash(cause)
     return Effect.fail(error instanceof TaskStoreError ? error : new TaskStoreError({ cause: error ?? operation }))
   })

@@ -8,7 +8,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as StoredTask from "../../StoredTask.ts"
-import type { TaskStoreError } from "../../TaskStore.ts"
+import { TaskStoreError } from "../../TaskStore.ts"
 import * as webCrypto from "../webCrypto.ts"
 import { isExpired, type OwnedTasks } from "./OwnedTasks.ts"
 
@@ -32,8 +32,8 @@ export interface Start {
 /** The number of due tasks that are handled in one go. */
 const sweepSize = 100
 
-/** The number of tasks whose leases are renewed at the same time, or that are swept. */
-const atOnce = 64
+/** The number of due tasks that are handled at the same time. */
+const sweepConcurrency = 64
 
 const internalError = (message: string): JsonRpc.ErrorObject => ({ code: McpError.internalError.code, message })
 
@@ -200,19 +200,27 @@ export class TaskRuns {
   get #renew(): Effect.Effect<never> {
     return this.#regularly(
       "renewing leases",
+      // All at once: the renewals of many tasks that hang would keep the other ones waiting until their leases lapse.
+      "unbounded",
       () => Effect.succeed([...this.#running.keys()]),
-      (id, now) =>
-        this.#tasks.change(id, ({ lease, outcome, updatedAt }) =>
-          outcome === undefined && lease?.owner === this.#owner
-            // The client has not seen a change.
-            ? { lease: this.#leaseFrom(now), updatedAt }
-            : undefined)
+      (id) =>
+        Effect.clockWith((clock) =>
+          this.#tasks.change(
+            id,
+            ({ lease, outcome, updatedAt }) =>
+              outcome === undefined && lease?.owner === this.#owner
+                // The time of the update stays, because nothing has changed for the client.
+                ? { lease: this.#leaseFrom(clock.currentTimeMillisUnsafe()), updatedAt }
+                : undefined
+          )
+        )
     )
   }
 
   /** Deletes tasks that have expired, and ends those whose processes have. */
   get #sweep(): Effect.Effect<never> {
-    return this.#regularly("sweeping tasks", (now) => this.#tasks.due(now, sweepSize), (id, now) => {
+    const due = (now: number) => this.#tasks.due(now, sweepSize)
+    return this.#regularly("sweeping tasks", sweepConcurrency, due, (id, now) => {
       const lapse = this.#tasks.change(
         id,
         (task) =>
@@ -228,20 +236,24 @@ export class TaskRuns {
   }
 
   /**
-   * Does work on some tasks, three times in the time of a lease. A task whose work fails or hangs keeps no other one
-   * waiting: its leases would lapse. One failure of each round is logged.
+   * Does work on some tasks, three times in the time of a lease. The work on one task has a deadline of half the time
+   * between two rounds, and fails alone. One failure of each round is logged.
    */
   #regularly(
     work: string,
+    concurrency: number | "unbounded",
     some: (now: number) => Effect.Effect<ReadonlyArray<string>, TaskStoreError>,
     act: (id: string, now: number) => Effect.Effect<unknown, TaskStoreError>
   ): Effect.Effect<never> {
+    const intervalMillis = this.#options.leaseMillis / 3
+    const actInTime = (id: string, now: number) =>
+      Effect.timeoutOrElse(act(id, now), {
+        duration: intervalMillis / 2,
+        orElse: () => Effect.fail(new TaskStoreError({ cause: new Error(`no end after ${intervalMillis / 2} ms`) }))
+      })
     const round = Effect.clockWith((clock) => {
       const now = clock.currentTimeMillisUnsafe()
-      return Effect.flatMap(
-        some(now),
-        (ids) => Effect.partition(ids, (id) => act(id, now), { concurrency: atOnce })
-      )
+      return Effect.flatMap(some(now), (ids) => Effect.partition(ids, (id) => actInTime(id, now), { concurrency }))
     })
     const logged = Effect.matchCauseEffect(round, {
       onFailure: (cause) => Effect.logError(`${work} failed`, cause),
@@ -250,6 +262,6 @@ export class TaskRuns {
           ? Effect.void
           : Effect.logError(`${work} failed for ${failures.length} tasks`, failures[0])
     })
-    return Effect.forever(Effect.andThen(Effect.sleep(this.#options.leaseMillis / 3), logged))
+    return Effect.forever(Effect.andThen(Effect.sleep(intervalMillis), logged))
   }
 }
