@@ -1,7 +1,9 @@
 /** The delays between the attempts of a supervised client to connect, in virtual time. */
-import { McpClient, type ServerStatus } from "@effect-mcp/client"
+import { McpClient, McpTarget, type ServerStatus } from "@effect-mcp/client"
+import { Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as SimulatedServer from "./support/SimulatedServer.ts"
@@ -107,6 +109,27 @@ describe("a schedule of the program", () => {
       yield* server.kill
       yield* Effect.sleep(1)
       assert.deepStrictEqual(delaysOf(yield* downs(client, 1)), [60_000])
+    })))
+
+  it("does not begin anew after a session that ended at once, however long its transport takes to close", () =>
+    virtually(Effect.gen(function*() {
+      const server = SimulatedServer.make()
+      const slowly = Layer.effect(
+        Transport.Transport,
+        Effect.map(Transport.Transport, (transport) => ({
+          ...transport,
+          connect: Effect.andThen(Effect.addFinalizer(() => Effect.sleep("1 hour")), transport.connect)
+        }))
+      )
+      const client = yield* McpClient.make(McpTarget.transport(Layer.provide(slowly, server.target.transport)), {
+        info,
+        reconnect: Schedule.upTo(Schedule.spaced("1 second"), { times: 2 })
+      })
+      yield* Effect.forkScoped(
+        Stream.runForEach(client.statuses, ({ _tag }) => _tag === "Ready" ? server.kill : Effect.void)
+      )
+      const all = yield* Stream.runCollect(Stream.filter(client.statuses, ({ _tag }) => _tag === "Down"))
+      assert.deepStrictEqual(all.map((status) => status._tag === "Down" ? status.attempts : 0), [1, 2, 3])
     })))
 
   it("that ends ends the attempts, and fails calls at once, those that wait as well", () =>

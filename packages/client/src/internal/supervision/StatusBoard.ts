@@ -94,6 +94,11 @@ export class StatusBoard {
     })
   }
 
+  /** Waits until the present session is no longer present. */
+  get left(): Effect.Effect<void> {
+    return Effect.suspend(() => this.#session === undefined ? Effect.void : Deferred.await(this.#gone))
+  }
+
   /** Removes the session because it has begun to end, so that no call takes it any more. */
   leave(): void {
     if (this.#status._tag === "Ready") this.set({ _tag: "Closing" })
@@ -101,11 +106,7 @@ export class StatusBoard {
 
   /** Waits for some time, and not longer than the present session is there. */
   pause(millis: number): Effect.Effect<void> {
-    return Effect.suspend(() =>
-      this.#session === undefined
-        ? Effect.void
-        : Effect.asVoid(Effect.timeoutOption(Deferred.await(this.#gone), millis))
-    )
+    return Effect.asVoid(Effect.timeoutOption(this.left, millis))
   }
 
   /** Waits for a session. */

@@ -113,8 +113,13 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
   const { board, connect, health, inFlight, opened, schedule, server, stderr, steadyMillis } = dependencies
   let attempts = 0
   let delays = yield* Reconnection.begin(schedule)
-  /** The time at which the session of the present attempt was opened. */
+  /** The times at which the session of the present attempt was opened, and at which it began to end. */
   let openedAt = Number.POSITIVE_INFINITY
+  let leftAt = Number.POSITIVE_INFINITY
+
+  const setLeftAt = Effect.map(Clock.currentTimeMillis, (now) => {
+    leftAt = now
+  })
 
   /** Opens a session, and waits for its end. */
   const attempt = Effect.acquireUseRelease(
@@ -126,6 +131,8 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
         openedAt = yield* Clock.currentTimeMillis
         yield* opened(connected.value)
         yield* board.open(connected.value)
+        // Closing a transport takes its time, in which the session does not stand.
+        yield* Effect.forkChild(Effect.andThen(board.left, setLeftAt), { startImmediately: true })
         return yield* ended(connected.value, inFlight, health)
       }),
     (scope, exit) => Scope.close(scope, exit)
@@ -134,10 +141,10 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
   while (true) {
     board.set({ _tag: "Connecting", attempt: attempts + 1 })
     stderr.clear()
-    openedAt = Number.POSITIVE_INFINITY
+    openedAt = leftAt = Number.POSITIVE_INFINITY
     // A function of the program, such as a middleware, may die at any request. The client connects again then, too.
     const problem = yield* Effect.catchCause(attempt, (cause) => Effect.succeed(problemIn(cause)))
-    if ((yield* Clock.currentTimeMillis) - openedAt >= steadyMillis) {
+    if (Math.min(leftAt, yield* Clock.currentTimeMillis) - openedAt >= steadyMillis) {
       attempts = 0
       delays = yield* Reconnection.begin(schedule)
     }
