@@ -19,11 +19,12 @@ import * as Member from "./internal/groups/Member.ts"
 import * as PublicNames from "./internal/groups/PublicNames.ts"
 import { LatestByKey } from "./internal/lists/LatestByKey.ts"
 import * as ListChanges from "./internal/lists/ListChanges.ts"
+import * as SupervisedClient from "./internal/supervision/SupervisedClient.ts"
 import { defaultWaitFor } from "./internal/supervision/WaitingTime.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 import type * as McpCall from "./McpCall.ts"
-import * as McpClient from "./McpClient.ts"
+import type * as McpClient from "./McpClient.ts"
 import type { McpTarget } from "./McpTarget.ts"
 import type * as ServerStatus from "./ServerStatus.ts"
 
@@ -77,9 +78,9 @@ export interface Options<
   }
   /**
    * Leaves tools out, and renames them. Receives a tool with the name that the group would give it, and returns its
-   * name, or `undefined` to leave it out. It runs again for each list, and before a call after the tools of the server
-   * may have changed. Of two tools with the same name, the one that is
-   * listed second gets a name with a hash. Default: all tools, with the names that the group gives.
+   * name, or `undefined` to leave it out. It runs again for each list, and before each attempt of a call after the
+   * tools of the server may have changed. Of two tools with the same name, the one that is listed second gets a name
+   * with a hash. Default: all tools, with the names that the group gives.
    */
   readonly toolName?: (tool: GroupList.GroupTool) => string | undefined
   /**
@@ -203,7 +204,7 @@ const defaultListWithin = Duration.seconds(2)
 /** Returns the options of the client of one server. */
 const clientOptions = (options: AnyOptions, server: string, own: AnyServerOptions | undefined) => {
   const { listWithin: _within, names: _names, servers: _servers, toolName: _toolName, ...shared } = options
-  return trust<McpClient.Options>({ ...shared, ...own, name: server })
+  return trust<SupervisedClient.AnyOptions>({ ...shared, ...own, name: server })
 }
 
 /** Returns whether the first attempt to connect has ended. */
@@ -250,8 +251,8 @@ const makeAny = Effect.fnUntraced(function*(
     Effect.gen(function*() {
       yield* reserve(server)
       // The context of the caller has the services of the target, as the types of `make` and `add` demand.
-      const client = yield* McpClient.make(trust<McpTarget>(target), clientOptions(options, server, own))
-      const member = yield* Member.make(server, client, {
+      const supervised = yield* SupervisedClient.make(target, clientOptions(options, server, own))
+      const member = yield* Member.make(server, supervised, {
         listWithinMillis,
         waitFor: own?.waitFor ?? options.waitFor ?? defaultWaitFor,
         changed,
@@ -270,7 +271,7 @@ const makeAny = Effect.fnUntraced(function*(
             for (const list of ListChanges.listNames) changed(server, list)
           })
       )
-      return client
+      return member.client
     })
   for (const [server, target] of Object.entries(targets)) {
     // The names of a record differ.
@@ -294,11 +295,14 @@ const makeAny = Effect.fnUntraced(function*(
       Effect.map(
         Effect.forEach(
           members.values(),
-          ({ lists, name }) => Effect.map(listOf(lists).all, (list) => ({ name, list })),
+          (member) => Effect.map(listOf(member.lists).all, (list) => ({ member, list })),
           { concurrency: "unbounded" }
         ),
         // A server that was removed meanwhile gets no names any more. One that is absent keeps its names.
-        (all) => all.flatMap(({ list, name }) => list !== undefined && members.has(name) ? toGroup(name, list) : [])
+        (all) =>
+          all.flatMap(({ list, member }) =>
+            list !== undefined && members.get(member.name) === member ? toGroup(member.name, list) : []
+          )
       )
     )
   const tools = merged(({ tools }) => tools, (server, list) => names.tools(server, list))
@@ -354,12 +358,12 @@ const makeAny = Effect.fnUntraced(function*(
     callTool: (tool, input, options) =>
       Effect.flatMap(
         resolution.tool(tool, options),
-        ({ client, original }) => client.callTool(original, input, options)
+        ({ member, original }) => member.callTool(original, input, options)
       ),
     getPrompt: (name, input, options) =>
       Effect.flatMap(
         resolution.prompt(name, options),
-        ({ client, original }) => client.getPrompt(original, input, options)
+        ({ member, original }) => member.client.getPrompt(original, input, options)
       ),
     readResource: (server, uri, options) =>
       Effect.flatMap(memberOf(server), ({ client }) => client.readResource(uri, options)),

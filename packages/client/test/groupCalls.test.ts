@@ -3,7 +3,6 @@ import { McpClients, McpTarget } from "@effect-mcp/client"
 import { Content, Revision, type Tool } from "@effect-mcp/protocol"
 import { ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -96,73 +95,6 @@ describe("calls by the names of a group", () => {
       assert.strictEqual((yield* Effect.flip(clients.callTool("files__delete")))._tag, "NoSuchName")
       // The name stays with its tool.
       assert.deepStrictEqual(namesOf(yield* clients.tools), names)
-    }))
-
-  it.effect("a tool that has changed after it was approved is not called", () =>
-    Effect.gen(function*() {
-      const files = serverOf("files", ["read", "write"])
-      const approved = new Set(["read"])
-      const clients = yield* McpClients.make({ files: files.target }, {
-        info,
-        revisions: Revision.legacy,
-        toolName: ({ definition, name }) => approved.has(definition.name) ? name : undefined
-      })
-      assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
-      const { toolListChanged } = yield* files.session
-      const changed = yield* Effect.forkChild(
-        Stream.runHead(Stream.filter(clients.changes, ({ list }) => list === "tools")),
-        { startImmediately: true }
-      )
-      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
-      approved.clear()
-      yield* toolListChanged
-      yield* Fiber.join(changed)
-      const error = yield* Effect.flip(clients.callTool("files__read"))
-      assert.strictEqual(error._tag, "NoSuchName")
-      approved.add("read")
-      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
-    }))
-
-  it.effect("no call runs a tool that has changed, also while or after another one could not read the list", () =>
-    Effect.gen(function*() {
-      const gates: Array<Deferred.Deferred<void>> = []
-      let isSlow = false
-      const files = serverOf("files", ["read"], {
-        beforeList: Effect.suspend(() => {
-          if (!isSlow) return Effect.void
-          const gate = Deferred.makeUnsafe<void>()
-          gates.push(gate)
-          return Deferred.await(gate)
-        })
-      })
-      let isApproved = true
-      const clients = yield* McpClients.make({ files: files.target }, {
-        info,
-        revisions: Revision.legacy,
-        toolName: ({ name }) => isApproved ? name : undefined
-      })
-      assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
-      const changed = yield* Effect.forkChild(
-        Stream.runHead(Stream.filter(clients.changes, ({ list }) => list === "tools")),
-        { startImmediately: true }
-      )
-      isApproved = false
-      isSlow = true
-      yield* (yield* files.session).toolListChanged
-      yield* Fiber.join(changed)
-      const call = (timeout: number) =>
-        Effect.forkChild(Effect.flip(clients.callTool("files__read", {}, { timeout })), { startImmediately: true })
-      const first = yield* call(1_000)
-      const meanwhile = yield* call(3_000)
-      yield* TestClock.adjust(1_000)
-      assert.match((yield* Fiber.join(first)).message, /timed out after 1000 ms/)
-      const afterwards = yield* call(3_000)
-      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 50 }))
-      for (const gate of gates) yield* Deferred.succeed(gate, undefined)
-      assert.deepStrictEqual([(yield* Fiber.join(meanwhile))._tag, (yield* Fiber.join(afterwards))._tag], [
-        "NoSuchName",
-        "NoSuchName"
-      ])
     }))
 
   it.effect("of a tool that is listed twice, only the first definition counts, also if it is left out", () =>

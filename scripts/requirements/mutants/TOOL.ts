@@ -53,7 +53,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-11",
-    file: "packages/client/src/McpClient.ts",
+    file: "packages/client/src/internal/supervision/SupervisedClient.ts",
     original: "if (options.trusted !== true || called === undefined)",
     broken: "if (called === undefined)",
     test: "packages/client/test/sessions.test.ts",

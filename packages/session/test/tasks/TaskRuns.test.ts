@@ -202,7 +202,7 @@ describe("two processes on one store", () => {
       yield* Deferred.await(interrupted)
     })))
 
-  /** Runs tasks whose store is broken for some of them from then on. Returns the errors of all tasks after 10 minutes. */
+  /** Runs tasks, some of which the store then fails. Returns the errors of all tasks after 10 minutes. */
   const errorsAfter = (
     count: number,
     leaseMillis: number,

@@ -1,5 +1,6 @@
 /** The servers and the original names of the tools and prompts that a group calls. */
 
+import type { Tool } from "@effect-mcp/protocol"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,11 +26,20 @@ export interface CallResolutionDependencies {
   readonly isFiltered: boolean
 }
 
-/** The client of a tool or a prompt, and the name that its server gave it. */
-export interface Resolved {
-  readonly client: McpClientShape
+/** The server of a tool or a prompt, and the name that this server gave it. */
+interface Resolved {
+  readonly member: Member
   readonly original: string
 }
+
+/** The server of a tool. The name that this server gave it is decided before each attempt of a call. */
+export interface ResolvedTool {
+  readonly member: Member
+  readonly original: Effect.Effect<string, McpCall.CallError | NoSuchName>
+}
+
+/** The number of times that tools are read again before a call, because they have changed meanwhile. */
+const maxRereadings = 2
 
 type Options = McpCall.CallOptions<unknown> | undefined
 
@@ -51,11 +61,11 @@ const untilReady = (client: McpClientShape, waitFor: Duration.Input): Effect.Eff
   )
 
 /** Bounds a reading before a call by the deadlines of the call. */
-const inTime = (
+const inTime = <A, E>(
   kind: Kind,
-  reading: Effect.Effect<void, McpCall.CallError>,
+  reading: Effect.Effect<A, E>,
   { timeout, totalTimeout }: NonNullable<Options> = {}
-): Effect.Effect<void, McpCall.CallError> => {
+): Effect.Effect<A, E | RequestError.RequestError> => {
   const limits = [timeout, totalTimeout].flatMap((limit) => limit === undefined ? [] : [Duration.toMillis(limit)])
   if (limits.length === 0) return reading
   const afterMillis = Math.min(...limits)
@@ -78,16 +88,15 @@ export class CallResolution {
   tool(
     tool: string | GroupList.GroupTool,
     options: Options
-  ): Effect.Effect<Resolved, McpCall.CallError | NoSuchName> {
+  ): Effect.Effect<ResolvedTool, McpCall.CallError | NoSuchName> {
     const name = typeof tool === "string" ? tool : tool.name
-    const { isFiltered, members, names } = this.#dependencies
-    return Effect.suspend(() => {
-      const member = members.get(names.find("tool", name)?.server ?? "")
-      const known = this.#known("tool", name, typeof tool === "string" ? undefined : tool)
-      return isFiltered && member !== undefined && member.namedAfter < member.changes
-        ? Effect.andThen(this.#learn("tool", member, options), known)
-        : this.#knownOrLearned("tool", name, known, options)
-    })
+    const known = this.#known("tool", name, typeof tool === "string" ? undefined : tool)
+    return Effect.map(this.#knownOrLearned("tool", name, known, options), ({ member, original }) => ({
+      member,
+      original: this.#dependencies.isFiltered
+        ? inTime("tool", this.#present(member, name, known), options)
+        : Effect.succeed(original)
+    }))
   }
 
   /** Finds a prompt by its name. */
@@ -104,8 +113,37 @@ export class CallResolution {
         (origin?.server !== listed.server || origin.name !== listed.definition.name)
       return origin === undefined || member === undefined || isOther
         ? Effect.fail(new NoSuchName({ kind, name, missing: this.#missing(kind, name) }))
-        : Effect.succeed({ client: member.client, original: origin.name })
+        : Effect.succeed({ member, original: origin.name })
     })
+  }
+
+  /**
+   * Returns the original name of a tool after the function of the program has seen the tools that its server has now.
+   * Before each attempt, and not once: the server may have been started again meanwhile, with other tools. Fails if the
+   * tools change faster than they can be read.
+   */
+  #present(
+    member: Member,
+    name: string,
+    known: Effect.Effect<Resolved, NoSuchName>
+  ): Effect.Effect<string, McpCall.CallError | NoSuchName> {
+    const attempt = (rereadings: number): Effect.Effect<string, McpCall.CallError | NoSuchName> =>
+      Effect.suspend(() => {
+        const changes = member.toolChanges()
+        return Effect.flatMap(member.client.tools, (list) => {
+          if (member.toolChanges() !== changes) {
+            return rereadings < maxRereadings
+              ? attempt(rereadings + 1)
+              : Effect.fail(new NoSuchName({ kind: "tool", name, missing: [member.name] }))
+          }
+          if (!this.#dependencies.names.isNamed(member.name, list)) this.#nameTools(member, list)
+          return Effect.flatMap(known, (present) =>
+            present.member === member
+              ? Effect.succeed(present.original)
+              : Effect.fail(new NoSuchName({ kind: "tool", name, missing: [] })))
+        })
+      })
+    return attempt(0)
   }
 
   #knownOrLearned(
@@ -132,18 +170,22 @@ export class CallResolution {
   }
 
   #learnTools(member: Member): Effect.Effect<void, McpCall.CallError> {
-    return Effect.suspend(() => {
-      const { changes } = member
-      // Only after the reading: until then, and if it fails, each call reads, and none is resolved by the old tools.
-      return Effect.map(member.client.tools, (list) => {
-        this.#dependencies.names.tools(member.name, list)
-        member.namedAfter = Math.max(member.namedAfter, changes)
-      })
+    return Effect.map(member.client.tools, (list) => this.#nameTools(member, list))
+  }
+
+  #nameTools(member: Member, list: ReadonlyArray<Tool.Tool>): void {
+    // A server that was removed meanwhile gets no names any more.
+    if (this.#isPresent(member)) this.#dependencies.names.tools(member.name, list)
+  }
+
+  #learnPrompts(member: Member): Effect.Effect<void, McpCall.CallError> {
+    return Effect.map(member.client.prompts, (list) => {
+      if (this.#isPresent(member)) this.#dependencies.names.prompts(member.name, list)
     })
   }
 
-  #learnPrompts({ client, name }: Member): Effect.Effect<void, McpCall.CallError> {
-    return Effect.map(client.prompts, (list) => void this.#dependencies.names.prompts(name, list))
+  #isPresent(member: Member): boolean {
+    return this.#dependencies.members.get(member.name) === member
   }
 
   /** Returns the servers whose list is missing, and which may have a tool or a prompt of this name. */

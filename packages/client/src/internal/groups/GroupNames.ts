@@ -60,6 +60,13 @@ export class GroupNames {
     this.#tables = { tool: new NameTable(options.rules), prompt: new NameTable(options.rules) }
   }
 
+  /** Returns whether these are the tools of a server that were named last. */
+  isNamed(server: string, tools: ReadonlyArray<Tool.Tool>): boolean {
+    const before = this.#named.get(server)?.list
+    // A list that is read again may have the same members, from the pages that the session has kept.
+    return before?.length === tools.length && before.every((tool, index) => tool === tools[index])
+  }
+
   /** Returns the tools of one server with the names of the group. */
   tools(server: string, tools: ReadonlyArray<Tool.Tool>): ReadonlyArray<GroupList.GroupTool> {
     const { rules, toolName } = this.#options

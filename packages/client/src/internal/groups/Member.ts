@@ -9,6 +9,7 @@ import type * as GroupList from "../../GroupList.ts"
 import type { ListName, McpClientShape } from "../../McpClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
 import { listNames } from "../lists/ListChanges.ts"
+import type { SupervisedClient } from "../supervision/SupervisedClient.ts"
 import { BoundedList } from "./BoundedList.ts"
 
 /** The lists of a server. */
@@ -23,12 +24,11 @@ interface MemberLists {
 export interface Member {
   readonly name: string
   readonly client: McpClientShape
+  readonly callTool: SupervisedClient["callTool"]
+  readonly toolChanges: SupervisedClient["toolChanges"]
   readonly lists: MemberLists
   /** The time that calls wait for the server by default. */
   readonly waitFor: Duration.Input
-  /** The number of times that the tools may have changed, and the one that the group has named them after. */
-  changes: number
-  namedAfter: number
 }
 
 /** The parts of a group that a member uses. */
@@ -42,7 +42,7 @@ export interface MemberDependencies {
 /** Creates a member, and reports the changes of its client until the scope closes. */
 export const make = Effect.fnUntraced(function*(
   name: string,
-  client: McpClientShape,
+  { callTool, client, toolChanges }: SupervisedClient,
   { changed, listWithinMillis, statusChanged, waitFor }: MemberDependencies
 ): Effect.fn.Return<Member, never, Scope.Scope> {
   const scope = yield* Effect.scope
@@ -64,11 +64,9 @@ export const make = Effect.fnUntraced(function*(
     resources: listOf(client.resources, "resources"),
     resourceTemplates: listOf(client.resourceTemplates, "resources")
   }
-  const member: Member = { name, client, lists, waitFor, changes: 0, namedAfter: 0 }
   const listChanged = (list: ListName): void => {
     lists[list].changed()
     if (list === "resources") lists.resourceTemplates.changed()
-    if (list === "tools") member.changes++
     changed(name, list)
   }
   yield* Effect.forkScoped(
@@ -85,7 +83,7 @@ export const make = Effect.fnUntraced(function*(
       })),
     { startImmediately: true }
   )
-  return member
+  return { name, client, callTool, toolChanges, lists, waitFor }
 })
 
 type BoundedListOf<A> = ConstructorParameters<typeof BoundedList<A>>[0]["list"]

@@ -60,6 +60,11 @@ export class CachedList<A> {
     this.#dependencies = dependencies
   }
 
+  /** The number of times that the list may have changed. */
+  get changes(): number {
+    return this.#changes
+  }
+
   /** Returns the list that was read last in a session. It may have changed since then. */
   lastIn(session: Session): ReadonlyArray<A> | undefined {
     return this.#last?.session === session ? this.#last.all : undefined

@@ -78,11 +78,13 @@ export const isAnswer = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "QuestionFailed" || reason._tag === "InputRequired"
 
 /** Options of one call. */
-export interface CallOptions {
+export interface CallOptions<E> {
   /** The time that the call waits for a server that is down, all of its waits together. */
   readonly waitFor: Duration.Input
   /** Whether a call that was lost with a session may be sent again although its outcome is unknown. */
   readonly isRepeatable: (lost: Session) => Effect.Effect<boolean>
+  /** Runs before each attempt, after the session is there. If it fails, the call is not sent, or not again. */
+  readonly before: Effect.Effect<void, E>
 }
 
 /** The calls of one client. */
@@ -104,10 +106,10 @@ export class Calls {
   }
 
   /** Sends a call in the present session, or in the next one. */
-  send<A, R>(
-    { isRepeatable, waitFor }: CallOptions,
+  send<A, E, R>(
+    { before, isRepeatable, waitFor }: CallOptions<E>,
     call: (session: Session) => Effect.Effect<A, RequestError.RequestError, R>
-  ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> {
+  ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable | E, R> {
     return Effect.clockWith((clock) => {
       const time = new WaitingTime(Duration.toMillis(waitFor))
       /**
@@ -118,9 +120,9 @@ export class Calls {
         pauses: number,
         repetitions: number,
         lost?: RequestError.RequestError
-      ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable, R> =>
+      ): Effect.Effect<A, RequestError.RequestError | ServerUnavailable | E, R> =>
         Effect.flatMap(
-          Effect.mapError(this.#board.ready(time), (error) => lost ?? error),
+          Effect.mapError(Effect.tap(this.#board.ready(time), before), (error) => lost ?? error),
           (session) => {
             const since = clock.currentTimeMillisUnsafe()
             return Effect.catchTag(this.#inFlight.track(call(session), isAnswer), "RequestError", (error) => {
