@@ -232,6 +232,34 @@ describe("a group of servers", () => {
       assert.deepStrictEqual(namesOf(yield* clients.tools), ["slow__new"])
     }))
 
+  it.effect("a slow server that changes its list before each answer is asked once a second without a caller", () =>
+    Effect.gen(function*() {
+      let isFlooding = false
+      const slow = serverOf("slow", ["read"], {
+        beforeList: Effect.suspend(() =>
+          isFlooding
+            ? slow.session.pipe(
+              Effect.flatMap(({ toolListChanged }) => Effect.orDie(toolListChanged)),
+              Effect.andThen(Effect.sleep(1))
+            )
+            : Effect.sleep("3 seconds")
+        )
+      })
+      const clients = yield* McpClients.make({ slow: slow.target }, { info, revisions: Revision.legacy })
+      const listing = yield* Effect.forkChild(clients.tools, { startImmediately: true })
+      yield* TestClock.adjust("2500 millis")
+      assert.deepStrictEqual(yield* Fiber.join(listing), [])
+      isFlooding = true
+      yield* (yield* slow.session).toolListChanged
+      yield* TestClock.adjust("2 seconds")
+      const lists = slow.state.lists
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtMost(slow.state.lists - lists, 10)
+      isFlooding = false
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(namesOf(yield* clients.tools), ["slow__read"])
+    }))
+
   it.effect("a name is taken from the beginning of its server to the end, however many are added at once", () =>
     Effect.gen(function*() {
       const clients = yield* McpClients.make({}, { info })

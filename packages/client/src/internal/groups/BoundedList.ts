@@ -19,7 +19,7 @@ export type Absence =
 interface Reading<A> {
   readonly done: Deferred.Deferred<void>
   /** The number of changes at its beginning. */
-  readonly changes: number
+  changes: number
   exit: Exit.Exit<ReadonlyArray<A>, ListError> | undefined
 }
 
@@ -35,6 +35,9 @@ export interface BoundedListDependencies<A> {
   /** Reports a list that was read after its callers had stopped to wait. */
   readonly arrived: () => void
 }
+
+/** The time before a late list is read once more, because a server may change it before it returns each list. */
+const pauseMillis = 1_000
 
 /** Returns whether the server is not there, and has been tried. */
 const isDown = (status: ServerStatus): boolean =>
@@ -123,12 +126,16 @@ export class BoundedList<A> {
     )
   }
 
-  #start(): Effect.Effect<Reading<A>> {
+  #start(pause = 0): Effect.Effect<Reading<A>> {
     return Effect.suspend(() => {
       const { arrived, list, scope } = this.#dependencies
       const reading: Reading<A> = { done: Deferred.makeUnsafe<void>(), changes: this.#changes, exit: undefined }
       this.#reading = reading
-      const read = Effect.onExit(list, (exit) =>
+      const begin = Effect.suspend(() => {
+        reading.changes = this.#changes
+        return list
+      })
+      const read = Effect.onExit(pause === 0 ? begin : Effect.delay(begin, pause), (exit) =>
         Effect.suspend(() => {
           reading.exit = exit
           this.#reading = undefined
@@ -136,7 +143,7 @@ export class BoundedList<A> {
           Deferred.doneUnsafe(reading.done, Exit.void)
           if (!this.#isLate || Exit.isFailure(exit)) return Effect.void
           // No caller waits for the newer list.
-          if (reading.changes < this.#changes) return Effect.asVoid(this.#start())
+          if (reading.changes < this.#changes) return Effect.asVoid(this.#start(pauseMillis))
           return Effect.sync(arrived)
         }))
       // The list of a server that has not changed is there at once.
