@@ -1,7 +1,7 @@
 /**
  * A stored task: facts, from which each revision computes the status that it sends.
  */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import type { JsonRpc, Profile } from "@effect-mcp/protocol"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 
@@ -27,7 +27,21 @@ export interface TaskRequest {
 }
 
 /**
- * A question that a task asks its client, and the answer.
+ * The reason why a question has no answer, and gets none.
+ *
+ * - `ErrorResponse`: the client answered with an error.
+ * - `InvalidResult`: the client answered with a result that does not fit the question.
+ * - `Withdrawn`: the task no longer waits for the answer.
+ *
+ * @category models
+ */
+export type QuestionFailure =
+  | { readonly _tag: "ErrorResponse"; readonly error: JsonRpc.ErrorObject }
+  | { readonly _tag: "InvalidResult"; readonly problem: string }
+  | { readonly _tag: "Withdrawn" }
+
+/**
+ * A question that a task asks its client. It is open until it has an answer or a failure.
  *
  * @category models
  */
@@ -35,8 +49,9 @@ export interface TaskQuestion {
   /** Identifies the question for the life of the task: a later question has another key. */
   readonly key: string
   readonly request: TaskRequest
-  /** The result that the client sent; `undefined` as long as the question is open. */
+  /** The result that the client sent. */
   readonly answer?: unknown
+  readonly failure?: QuestionFailure | undefined
 }
 
 /**
@@ -75,6 +90,8 @@ export interface StoredTask {
   /** The `id` of the principal that the task belongs to. */
   readonly principal?: string | undefined
   readonly request: TaskRequest
+  /** The client that sent the request, whose capabilities decide what the task may ask. */
+  readonly client?: Profile.ClientProfile | undefined
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** The last change that a client can see, in milliseconds since the epoch. */
@@ -165,7 +182,8 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 
 /**
  * Returns the task to store in place of a stored one. `undefined` is a conflict: the change was made to another version
- * than the stored one, or it changes an outcome. `id`, `principal`, `request` and `createdAt` stay as they are stored.
+ * than the stored one, or it changes an outcome. `id`, `principal`, `request`, `client` and `createdAt` stay as they are
+ * stored.
  *
  * @example
  * ```ts
@@ -187,8 +205,8 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 export const change = (stored: StoredTask, task: StoredTask): StoredTask | undefined => {
   if (task.version !== stored.version + 1) return undefined
   if (stored.outcome !== undefined && !isSame(stored.outcome, task.outcome)) return undefined
-  const { createdAt, id, principal, request } = stored
-  return { ...task, id, principal, request, createdAt }
+  const { client, createdAt, id, principal, request } = stored
+  return { ...task, id, principal, request, client, createdAt }
 }
 
 /**

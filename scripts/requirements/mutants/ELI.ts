@@ -107,7 +107,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-07",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    file: "packages/session/src/internal/engine/ClientQuestion.ts",
     original: "SemanticChecks.validateResult(row.name, params, checked.success)",
     broken: "undefined",
     test: "packages/session/test/replay/questions.test.ts",
@@ -115,8 +115,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-03",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "SemanticChecks.checkOf(name)?.(params, this.#profile) ??",
+    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    original: "SemanticChecks.checkOf(row.name)?.(params, profile) ??",
     broken: "undefined ??",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks only in modes, and with tools"

@@ -35,16 +35,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-05",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "{ method: name, params: projected }",
-    broken: "{ method: `${name}d`, params: projected }",
+    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    original: "    method: name,\n",
+    broken: "    method: `${name}d`,\n",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks in its result, with a state"
   },
   {
     id: "MRTR-06",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "Outgoing.validateCapability(row, this.#profile, ({ capabilities }) => capabilities)",
+    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    original: "Outgoing.validateCapability(row, profile, ({ capabilities }) => capabilities)",
     broken: "undefined",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks its client only for what the request declares"

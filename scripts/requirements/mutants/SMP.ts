@@ -56,8 +56,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SMP-02",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "SemanticChecks.checkOf(name)?.(params, this.#profile) ??",
+    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    original: "SemanticChecks.checkOf(row.name)?.(params, profile) ??",
     broken: "undefined ??",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks only in modes, and with tools"

@@ -75,8 +75,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-10",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "Outgoing.validateCapability(row, this.#profile, ({ capabilities }) => capabilities)",
+    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    original: "Outgoing.validateCapability(row, profile, ({ capabilities }) => capabilities)",
     broken: "undefined",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks its client only for what the request declares"

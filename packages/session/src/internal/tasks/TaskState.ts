@@ -8,9 +8,13 @@ import type * as StoredTask from "../../StoredTask.ts"
 
 const timeOf = (millis: number): string => new Date(millis).toISOString()
 
-/** Returns the questions that have no answer. */
+/** Returns whether a question waits for its answer. */
+export const isOpen = ({ answer, failure }: StoredTask.TaskQuestion): boolean =>
+  answer === undefined && failure === undefined
+
+/** Returns the questions that wait for their answers. */
 export const openQuestions = ({ questions }: StoredTask.StoredTask): ReadonlyArray<StoredTask.TaskQuestion> =>
-  questions.filter(({ answer }) => answer === undefined)
+  questions.filter(isOpen)
 
 const isFailure = (result: unknown): boolean =>
   typeof result === "object" && result !== null && "isError" in result && result.isError === true

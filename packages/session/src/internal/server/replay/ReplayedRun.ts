@@ -8,25 +8,20 @@ import {
   type InputRequired,
   type JsonRpc,
   McpError,
-  type MethodDefinition,
-  MethodTable,
   type Profile,
-  RevisionProjection
+  type RevisionProjection
 } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Result from "effect/Result"
 import * as Scheduler from "effect/Scheduler"
 import * as RequestError from "../../../RequestError.ts"
 import * as SessionId from "../../../SessionId.ts"
+import * as ClientQuestion from "../../engine/ClientQuestion.ts"
 import type { IncomingRequest } from "../../engine/IncomingRequests.ts"
 import * as OnceSteps from "../../engine/OnceSteps.ts"
-import * as Outgoing from "../../engine/Outgoing.ts"
-import * as SemanticChecks from "../../engine/SemanticChecks.ts"
-import { validate } from "../../engine/validation.ts"
 import { trust } from "../../trust.ts"
 import * as RequestState from "./RequestState.ts"
 import { RunScheduler } from "./RunScheduler.ts"
@@ -38,8 +33,6 @@ export interface RunDependencies {
   readonly maxRounds: number
   readonly projection: RevisionProjection.Projection | undefined
 }
-
-type QuestionRow = MethodDefinition.RequestMethod<string, MethodDefinition.Sender, never, unknown>
 
 /** A question without an answer, and the number of fibers that wait for it. */
 interface Asked {
@@ -57,12 +50,6 @@ const maxUntaken = 5
 const visitPrefix = "visit."
 
 const noResponses: ReadonlyMap<string, unknown> = new Map()
-
-const requests: { readonly [method: string]: QuestionRow } = {
-  "elicitation/create": trust<QuestionRow>(MethodTable.requests["elicitation/create"]),
-  "sampling/createMessage": trust<QuestionRow>(MethodTable.requests["sampling/createMessage"]),
-  "roots/list": trust<QuestionRow>(MethodTable.requests["roots/list"])
-}
 
 /**
  * One run of a handler. When it asks, it waits; when nothing of it can go on without an answer, it is cut: its fibers
@@ -157,7 +144,7 @@ export class ReplayedRun {
 
   /** Asks the client: returns its answer, or waits until the run is cut (MRTR-01). */
   ask(
-    row: Outgoing.MethodRequirements,
+    row: { readonly name: string },
     params: object,
     key: string | undefined
   ): Effect.Effect<unknown, RequestError.RequestError> {
@@ -165,12 +152,11 @@ export class ReplayedRun {
       row.name,
       Effect.suspend(() => {
         const { name } = row
-        const known = Object.hasOwn(requests, name) ? requests[name] : undefined
+        const known = ClientQuestion.rowOf(name)
         if (known === undefined) return Effect.fail(RequestError.make(name, { _tag: "StatelessModeNotSupported" }))
-        const blocked = SemanticChecks.checkOf(name)?.(params, this.#profile) ??
-          Outgoing.validateCapability(row, this.#profile, ({ capabilities }) => capabilities)
+        const blocked = ClientQuestion.blocked(known, params, this.#profile)
         if (blocked !== undefined) return Effect.fail(RequestError.make(name, blocked))
-        const question = this.#questionOf(name, params)
+        const question = ClientQuestion.make(known, params, this.#profile, this.#dependencies.projection)
         return Effect.flatMap(this.#digestOf(question), (digest) => {
           if (this.#isClosed) return Effect.interrupt
           const own = key ?? this.#keyOf(digest)
@@ -195,13 +181,6 @@ export class ReplayedRun {
       maxCharacters: this.#dependencies.settings.maxCharacters,
       changed: () => this.#check()
     }, Object.entries(this.#state.steps))
-  }
-
-  #questionOf(name: string, params: object): InputRequired.InputRequest {
-    const { revision } = this.#profile
-    const projected = RevisionProjection.project(name, "params", revision, params, this.#dependencies.projection)
-    // The params fit the schema of the method, which `SemanticChecks` has checked where no type can state it.
-    return trust<InputRequired.InputRequest>({ method: name, params: projected })
   }
 
   #digestOf(question: InputRequired.InputRequest): Effect.Effect<string> {
@@ -231,16 +210,13 @@ export class ReplayedRun {
 
   #answerTo(
     key: string,
-    row: QuestionRow,
+    row: ClientQuestion.QuestionRow,
     question: InputRequired.InputRequest,
     params: object
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const answer = this.#takeAnswer(key)
     if (answer !== undefined) {
-      const checked = validate<unknown>(trust(row.result))(answer)
-      const problem = Result.isFailure(checked)
-        ? checked.failure
-        : SemanticChecks.validateResult(row.name, params, checked.success)
+      const problem = ClientQuestion.problemOf(row, params, answer)
       return problem === undefined
         ? Effect.succeed(answer)
         : Effect.fail(RequestError.make(row.name, { _tag: "InvalidResult", problem }))
@@ -426,7 +402,12 @@ export class ReplayedRun {
     if (this.#state.round >= this.#dependencies.maxRounds) return Effect.fail(error)
     return Effect.flatMap(
       Effect.forEach(pages, (page) => {
-        const question = this.#questionOf("elicitation/create", page)
+        const question = ClientQuestion.make(
+          ClientQuestion.elicitation,
+          page,
+          this.#profile,
+          this.#dependencies.projection
+        )
         return Effect.map(
           Effect.catch(
             RequestState.digest(this.#dependencies.settings, CanonicalJson.textOf(question)),

@@ -1,0 +1,61 @@
+/** A question to the client that is no message of its own: a part of a result, or one that is delivered later. */
+
+import {
+  type InputRequired,
+  type MethodDefinition,
+  MethodTable,
+  type Profile,
+  RevisionProjection
+} from "@effect-mcp/protocol"
+import * as Result from "effect/Result"
+import type { RequestErrorReason } from "../../RequestError.ts"
+import { trust } from "../trust.ts"
+import * as Outgoing from "./Outgoing.ts"
+import * as SemanticChecks from "./SemanticChecks.ts"
+import { validate } from "./validation.ts"
+
+/** A method that can be asked. */
+export type QuestionRow = MethodDefinition.RequestMethod<string, MethodDefinition.Sender, never, unknown>
+
+/** The row of questions to the user. */
+export const elicitation = trust<QuestionRow>(MethodTable.requests["elicitation/create"])
+
+// A map, because a lookup in a record would find `constructor`.
+const rows = new Map<string, QuestionRow>([
+  elicitation,
+  trust<QuestionRow>(MethodTable.requests["sampling/createMessage"]),
+  trust<QuestionRow>(MethodTable.requests["roots/list"])
+].map((row) => [row.name, row]))
+
+/** Returns the row of a method, or `undefined` if it cannot be asked. */
+export const rowOf = (method: string): QuestionRow | undefined => rows.get(method)
+
+/** Returns why a client cannot be asked this question. */
+export const blocked = (
+  row: QuestionRow,
+  params: object,
+  profile: Profile.ClientProfile
+): RequestErrorReason | undefined =>
+  SemanticChecks.checkOf(row.name)?.(params, profile) ??
+    Outgoing.validateCapability(row, profile, ({ capabilities }) => capabilities)
+
+/** Returns a question in the form of the client's revision. */
+export const make = (
+  { name }: QuestionRow,
+  params: object,
+  { revision }: Profile.ClientProfile,
+  projection: RevisionProjection.Projection | undefined
+): InputRequired.InputRequest =>
+  // The params fit the schema of the method, which `SemanticChecks` has checked where no type can state it.
+  trust<InputRequired.InputRequest>({
+    method: name,
+    params: RevisionProjection.project(name, "params", revision, params, projection)
+  })
+
+/** Returns why an answer does not fit its question. */
+export const problemOf = (row: QuestionRow, params: object, answer: unknown): string | undefined => {
+  const checked = validate<unknown>(trust(row.result))(answer)
+  return Result.isFailure(checked)
+    ? checked.failure
+    : SemanticChecks.validateResult(row.name, params, checked.success)
+}
