@@ -14,6 +14,7 @@ import type * as Shapes from "./internal/server/ServerSessionShape.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestContext } from "./RequestContext.ts"
+import type { ServerTasksShape } from "./ServerTasks.ts"
 import type * as Session from "./Session.ts"
 import { Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
@@ -56,6 +57,11 @@ export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
    * than once, unless these options say otherwise.
    */
   readonly requestState?: RequestStateOptions
+  /**
+   * The tasks of the server. It serves their methods, and lets calls of tools become tasks. Several sessions may have
+   * the same ones.
+   */
+  readonly tasks?: ServerTasksShape
   /** The handlers of the client's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", R | RequestContext | Scope.Scope>>
   /** The middleware of requests in both directions. */

@@ -182,8 +182,8 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 
 /**
  * Returns the task to store in place of a stored one. `undefined` is a conflict: the change was made to another version
- * than the stored one, or it changes an outcome. `id`, `principal`, `request`, `client` and `createdAt` stay as they are
- * stored.
+ * than the stored one, or it changes an outcome. `id`, `principal`, `request`, `client` and `createdAt` stay as they
+ * are.
  *
  * @example
  * ```ts

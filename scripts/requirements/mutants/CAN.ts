@@ -169,5 +169,13 @@ export const mutants: ReadonlyArray<Mutant> = [
       "      () => {\n        const isSuspended = this.#run?.isSuspended === true\n        if (isSuspended) this.fork(this.#carrier.send(JsonRpc.notification(\"notifications/cancelled\", { requestId: message.id })))\n        return isSuspended\n      },\n",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
+  },
+  {
+    id: "CAN-03",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "const fiber = yield* Effect.forkIn(Effect.ignoreCause(running), this.#scope, { uninterruptible: true })",
+    broken: "const fiber = yield* Effect.forkChild(Effect.ignoreCause(running))",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[CAN-03] goes on after"
   }
 ]

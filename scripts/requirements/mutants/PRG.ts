@@ -114,5 +114,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "",
     test: "packages/session/test/replay/questions.test.ts",
     name: "sends progress and logs once"
+  },
+  {
+    id: "PRG-08",
+    file: "packages/session/src/internal/tasks/TaskResult.ts",
+    original: "{ ...message.step, progressToken, _meta }",
+    broken: "{ ...message.step, progressToken: context.meta?.progressToken, _meta }",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[PRG-08]"
   }
 ]

@@ -8,5 +8,199 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    if (!isKnown || (request.params !== undefined && \"task\" in request.params)) {",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "[TSK-06]"
+  },
+  {
+    id: "TSK-01",
+    file: "packages/session/src/internal/tasks/TaskHandlers.ts",
+    original: "{ list: {}, cancel: {}, requests: { tools: { call: {} } } }",
+    broken: "{ list: {}, cancel: {} }",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-01] declares them"
+  },
+  {
+    id: "TSK-04",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "if (support === \"forbidden\") return",
+    broken: "if (support === \"forbidden\" && tool === \"\") return",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-04] [TSK-05] rejects"
+  },
+  {
+    id: "TSK-05",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "return support === \"required\" ?",
+    broken: "return tool === \"\" ?",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-04] [TSK-05] rejects"
+  },
+  {
+    id: "TSK-07",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "id: webCrypto.randomUUID(),",
+    broken: "id: `task-${this.#running.size}`,",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-07]"
+  },
+  {
+    id: "TSK-08",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "? \"input_required\" : \"working\"",
+    broken: "? \"input_required\" : \"completed\"",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-07] [TSK-08]"
+  },
+  {
+    id: "TSK-09",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "outcome === undefined ? { outcome: { _tag: \"Cancelled\" }",
+    broken: "true ? { outcome: { _tag: \"Cancelled\" }",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-09] [TSK-23]"
+  },
+  {
+    id: "TSK-10",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "  lastUpdatedAt: timeOf(task.updatedAt),\n  ttl",
+    broken: "  lastUpdatedAt: timeOf(task.createdAt),\n  ttl",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-10]"
+  },
+  {
+    id: "TSK-11",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "ttl: task.ttlMillis ?? null,",
+    broken: "ttl: null,",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-11]"
+  },
+  {
+    id: "TSK-12",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "task.principal !== principal || isExpired(task, clock.currentTimeMillisUnsafe())",
+    broken: "task.principal !== principal",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-12]"
+  },
+  {
+    id: "TSK-14",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "{ task: TaskState.legacy(task) }",
+    broken: "TaskState.legacy(task)",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-14]"
+  },
+  {
+    id: "TSK-15",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "return Effect.fail(McpError.received(outcome.error))",
+    broken: "return Effect.fail(McpError.internalError)",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-15]"
+  },
+  {
+    id: "TSK-16",
+    file: "packages/session/src/internal/tasks/TaskResult.ts",
+    original: "while (task.outcome === undefined) {",
+    broken: "while (task.outcome === undefined && task.questions.length > 0) {",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-16]"
+  },
+  {
+    id: "TSK-17",
+    file: "packages/session/src/internal/tasks/TaskResult.ts",
+    original: "{ timeout: Duration.infinity, meta: TaskState.relatedMeta(id) }",
+    broken: "{ timeout: Duration.infinity }",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-17] [TSK-20] asks"
+  },
+  {
+    id: "TSK-19",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "MethodTable.notifications[\"notifications/tasks/status\"],\n      task,",
+    broken:
+      "MethodTable.notifications[\"notifications/tasks/status\"],\n      { ...task, _meta: TaskState.relatedMeta(task.taskId) },",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-19]"
+  },
+  {
+    id: "TSK-20",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "openQuestions(task).length > 0 ?",
+    broken: "openQuestions(task).length > 9 ?",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-20]"
+  },
+  {
+    id: "TSK-22",
+    file: "packages/session/src/internal/tasks/TaskHandlers.ts",
+    original: "...(next === undefined ? undefined : { nextCursor: next })",
+    broken: "",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-22]"
+  },
+  {
+    id: "TSK-23",
+    file: "packages/session/src/internal/tasks/TaskHandlers.ts",
+    original: "return isNew\n",
+    broken: "return true\n",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-23]"
+  },
+  {
+    id: "TSK-24",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "outcome: { _tag: \"Cancelled\" }, cancelRequested: true, lease: undefined",
+    broken: "cancelRequested: true",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-24]"
+  },
+  {
+    id: "TSK-25",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "? Effect.fail(McpError.invalidParams(\"Invalid cursor\"))",
+    broken: "? Effect.succeed({ next: undefined, tasks: [] })",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-25]"
+  },
+  {
+    id: "TSK-26",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "task === undefined || task.principal !== principal ||",
+    broken: "task === undefined ||",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-26]"
+  },
+  {
+    id: "TSK-27",
+    file: "packages/session/src/internal/tasks/TaskHandlers.ts",
+    original: "principal === undefined && !listsAnonymous",
+    broken: "principal === undefined && listsAnonymous === undefined",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-27]"
+  },
+  {
+    id: "TSK-28",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),",
+    broken: "ttlMillis: ttlMillis ?? usual,",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-28]"
+  },
+  {
+    id: "TSK-29",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "return isFailure(outcome.result) ? \"failed\" : \"completed\"",
+    broken: "return \"completed\"",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-29]"
+  },
+  {
+    id: "TSK-18",
+    file: "packages/session/src/internal/tasks/TaskHandlers.ts",
+    original: "withPrincipal((principal) => Effect.map(endpoint.tasks.load(taskId, principal), TaskState.legacy)),",
+    broken:
+      "Effect.flatMap(RequestContext, ({ meta, principal }) =>\n      Effect.map(\n        endpoint.tasks.load(Object(Object(meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal?.id),\n        TaskState.legacy\n      )),",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-18]"
   }
 ]

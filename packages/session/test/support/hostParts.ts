@@ -9,7 +9,9 @@ import { SessionTable } from "../../src/internal/host/SessionTable.ts"
 import * as ServerSessionImplementation from "../../src/internal/server/ServerSessionImplementation.ts"
 import { info } from "./sessions.ts"
 
-const server = ServerSessionImplementation.prepare({}, { info, limits: { gracefulCloseTimeout: 0 } })
+const server = ServerSessionImplementation.prepare({}, { info, limits: { gracefulCloseTimeout: 0 } }, {
+  isShared: true
+})
 
 const ignored = () => {}
 

@@ -61,9 +61,16 @@ const processOn = Effect.fnUntraced(function*(
   const runs = yield* Scope.provide(TaskRuns.make(tasks, { ...options, leaseMillis }), scope)
   const stop = Scope.close(scope, Exit.void)
   yield* Effect.addFinalizer(() => stop)
+  /** Waits until a task has ended. */
+  const ended = (id: string, principal: string | undefined) => {
+    const until = (task: StoredTask.StoredTask): Effect.Effect<StoredTask.StoredTask, McpError.McpError> =>
+      task.outcome === undefined ? Effect.flatMap(tasks.next(task, principal), until) : Effect.succeed(task)
+    return Effect.flatMap(tasks.load(id, principal), until)
+  }
   return {
     tasks,
     runs,
+    ended,
     stop,
     kill: Effect.suspend(() => {
       isKilled = true
@@ -80,12 +87,12 @@ const errorOf = ({ outcome }: StoredTask.StoredTask) =>
 describe("a task", () => {
   it("is stored before its id is known, and ends with the result of its run", () =>
     virtually(Effect.gen(function*() {
-      const { runs, tasks } = yield* alone
+      const { ended, runs, tasks } = yield* alone
       const task = yield* runs.start({ ...ada, ttlMillis: 120_000 }, () =>
         Effect.as(Effect.sleep("1 minute"), { content: [] }))
       assert.isUndefined((yield* tasks.load(task.id, "ada")).outcome)
       assert.strictEqual(runs.size, 1)
-      const { outcome, updatedAt, createdAt } = yield* runs.ended(task.id, "ada")
+      const { outcome, updatedAt, createdAt } = yield* ended(task.id, "ada")
       assert.deepStrictEqual(outcome, { _tag: "Result", result: { content: [] } })
       assert.strictEqual(updatedAt - createdAt, 60_000)
       yield* Effect.sleep(1)
@@ -94,24 +101,24 @@ describe("a task", () => {
 
   it("ends with the error of its run, and with no words of a defect", () =>
     virtually(Effect.gen(function*() {
-      const { runs } = yield* alone
+      const { ended, runs } = yield* alone
       const fails = yield* runs.start(
         ada,
         () => Effect.fail(new McpError.McpError({ code: 7, message: "no", data: 1 }))
       )
       const dies = yield* runs.start(ada, () => Effect.die(new Error("a secret")))
-      assert.deepStrictEqual((yield* runs.ended(fails.id, "ada")).outcome, {
+      assert.deepStrictEqual((yield* ended(fails.id, "ada")).outcome, {
         _tag: "Error",
         error: { code: 7, message: "no", data: 1 }
       })
-      const [code, message] = errorOf(yield* runs.ended(dies.id, "ada")) ?? []
+      const [code, message] = errorOf(yield* ended(dies.id, "ada")) ?? []
       assert.strictEqual(code, -32603)
       assert.notInclude(String(message), "secret")
     })))
 
   it("goes on after its caller was interrupted", () =>
     virtually(Effect.gen(function*() {
-      const { runs } = yield* alone
+      const { ended, runs } = yield* alone
       const ids: Array<string> = []
       const caller = yield* Effect.forkChild(Effect.andThen(
         Effect.map(runs.start(ada, () => Effect.as(Effect.sleep(1_000), {})), ({ id }) => ids.push(id)),
@@ -119,16 +126,16 @@ describe("a task", () => {
       ))
       yield* Effect.sleep(10)
       yield* Fiber.interrupt(caller)
-      assert.strictEqual((yield* runs.ended(ids[0] ?? "", "ada")).outcome?._tag, "Result")
+      assert.strictEqual((yield* ended(ids[0] ?? "", "ada")).outcome?._tag, "Result")
     })))
 
   it("is cancelled once, which interrupts it and stays", () =>
     virtually(Effect.gen(function*() {
-      const { runs } = yield* alone
+      const { ended, runs } = yield* alone
       const interrupted = yield* Deferred.make<void>()
       const task = yield* runs.start(ada, () =>
         Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined)))
-      const waiting = yield* Effect.forkChild(runs.ended(task.id, "ada"), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(ended(task.id, "ada"), { startImmediately: true })
       assert.strictEqual((yield* runs.cancel(task.id, "ada")).isNew, true)
       yield* Deferred.await(interrupted)
       yield* Effect.sleep(1)
@@ -139,22 +146,22 @@ describe("a task", () => {
 
   it("that has ended is not cancelled", () =>
     virtually(Effect.gen(function*() {
-      const { runs } = yield* alone
+      const { ended, runs } = yield* alone
       const task = yield* runs.start(ada, () => Effect.succeed({}))
-      yield* runs.ended(task.id, "ada")
+      yield* ended(task.id, "ada")
       const { isNew, task: found } = yield* runs.cancel(task.id, "ada")
       assert.deepStrictEqual([isNew, found.outcome?._tag], [false, "Result"])
     })))
 
   it("is unknown to every other principal, and to those who wait after it has expired", () =>
     virtually(Effect.gen(function*() {
-      const { runs, tasks } = yield* alone
+      const { ended, runs, tasks } = yield* alone
       const { id } = yield* runs.start(ada, () => Effect.never)
       const codes = (principal: string | undefined) =>
         Effect.all([
           Effect.flip(tasks.load(id, principal)),
           Effect.flip(runs.cancel(id, principal)),
-          Effect.flip(runs.ended(id, principal))
+          Effect.flip(ended(id, principal))
         ])
       const unknown = yield* Effect.flip(tasks.load("none", "ada"))
       for (const principal of ["ben", undefined]) {
@@ -163,7 +170,7 @@ describe("a task", () => {
         }
         assert.deepStrictEqual((yield* tasks.list(principal, undefined)).tasks, [])
       }
-      const waiting = yield* Effect.forkChild(Effect.flip(runs.ended(id, "ada")), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(Effect.flip(ended(id, "ada")), { startImmediately: true })
       assert.strictEqual((yield* Fiber.join(waiting)).code, -32602)
       yield* Effect.sleep(1)
       // The sweeper has deleted it, and its run has ended.
@@ -194,7 +201,7 @@ describe("two processes on one store", () => {
       const store = yield* storeInMemory
       const [one, other] = [yield* processOn(store), yield* processOn(store)]
       const quick = yield* one.runs.start(ada, () => Effect.as(Effect.sleep(1_000), { content: [] }))
-      assert.strictEqual((yield* other.runs.ended(quick.id, "ada")).outcome?._tag, "Result")
+      assert.strictEqual((yield* other.ended(quick.id, "ada")).outcome?._tag, "Result")
       const interrupted = yield* Deferred.make<void>()
       const slow = yield* one.runs.start(ada, () =>
         Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined)))
@@ -292,10 +299,10 @@ describe("two processes on one store", () => {
       const lost = yield* killed.runs.start(long, () => Effect.never)
       const own = yield* other.runs.start(long, () => Effect.never)
       yield* one.stop
-      assert.deepStrictEqual(errorOf(yield* other.runs.ended(stopped.id, "ada")), [-32603, "The server has stopped"])
+      assert.deepStrictEqual(errorOf(yield* other.ended(stopped.id, "ada")), [-32603, "The server has stopped"])
       yield* killed.kill
       const since = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      assert.deepStrictEqual(errorOf(yield* other.runs.ended(lost.id, "ada")), [
+      assert.deepStrictEqual(errorOf(yield* other.ended(lost.id, "ada")), [
         -32603,
         "The process that ran the task has ended"
       ])

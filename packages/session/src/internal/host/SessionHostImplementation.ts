@@ -145,7 +145,7 @@ export class SessionHostImplementation implements SessionHostShape {
       server: ServerSessionImplementation.prepare(handlers, {
         ...server,
         limits: { ...server.limits, initializeTimeout: Duration.infinity }
-      }),
+      }, { isShared: true }),
       table,
       slots: this.#slots,
       closer: this.#closer,

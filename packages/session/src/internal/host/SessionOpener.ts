@@ -104,6 +104,7 @@ export class SessionOpener {
       const onReplayed = () => replayed !== undefined && Deferred.doneUnsafe(replayed, Exit.void)
       const opened = server.open({
         id: hosted.id,
+        principal: hosted.principal,
         transport: handshakeMessages === undefined
           ? hosted.transport
           : HandshakeReplay.over(hosted.transport, handshakeMessages, onReplayed),

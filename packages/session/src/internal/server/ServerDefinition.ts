@@ -1,6 +1,13 @@
 /** The parts of a server that all of its sessions, or all of its sessionless exchanges, share. */
 
-import { Handshake, type Implementation, type Profile, Revision, type RevisionProjection } from "@effect-mcp/protocol"
+import {
+  type Capabilities,
+  Handshake,
+  type Implementation,
+  type Profile,
+  Revision,
+  type RevisionProjection
+} from "@effect-mcp/protocol"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -14,6 +21,10 @@ import { UsedStates } from "../../UsedStates.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
+import * as TaskDispatch from "../tasks/TaskDispatch.ts"
+import type { TaskEndpoint, Tasks } from "../tasks/TaskEndpoint.ts"
+import * as TaskHandlers from "../tasks/TaskHandlers.ts"
+import { trust } from "../trust.ts"
 import { KnownClients } from "./KnownClients.ts"
 import type * as RequestState from "./replay/RequestState.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
@@ -29,6 +40,7 @@ export interface Options {
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", unknown>>
   readonly middleware?: Middleware<unknown, unknown>
   readonly requestState?: RequestStateOptions
+  readonly tasks?: Tasks
 }
 
 /** Options of the state of a call that asks its client, in a revision without requests of the server. */
@@ -42,9 +54,19 @@ export interface RequestStateOptions {
   readonly singleUse?: boolean
 }
 
+/** The parts of a server that its transports decide. */
+export interface Surroundings {
+  /** Whether the handlers have sessions. */
+  readonly hasSessions: boolean
+  /** Whether several clients use the server, so that those without a principal are not one client. */
+  readonly isShared: boolean
+}
+
 /** A server with its limits and its checked handlers. */
 export interface ServerDefinition {
   readonly description: ServerHandshake.ServerDescription
+  /** The description for clients without a principal. */
+  readonly anonymousDescription: ServerHandshake.ServerDescription
   readonly limits: Limits.Limits
   readonly dispatch: Dispatch.Dispatch<unknown>
   /** The clients of requests without a handshake. */
@@ -85,29 +107,49 @@ export const revisionsWithSessions = (
   return notifies ? Revision.legacy : Revision.supported
 }
 
+/** Joins the handlers of the program with others. Throws an error if both serve a method, which no type shows here. */
+const merged = trust<
+  (...records: ReadonlyArray<Handlers.Handlers<"client", unknown>>) => Handlers.Handlers<"client", unknown>
+>(Handlers.merge)
+
 const define = (
-  handlers: Handlers.Handlers<"client", unknown>,
+  programs: Handlers.Handlers<"client", unknown>,
   options: Options,
   limits: Limits.Limits,
-  hasSessions: boolean
+  { hasSessions, isShared }: Surroundings
 ): ServerDefinition => {
-  const capabilities = Handlers.serverCapabilities(handlers, options.capabilities)
   const { extensions, middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } = options
+  // `ServerTasks.make` makes no other ones.
+  const endpoint = options.tasks === undefined ? undefined : trust<TaskEndpoint>(options.tasks)
+  const handlers = endpoint === undefined
+    ? programs
+    : merged(programs, TaskHandlers.make(endpoint, { listsAnonymous: !isShared }))
+  const capabilities = Handlers.serverCapabilities(
+    handlers,
+    endpoint === undefined ? options.capabilities : { tasks: TaskHandlers.capabilities, ...options.capabilities }
+  )
   NumericOption.check({ expiry }, { expiry: NumericOption.duration }, "requestState.")
-  const description = ServerHandshake.describe({
-    ...options,
-    capabilities,
-    revisions: options.revisions ?? Revision.supported
-  })
+  const described = (capabilities: Capabilities.ServerCapabilities) =>
+    ServerHandshake.describe({ ...options, capabilities, revisions: options.revisions ?? Revision.supported })
+  const description = described(capabilities)
+  const { list: _, ...unlisted } = capabilities.tasks ?? {}
+  const dispatch = Dispatch.make(
+    "client",
+    capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { storesLevel: hasSessions }),
+    { middleware: middleware?.inbound, extensions, projection }
+  )
   return {
     description,
+    anonymousDescription: endpoint === undefined || !isShared
+      ? description
+      : described({ ...capabilities, tasks: unlisted }),
     clients: new KnownClients(description.supported),
     limits,
-    dispatch: Dispatch.make(
-      "client",
-      capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { storesLevel: hasSessions }),
-      { middleware: middleware?.inbound, extensions, projection }
-    ),
+    dispatch: endpoint === undefined ? dispatch : TaskDispatch.make(dispatch, endpoint, {
+      declared: capabilities,
+      projection,
+      maxStepCharacters: limits.maxRequestStateCharacters
+    }),
     middleware,
     requestStateOptions: { expiryMillis: Duration.toMillis(expiry), isSingleUse: requestState.singleUse === true },
     stateWarnings: new RateLimit(1)
@@ -115,17 +157,30 @@ const define = (
 }
 
 /** Defines a server with sessions. */
-export const make = (handlers: Handlers.Handlers<"client", unknown>, options: Options): ServerDefinition =>
+export const make = (
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options,
+  { isShared }: Pick<Surroundings, "isShared">
+): ServerDefinition =>
   define(
     handlers,
     { ...options, revisions: revisionsWithSessions(handlers, options) },
     Limits.make(options.limits),
-    true
+    { hasSessions: true, isShared }
   )
 
 /** Defines a server without sessions. It stores no log level and no profile, so that a profile needs no limit. */
-export const makeSessionless = (handlers: Handlers.Handlers<"client", unknown>, options: Options): ServerDefinition =>
-  define(handlers, options, { ...Limits.make(options.limits), maxProfileBytes: Number.POSITIVE_INFINITY }, false)
+export const makeSessionless = (
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options,
+  { isShared }: Pick<Surroundings, "isShared">
+): ServerDefinition =>
+  define(
+    handlers,
+    options,
+    { ...Limits.make(options.limits), maxProfileBytes: Number.POSITIVE_INFINITY },
+    { hasSessions: false, isShared }
+  )
 
 /** The state of a server without sessions. Its machine never leaves it. */
 export const sessionless: { readonly _tag: "Sessionless" } = { _tag: "Sessionless" }

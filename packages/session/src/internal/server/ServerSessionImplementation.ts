@@ -62,6 +62,8 @@ export interface Options extends ServerDefinition.Options, Pick<Session.Options,
 export interface SessionOptions extends SessionRuntime.Surroundings {
   /** The id of the session. Default: a random one. */
   readonly id?: string | undefined
+  /** The owner of the session. */
+  readonly principal?: Principal | undefined
   /** Observes the events of this session, instead of the observer of all sessions. */
   readonly observe?: ((event: SessionEvent) => void) | undefined
   readonly onState?: ((state: State["_tag"]) => void) | undefined
@@ -102,12 +104,16 @@ const startWith = <S extends State>(
   client
 })
 
-/** Prepares the parts that all sessions of a server share. */
-export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options: Options): PreparedServer => {
+/** Prepares the parts that all sessions of a server share. `isShared` says whether there are several clients. */
+export const prepare = (
+  handlers: Handlers.Handlers<"client", unknown>,
+  options: Options,
+  surroundings: Pick<ServerDefinition.Surroundings, "isShared">
+): PreparedServer => {
   const { observe, requireInitialized, sessionless } = options
   const server: Server = sessionless === undefined
     ? {
-      ...ServerDefinition.make(handlers, options),
+      ...ServerDefinition.make(handlers, options, surroundings),
       start: startWith(
         { _tag: "AwaitingInitialize" },
         requireInitialized === true ? Handshake.strictServer : Handshake.server
@@ -118,7 +124,7 @@ export const prepare = (handlers: Handlers.Handlers<"client", unknown>, options:
       ...ServerDefinition.makeSessionless(handlers, {
         ...options,
         revisions: [sessionless.revision, ...(options.revisions ?? Revision.modern).filter(Revision.isModern)]
-      }),
+      }, surroundings),
       start: startWith(
         ServerDefinition.sessionless,
         ServerDefinition.sessionlessMachine,
@@ -134,7 +140,7 @@ export const make = Effect.fnUntraced(function*(
   handlers: Handlers.Handlers<"client", unknown>,
   options: Options
 ): Effect.fn.Return<ServerSessionImplementation, TransportError, Transport | Scope.Scope> {
-  const prepared = prepare(handlers, options)
+  const prepared = prepare(handlers, options, { isShared: false })
   return yield* prepared.open(yield* SessionRuntime.surroundings)
 })
 
@@ -184,15 +190,17 @@ export class ServerSessionImplementation
   readonly #level = LogLevel.make()
   #details: ServerHandshake.InitializeDetails | undefined
   readonly #onUseWithoutHandshake: SessionOptions["onUseWithoutHandshake"]
+  readonly #isAnonymous: boolean
   #id: string | undefined
 
   constructor(
     server: Server,
     runtime: SessionRuntime.SessionRuntime<State>,
     profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>,
-    { id, onUseWithoutHandshake }: Pick<SessionOptions, "id" | "onUseWithoutHandshake">
+    { id, onUseWithoutHandshake, principal }: Pick<SessionOptions, "id" | "onUseWithoutHandshake" | "principal">
   ) {
     this.#id = id
+    this.#isAnonymous = principal === undefined
     this.#onUseWithoutHandshake = onUseWithoutHandshake
     this.#server = server
     this.runtime = runtime
@@ -292,7 +300,7 @@ export class ServerSessionImplementation
   // ===================================================================================================================
 
   get description(): ServerHandshake.ServerDescription {
-    return this.#server.description
+    return this.#isAnonymous ? this.#server.anonymousDescription : this.#server.description
   }
 
   storeClient(profile: Profile.ClientProfile, details: ServerHandshake.InitializeDetails): void {

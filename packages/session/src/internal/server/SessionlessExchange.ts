@@ -257,7 +257,7 @@ export class SessionlessExchange
   }
 
   get description(): ServerHandshake.ServerDescription {
-    return this.#server.description
+    return this.#from.principal === undefined ? this.#server.anonymousDescription : this.#server.description
   }
 
   peer(): Profile.ClientProfile {

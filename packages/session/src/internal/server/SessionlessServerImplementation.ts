@@ -57,7 +57,7 @@ export const makeWith = (
   context: Context.Context<never>,
   clock: Clock.Clock
 ): SessionlessServer => {
-  const definition = ServerDefinition.makeSessionless(handlers, options)
+  const definition = ServerDefinition.makeSessionless(handlers, options, { isShared: true })
   const { limits } = definition
   const budget = Context.get(context, MemoryBudget)
   const fork = Effect.runForkWith(context)

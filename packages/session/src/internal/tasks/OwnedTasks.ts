@@ -151,6 +151,17 @@ export class OwnedTasks {
     return contained("awaitChange", Effect.suspend(() => this.#store.awaitChange(id, version)))
   }
 
+  /** Waits for a later version of a task of a principal, and returns it. Fails if the task expires meanwhile. */
+  next(
+    task: StoredTask.StoredTask,
+    principal: string | undefined
+  ): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
+    return Effect.andThen(
+      Effect.mapError(this.awaitChange(task), () => storeFailed),
+      Effect.suspend(() => this.load(task.id, principal))
+    )
+  }
+
   /** Deletes a task. */
   remove(id: string): Effect.Effect<void, TaskStoreError> {
     return this.#call("remove", () => this.#store.remove(id))

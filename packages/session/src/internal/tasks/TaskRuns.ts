@@ -1,6 +1,6 @@
 /** The tasks that this process runs: their fibers, their leases, and the tasks of others that have lapsed. */
 
-import { type JsonRpc, McpError } from "@effect-mcp/protocol"
+import { type JsonRpc, McpError, type Profile } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -25,6 +25,7 @@ export interface TaskRunsOptions {
 export interface Start {
   readonly principal: string | undefined
   readonly request: StoredTask.TaskRequest
+  readonly client?: Profile.ClientProfile | undefined
   /** The lifetime that the client wishes, in milliseconds. */
   readonly ttlMillis: number | undefined
 }
@@ -83,7 +84,7 @@ export class TaskRuns {
 
   /** Stores a task, and runs it in the background (TSK-07, TSK-08, TSK-14). */
   start<R>(
-    { principal, request, ttlMillis }: Start,
+    { client, principal, request, ttlMillis }: Start,
     run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>
   ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R> {
     return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
@@ -93,6 +94,7 @@ export class TaskRuns {
         id: webCrypto.randomUUID(),
         principal,
         request,
+        client,
         createdAt: now,
         updatedAt: now,
         ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),
@@ -151,15 +153,9 @@ export class TaskRuns {
     )
   }
 
-  /** Waits until a task of a principal has ended (TSK-16). Fails if it is unknown, or expires meanwhile. */
-  ended(id: string, principal: string | undefined): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
-    return Effect.flatMap(this.#tasks.load(id, principal), (task) =>
-      task.outcome === undefined
-        ? Effect.andThen(
-          Effect.mapError(this.#tasks.awaitChange(task), () => McpError.internalError),
-          Effect.suspend(() => this.ended(id, principal))
-        )
-        : Effect.succeed(task))
+  /** Runs an effect in the background until it ends, or until the scope closes. */
+  fork(effect: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.asVoid(Effect.forkIn(effect, this.#scope))
   }
 
   #leaseFrom(now: number): StoredTask.TaskLease {

@@ -60,13 +60,12 @@ export const relatedMeta = (taskId: string): { readonly [Task.relatedTaskKey]: {
 const membersOf = (value: unknown): { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null ? { ...value } : {}
 
-/** Returns the result of `tasks/result`, or its error (TSK-15). `undefined` if the task has not ended. */
+/** Returns the result of `tasks/result`, or its error (TSK-15). */
 export const payload = (
-  { id, outcome }: StoredTask.StoredTask
-): Effect.Effect<Task.TaskPayload, McpError.McpError> | undefined => {
-  switch (outcome?._tag) {
-    case undefined:
-      return undefined
+  id: string,
+  outcome: StoredTask.Outcome
+): Effect.Effect<Task.TaskPayload, McpError.McpError> => {
+  switch (outcome._tag) {
     case "Result": {
       const result = membersOf(outcome.result)
       return Effect.succeed({ ...result, _meta: { ...membersOf(result["_meta"]), ...relatedMeta(id) } })

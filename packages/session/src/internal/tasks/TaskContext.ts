@@ -1,0 +1,176 @@
+/** The context of a handler whose request became a task: it outlives the request, and perhaps its session. */
+
+import {
+  type Capabilities,
+  MethodTable,
+  type Profile,
+  type Progress,
+  type RevisionProjection,
+  type Sampling
+} from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
+import * as RequestError from "../../RequestError.ts"
+import * as OnceSteps from "../engine/OnceSteps.ts"
+import * as Outgoing from "../engine/Outgoing.ts"
+import { trust } from "../trust.ts"
+import type { OwnedTasks } from "./OwnedTasks.ts"
+import { StatusMessage } from "./StatusMessage.ts"
+import type { TaskMessages } from "./TaskMessages.ts"
+import { TaskQuestions } from "./TaskQuestions.ts"
+
+type Service = RequestContext["Service"]
+
+/** The server of a task, as far as the messages of its handlers depend on it. */
+export interface TaskServer {
+  readonly declared: Capabilities.ServerCapabilities
+  readonly projection: RevisionProjection.Projection | undefined
+  /** The characters that all results of `once` may have together. */
+  readonly maxStepCharacters: number
+}
+
+/** The parts of a context. */
+export interface TaskContextDependencies {
+  readonly server: TaskServer
+  readonly tasks: OwnedTasks
+  /** The id of the task. */
+  readonly taskId: string
+  readonly messages: TaskMessages
+  /** The scope of the run. */
+  readonly scope: Scope.Scope
+}
+
+/** Returns whether a message cannot be sent because of a mistake of the program. */
+const isMistake = ({ _tag }: RequestError.RequestErrorReason): boolean =>
+  _tag === "UndeclaredCapability" || _tag === "InvalidParams"
+
+const { notifications } = MethodTable
+
+/**
+ * The context of one run of a task. Its log messages and its progress wait until a client asks for the result of the
+ * task, and so do its questions. What it reads of the request is that of the call.
+ */
+export class TaskContext implements Service {
+  readonly #call: Service
+  readonly #dependencies: TaskContextDependencies
+  readonly #questions: TaskQuestions
+  readonly #status: StatusMessage
+  #steps: OnceSteps.OnceSteps | undefined
+  #highest = Number.NEGATIVE_INFINITY
+
+  constructor(call: Service, dependencies: TaskContextDependencies) {
+    const { scope, server: { projection }, taskId: id, tasks } = dependencies
+    this.#call = call
+    this.#dependencies = dependencies
+    this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection })
+    this.#status = new StatusMessage(tasks, id, scope)
+  }
+
+  get id(): Service["id"] {
+    return this.#call.id
+  }
+
+  get method(): string {
+    return this.#call.method
+  }
+
+  get meta(): Service["meta"] {
+    return this.#call.meta
+  }
+
+  get principal(): Service["principal"] {
+    return this.#call.principal
+  }
+
+  get session(): Service["session"] {
+    return this.#call.session
+  }
+
+  get profile(): Profile.ClientProfile {
+    return this.#call.profile
+  }
+
+  get parameterHeaders(): Service["parameterHeaders"] {
+    return this.#call.parameterHeaders
+  }
+
+  /** The token of the request stays valid until the task has ended (PRG-08). */
+  progress(step: Progress.Progress): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
+      this.#highest = step.progress
+      if (this.meta?.progressToken !== undefined) this.#dependencies.messages.offer({ _tag: "Progress", step })
+      return step.message === undefined ? Effect.void : this.#status.set(step.message)
+    })
+  }
+
+  get log(): Service["log"] {
+    return (message) =>
+      Effect.suspend(() => {
+        const built = this.#notification("notifications/message", message)
+        if (Result.isFailure(built)) {
+          return isMistake(built.failure)
+            ? Effect.die(RequestError.make("notifications/message", built.failure))
+            : Effect.void
+        }
+        this.#dependencies.messages.offer({ _tag: "Log", message })
+        return Effect.void
+      })
+  }
+
+  get notify(): Service["notify"] {
+    return (name, params) =>
+      Effect.suspend(() => {
+        const { session } = this.#call
+        if (session === undefined) return Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
+        const built = this.#notification(name, params)
+        return Result.isFailure(built)
+          ? Effect.fail(RequestError.make(name, built.failure))
+          : session.send(built.success)
+      })
+  }
+
+  /** The request has been answered, so that it has no stream. */
+  get releaseStream(): Service["releaseStream"] {
+    return Effect.succeed(false)
+  }
+
+  get request(): Service["request"] {
+    const request = (name: string, params: object, options?: QuestionOptions) =>
+      this.#questions.ask(name, params, options)
+    // The question checks the answer against the schema of its method.
+    return trust<Service["request"]>(request)
+  }
+
+  get once(): Service["once"] {
+    const once = (key: string, schemas: OnceSteps.StepSchemas, step: Effect.Effect<unknown, unknown>) =>
+      Effect.suspend(() => this.#onceSteps.run(key, schemas, step))
+    // The schemas decode to the types of the step.
+    return trust<Service["once"]>(once)
+  }
+
+  get createMessage(): Service["createMessage"] {
+    const create = (params: Sampling.CreateMessageParams, options?: QuestionOptions) =>
+      this.request("sampling/createMessage", params, options)
+    // `SemanticChecks` has checked that a result without tools has none.
+    return trust<Service["createMessage"]>(create)
+  }
+
+  get elicit(): Service["elicit"] {
+    return (params, options) => this.request("elicitation/create", params, options)
+  }
+
+  get listRoots(): Service["listRoots"] {
+    return (options) => this.request("roots/list", {}, options)
+  }
+
+  get #onceSteps(): OnceSteps.OnceSteps {
+    return this.#steps ??= new OnceSteps.OnceSteps({ maxCharacters: this.#dependencies.server.maxStepCharacters })
+  }
+
+  #notification(name: keyof typeof notifications, params: object) {
+    return Outgoing.notification(notifications[name], params, this.profile, this.#dependencies.server)
+  }
+}

@@ -1,0 +1,188 @@
+/** The questions of a task that runs in this process. They wait in its store for a client that asks for its result. */
+
+import { CanonicalJson, McpError, type Profile, type RevisionProjection } from "@effect-mcp/protocol"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { QuestionOptions } from "../../RequestContext.ts"
+import * as RequestError from "../../RequestError.ts"
+import type * as StoredTask from "../../StoredTask.ts"
+import type { TaskStoreError } from "../../TaskStore.ts"
+import * as ClientQuestion from "../engine/ClientQuestion.ts"
+import * as OnceSteps from "../engine/OnceSteps.ts"
+import type { OwnedTasks } from "./OwnedTasks.ts"
+import * as TaskState from "./TaskState.ts"
+
+/** The task that asks. */
+export interface TaskQuestionsDependencies {
+  readonly tasks: OwnedTasks
+  readonly id: string
+  readonly profile: Profile.ClientProfile
+  readonly projection: RevisionProjection.Projection | undefined
+}
+
+const textOf = ({ method, params }: StoredTask.TaskRequest): string => CanonicalJson.textOf({ method, params })
+
+const isWithdrawn = ({ failure }: StoredTask.TaskQuestion): boolean => failure?._tag === "Withdrawn"
+
+/** Returns the first of these keys that is not used: keys are never used again (TKX-09). */
+const unusedKey = (isUsed: (key: string) => boolean, keyOf: (count: number) => string, from: number): string => {
+  let count = from
+  while (isUsed(keyOf(count))) count++
+  return keyOf(count)
+}
+
+/** Returns the key that the program has given, without what makes it unique; `undefined` if it has given none. */
+const givenIn = (key: string): string | undefined => /^key-\d+-(.*)$/s.exec(key)?.[1]
+
+/** Waits until the task is interrupted, because the store has ended it or has it no longer. */
+const gone = Effect.interruptible(Effect.never)
+
+/** The questions of one run of a task. */
+export class TaskQuestions {
+  readonly #dependencies: TaskQuestionsDependencies
+  /** The keys of the questions that this run has asked without giving a key. */
+  readonly #asked = new Set<string>()
+
+  constructor(dependencies: TaskQuestionsDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /**
+   * Asks the client, and waits for its answer, however long that takes unless `options` have a time (TSK-20). A run
+   * that takes the place of one that has lapsed receives the answers to the questions of that one.
+   */
+  ask(
+    method: string,
+    params: object,
+    options: QuestionOptions = {}
+  ): Effect.Effect<unknown, RequestError.RequestError> {
+    return OnceSteps.outside(
+      method,
+      Effect.suspend(() => {
+        const { profile, projection } = this.#dependencies
+        const row = ClientQuestion.rowOf(method)
+        if (row === undefined) return Effect.fail(RequestError.make(method, { _tag: "ExchangeEnded" }))
+        const blocked = ClientQuestion.blocked(row, params, profile)
+        if (blocked !== undefined) return Effect.fail(RequestError.make(method, blocked))
+        const question = ClientQuestion.make(row, params, profile, projection)
+        const request = { method, params: { ...question.params } }
+        // An interruption after its question was stored would leave a question whose answer no fiber takes.
+        const asked = Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(
+            this.#put(request, options.key),
+            (key) => Effect.onInterrupt(restore(this.#answerTo(key, row, params)), () => this.#withdraw(key))
+          )
+        )
+        const limits = [options.timeout, options.totalTimeout].flatMap((one) =>
+          one === undefined ? [] : [Duration.toMillis(one)]
+        )
+        const afterMillis = Math.min(...limits)
+        return Number.isFinite(afterMillis)
+          ? Effect.timeoutOrElse(asked, {
+            duration: afterMillis,
+            orElse: () => Effect.fail(RequestError.make(method, { _tag: "Timeout", afterMillis }))
+          })
+          : asked
+      })
+    )
+  }
+
+  /** Stores a question, unless an earlier run has. Returns its key. */
+  #put(request: StoredTask.TaskRequest, given: string | undefined): Effect.Effect<string, RequestError.RequestError> {
+    const { id, tasks } = this.#dependencies
+    const text = textOf(request)
+    let key: string | undefined
+    let isOther = false
+    const put = tasks.change(id, ({ outcome, questions }) => {
+      if (outcome !== undefined) return undefined
+      const used = new Set(questions.map((question) => question.key))
+      const asked = questions.filter((question) => !isWithdrawn(question))
+      if (given !== undefined) {
+        const known = asked.find((question) => givenIn(question.key) === given)
+        isOther = known !== undefined && textOf(known.request) !== text
+        key = known?.key ?? unusedKey((one) => used.has(one), (count) => `key-${count}-${given}`, 1)
+        return known === undefined ? { questions: [...questions, { key, request }] } : undefined
+      }
+      // By its text, and not by its position: branches of a handler may change their order.
+      const known = asked.find((question) =>
+        givenIn(question.key) === undefined && !this.#asked.has(question.key) && textOf(question.request) === text
+      )
+      // The key stays the same if the change is tried again. No other branch of this run takes it.
+      key = known?.key ?? key ??
+        unusedKey(
+          (one) => used.has(one) || this.#asked.has(one),
+          (count) => `question-${count}`,
+          questions.length + 1
+        )
+      this.#asked.add(key)
+      return known === undefined ? { questions: [...questions, { key, request }] } : undefined
+    })
+    return Effect.flatMap(Effect.orDie(put), (changed) => {
+      switch (changed._tag) {
+        case "TooLarge":
+          return Effect.fail(RequestError.make(request.method, {
+            _tag: "InvalidParams",
+            problem: "the question does not fit into the bytes that all tasks of a principal may have together"
+          }))
+        case "Missing":
+          return gone
+        case "Changed":
+        case "Unchanged":
+          if (isOther) {
+            return Effect.die(new Error(`two different questions of the task have the key ${JSON.stringify(given)}`))
+          }
+          return key === undefined || changed.task.outcome !== undefined ? gone : Effect.succeed(key)
+      }
+    })
+  }
+
+  #answerTo(
+    key: string,
+    row: ClientQuestion.QuestionRow,
+    params: object
+  ): Effect.Effect<unknown, RequestError.RequestError> {
+    const { id, tasks } = this.#dependencies
+    const wait: Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> = Effect.flatMap(tasks.find(id), (task) => {
+      const question = task?.questions.find((question) => question.key === key)
+      if (task === undefined || question === undefined) return gone
+      return TaskState.isOpen(question)
+        ? Effect.andThen(tasks.awaitChange(task), Effect.suspend(() => wait))
+        : Effect.succeed(question)
+    })
+    // A store that fails now may work later, and the client may answer then.
+    return Effect.flatMap(
+      Effect.orDie(Effect.retry(wait, Schedule.spaced("1 second"))),
+      ({ answer, failure }): Effect.Effect<unknown, RequestError.RequestError> => {
+        const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+        switch (failure?._tag) {
+          case undefined: {
+            const problem = ClientQuestion.problemOf(row, params, answer)
+            return problem === undefined ? Effect.succeed(answer) : fail({ _tag: "InvalidResult", problem })
+          }
+          case "ErrorResponse":
+            return fail({ _tag: "ErrorResponse", error: McpError.received(failure.error) })
+          case "InvalidResult":
+            return fail({ _tag: "InvalidResult", problem: failure.problem })
+          case "Withdrawn":
+            // Another branch has asked by the same key, and has stopped to wait.
+            return gone
+        }
+      }
+    )
+  }
+
+  /** Closes a question whose branch of the handler has ended, so that no client is asked any more. */
+  #withdraw(key: string): Effect.Effect<void> {
+    const { id, tasks } = this.#dependencies
+    return Effect.ignoreCause(tasks.change(id, ({ outcome, questions }) => {
+      const isWaiting = questions.some((question) => question.key === key && TaskState.isOpen(question))
+      if (outcome !== undefined || !isWaiting) return undefined
+      return {
+        questions: questions.map((question) =>
+          question.key === key ? { ...question, failure: { _tag: "Withdrawn" } } : question
+        )
+      }
+    }))
+  }
+}

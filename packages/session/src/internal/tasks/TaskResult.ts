@@ -1,0 +1,135 @@
+/** The request for the result of a task in revision 2025-11-25. Its stream carries the messages of the task. */
+
+import type { Logging, McpError, Task } from "@effect-mcp/protocol"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberMap from "effect/FiberMap"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { RequestContext } from "../../RequestContext.ts"
+import type { RequestError } from "../../RequestError.ts"
+import type * as StoredTask from "../../StoredTask.ts"
+import { trust } from "../trust.ts"
+import type { TaskEndpoint } from "./TaskEndpoint.ts"
+import type { TaskMessages } from "./TaskMessages.ts"
+import * as TaskState from "./TaskState.ts"
+
+type Context = RequestContext["Service"]
+
+/** Sends the messages of a task as they come, until its run has ended. All belong to the task (TSK-17). */
+const deliverMessages = (context: Context, id: string, messages: TaskMessages): Effect.Effect<void> => {
+  const _meta = TaskState.relatedMeta(id)
+  const { meta, session } = messages
+  const isSameSession = session !== undefined && session === context.session
+  const next = Effect.flatMap(messages.take, (message) => {
+    if (message._tag === "Log") {
+      // The messages of handlers have no metadata by their type; this one has.
+      return context.log(trust<Omit<Logging.LogMessageParams, "_meta">>({ ...message.message, _meta }))
+    }
+    // Another session has not given this token.
+    const progressToken = isSameSession ? meta?.progressToken : undefined
+    if (progressToken === undefined) return Effect.void
+    // A session may send every notification of the method table. The types of handlers leave progress out.
+    const notify = trust<(name: string, params: object) => Effect.Effect<void, RequestError>>(context.notify)
+    return Effect.ignore(notify("notifications/progress", { ...message.step, progressToken, _meta }))
+  })
+  return Effect.catchIf(Effect.forever(next), Cause.isDone, () => Effect.void)
+}
+
+/** Returns what becomes of a question after the client was asked; `undefined` if another client may be asked. */
+const outcomeOf = (
+  asked: Result.Result<unknown, RequestError>
+): Pick<StoredTask.TaskQuestion, "answer" | "failure"> | undefined => {
+  if (Result.isSuccess(asked)) return { answer: asked.success }
+  const { reason } = asked.failure
+  switch (reason._tag) {
+    case "ErrorResponse": {
+      const { code, data, message } = reason.error
+      return {
+        failure: { _tag: "ErrorResponse", error: data === undefined ? { code, message } : { code, message, data } }
+      }
+    }
+    case "InvalidResult":
+    case "MalformedResponse":
+      return { failure: { _tag: "InvalidResult", problem: reason.problem } }
+    default:
+      return undefined
+  }
+}
+
+/** Asks the client of this request a question of a task, and stores its answer. */
+const deliverQuestion = (
+  { tasks }: TaskEndpoint,
+  context: Context,
+  id: string,
+  { key, request: { method, params = {} } }: StoredTask.TaskQuestion
+): Effect.Effect<void> => {
+  // The question was checked against the schema of its method before it was stored.
+  const request = trust<
+    (name: string, params: object, options: object) => Effect.Effect<unknown, RequestError>
+  >(context.request)
+  const isWaiting = (task: StoredTask.StoredTask | undefined) =>
+    task?.questions.some((question) => question.key === key && TaskState.isOpen(question)) === true
+  const store = (outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">) =>
+    tasks.change(id, (task) =>
+      task.outcome === undefined && isWaiting(task)
+        ? { questions: task.questions.map((one) => one.key === key ? { ...one, ...outcome } : one) }
+        : undefined)
+  const asked = request(method, params, { timeout: Duration.infinity, meta: TaskState.relatedMeta(id) })
+  return Effect.gen(function*() {
+    // Another request for the result may have asked while this one waited.
+    if (!isWaiting(yield* tasks.find(id))) return
+    const outcome = outcomeOf(yield* Effect.result(asked))
+    if (outcome === undefined) return
+    const stored = yield* Effect.retry(store(outcome), Schedule.spaced("1 second"))
+    if (stored._tag === "TooLarge") {
+      const problem = "the answer does not fit into the bytes that all tasks of a principal may have together"
+      yield* store({ failure: { _tag: "InvalidResult", problem } })
+    }
+  }).pipe(
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("a question of a task failed", cause)
+    )
+  )
+}
+
+/**
+ * Waits until a task of the principal has ended, and returns its result (TSK-15, TSK-16). Meanwhile it sends the log
+ * messages, the progress and the questions of the task to this client (TSK-20). An interruption loses none of the
+ * questions: the next request for the result asks them again.
+ */
+export const make = (
+  endpoint: TaskEndpoint,
+  id: string
+): Effect.Effect<Task.TaskPayload, McpError.McpError, RequestContext | Scope.Scope> =>
+  Effect.gen(function*() {
+    const context = yield* RequestContext
+    const principal = context.principal?.id
+    let task = yield* endpoint.tasks.load(id, principal)
+    const messages = endpoint.messages.get(id)
+    const sending = messages === undefined
+      ? undefined
+      : yield* Effect.forkScoped(deliverMessages(context, id, messages))
+    const asking = yield* FiberMap.make<string>()
+    const asked = new Set<string>()
+    while (task.outcome === undefined) {
+      const open = TaskState.openQuestions(task)
+      const keys = new Set(open.map(({ key }) => key))
+      // The task no longer waits for these.
+      for (const key of asked) if (!keys.has(key)) yield* FiberMap.remove(asking, key)
+      for (const question of open) {
+        if (asked.has(question.key)) continue
+        asked.add(question.key)
+        const delivery = deliverQuestion(endpoint, context, id, question)
+        yield* FiberMap.run(asking, question.key, endpoint.exclusively(`${id} ${question.key}`, delivery))
+      }
+      task = yield* endpoint.tasks.next(task, principal)
+    }
+    yield* FiberMap.clear(asking)
+    // A run that was cancelled may take a while to end, and its messages mean nothing to anybody.
+    if (sending !== undefined && task.outcome._tag !== "Cancelled") yield* Fiber.await(sending)
+    return yield* TaskState.payload(id, task.outcome)
+  })
