@@ -162,6 +162,7 @@ const folderSeparations = Object.entries(sessionFolders).map(([folder, known]): 
  */
 const sharedModules: ReadonlySet<string> = new Set([
   "CallbackContext",
+  "ClientTasks",
   "Extension",
   "ForeignCall",
   "Handlers",

@@ -3,6 +3,7 @@
  */
 export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"
+export * as ClientTasks from "./ClientTasks.ts"
 export * as EventStore from "./EventStore.ts"
 export * as Extension from "./Extension.ts"
 export * as Handlers from "./Handlers.ts"

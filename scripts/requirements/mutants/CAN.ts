@@ -177,5 +177,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "const fiber = yield* Effect.forkChild(Effect.ignoreCause(running))",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[CAN-03] goes on after"
+  },
+  {
+    id: "CAN-03",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(Effect.flatMap(Fiber.join(fiber), release))))",
+    broken: "() => Fiber.interrupt(fiber)",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[CAN-03] and cancels"
+  },
+  {
+    id: "CAN-03",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "return isTask !== true && !uncancelled",
+    broken: "return !uncancelled",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[CAN-03] and cancels"
   }
 ]

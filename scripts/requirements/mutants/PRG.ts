@@ -122,5 +122,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "{ ...message.step, progressToken: context.meta?.progressToken, _meta }",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[PRG-08]"
+  },
+  {
+    id: "PRG-08",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "exchanges.follow(progress.token, mailbox)",
+    broken: "exchanges.follow(-1, mailbox)",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[PRG-08] and receives"
   }
 ]

@@ -45,9 +45,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TOOL-11",
     file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
-    original: "      sender.request(requests[\"tools/list\"], params ?? {}, options)\n",
+    original: "({ tools }) => Effect.sync(() => this.#taskSupport?.observe(tools))",
     broken:
-      "    Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) =>\n      tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n        ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" }))\n        : Effect.void)\n",
+      "({ tools }) =>\n        tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n          ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" }))\n          : Effect.void",
     test: "packages/session/test/tools.test.ts",
     name: "annotations of a tool do not change the messages of a call"
   },

@@ -202,5 +202,53 @@ export const mutants: ReadonlyArray<Mutant> = [
       "Effect.flatMap(RequestContext, ({ meta, principal }) =>\n      Effect.map(\n        endpoint.tasks.load(Object(Object(meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal?.id),\n        TaskState.legacy\n      )),",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-18]"
+  },
+  {
+    id: "TSK-02",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "if (support === undefined) {",
+    broken: "if (support === undefined && tool === \"\") {",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-02] [TSK-03]"
+  },
+  {
+    id: "TSK-03",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "_tag: \"MissingCapability\", capability: \"tasks.requests.tools.call\"",
+    broken: "_tag: \"StatelessModeNotSupported\"",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-02] [TSK-03]"
+  },
+  {
+    id: "TSK-04",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "if ((yield* support.of(tool)) === \"forbidden\") {",
+    broken: "if ((yield* support.of(tool)) === \"forbidden\" && tool === \"\") {",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-04] [TSK-05]"
+  },
+  {
+    id: "TSK-05",
+    file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
+    original: "support?.known(name) === \"required\"",
+    broken: "name === \"\"",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-04] [TSK-05]"
+  },
+  {
+    id: "TSK-13",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "Math.max(pollInterval ?? defaultPauseMillis, leastPauseMillis)",
+    broken: "pollInterval === undefined ? defaultPauseMillis : leastPauseMillis",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-13]"
+  },
+  {
+    id: "TSK-15",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "outputSchemas.checked(tool, received)",
+    broken: "received",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-15] and receives"
   }
 ]

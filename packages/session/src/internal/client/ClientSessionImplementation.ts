@@ -33,6 +33,7 @@ import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
+import * as ClientTasks from "./ClientTasks.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
 import { KeptResults } from "./KeptResults.ts"
@@ -42,6 +43,7 @@ import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 import * as ResultEnvelope from "./ResultEnvelope.ts"
 import * as StructuredOutput from "./StructuredOutput.ts"
+import { TaskSupport } from "./TaskSupport.ts"
 
 /** The options of a client's session. */
 export interface Options extends Omit<Session.Options, "revisions"> {
@@ -74,6 +76,8 @@ export class ClientSessionImplementation
   readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
   readonly middleware: Sender.SenderDependencies["middleware"]
   readonly #outputSchemas: OutputSchemas.OutputSchemas | undefined
+  /** The tools that run as tasks, in a session that can call them so. */
+  #taskSupport: TaskSupport | undefined
   /** The kept results. A session with a handshake has none. */
   #keptResults: KeptResults | undefined
   /** The server's profile, after the handshake. */
@@ -169,6 +173,7 @@ export class ClientSessionImplementation
       this.#keptResults?.observe(message)
     }
     this.#outputSchemas?.observe(message)
+    if (message.method === notifications["notifications/tools/list_changed"].name) this.#taskSupport?.clear()
     if (message.method !== notifications["notifications/message"].name || "id" in message) return false
     this.handshake.receiveLog(message, bytes)
     return true
@@ -296,15 +301,25 @@ export class ClientSessionImplementation
   members(profile: Profile.ServerProfile): ClientSessionShape {
     const { runtime, sender } = this
     const isModern = Revision.isModern(profile.revision)
+    const at = (cursor: string | undefined) => cursor === undefined ? {} : { cursor }
     const listTools: ClientSessionShape["listTools"] = (params, options) =>
-      sender.request(requests["tools/list"], params ?? {}, options)
+      Effect.tap(
+        sender.request(requests["tools/list"], params ?? {}, options),
+        ({ tools }) => Effect.sync(() => this.#taskSupport?.observe(tools))
+      )
+    const tools = Paging.stream(
+      "tools/list",
+      runtime.limits,
+      (cursor) => Effect.map(listTools(at(cursor)), ({ nextCursor, tools }) => ({ items: tools, nextCursor }))
+    )
     const listResources: ClientSessionShape["listResources"] = (params, options) =>
       sender.request(requests["resources/list"], params ?? {}, options)
     const listResourceTemplates: ClientSessionShape["listResourceTemplates"] = (params, options) =>
       sender.request(requests["resources/templates/list"], params ?? {}, options)
     const listPrompts: ClientSessionShape["listPrompts"] = (params, options) =>
       sender.request(requests["prompts/list"], params ?? {}, options)
-    const at = (cursor: string | undefined) => cursor === undefined ? {} : { cursor }
+    const support = profile.capabilities.tasks?.requests?.tools?.call === undefined ? undefined : new TaskSupport(tools)
+    this.#taskSupport = support
 
     return {
       profile,
@@ -313,13 +328,17 @@ export class ClientSessionImplementation
       extension: (row, params, options) => sender.request(row, params, options),
       ping: (options) => Effect.asVoid(sender.request(requests.ping, {}, options)),
       listTools,
-      tools: Paging.stream(
-        "tools/list",
-        runtime.limits,
-        (cursor) => Effect.map(listTools(at(cursor)), ({ nextCursor, tools }) => ({ items: tools, nextCursor }))
-      ),
+      tools,
       callTool: (name, input, options) =>
-        sender.request(requests["tools/call"], input === undefined ? { name } : { name, arguments: input }, options),
+        Effect.suspend(() =>
+          support?.known(name) === "required"
+            ? Effect.fail(RequestError.make(requests["tools/call"].name, requiresTask(name)))
+            : sender.request(
+              requests["tools/call"],
+              input === undefined ? { name } : { name, arguments: input },
+              options
+            )
+        ),
       listResources,
       resources: Paging.stream(
         "resources/list",
@@ -365,6 +384,7 @@ export class ClientSessionImplementation
         Revision.isModern(profile.revision)
           ? this.#setLogLevel(profile, profile.revision, level)
           : Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
+      tasks: ClientTasks.make({ runtime, sender, support, outputSchemas: this.#outputSchemas }),
       progress: (token, step) => sender.progress(token, step),
       rootsListChanged: isModern
         ? this.#nothing(notifications["notifications/roots/list_changed"].name)
@@ -380,3 +400,9 @@ export class ClientSessionImplementation
     }
   }
 }
+
+/** The reason why a tool cannot be called without a task, if its server has listed it (TSK-05). */
+const requiresTask = (tool: string): RequestError.RequestErrorReason => ({
+  _tag: "InvalidParams",
+  problem: `the tool ${JSON.stringify(tool)} runs as a task only; use tasks.call`
+})

@@ -18,6 +18,7 @@ import type {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type { ClientTasks } from "../../ClientTasks.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
@@ -113,6 +114,8 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
     params: Completion.CompleteParams,
     options?: RequestOptions<R>
   ) => Effect.Effect<Completion.CompleteResult, RequestError, R>
+  /** The tasks of the server: calls of tools that outlive their requests, in revision 2025-11-25. */
+  readonly tasks: ClientTasks
   /**
    * Sets the lowest level of the log messages that the server sends. In revision 2026-07-28 later requests ask for that
    * level. Unless it is set, they ask for all messages while a handler or a stream of the program receives them, and

@@ -24,6 +24,11 @@ export interface OutputSchemas {
   readonly observe: (message: JsonRpc.Request | JsonRpc.Notification) => void
   /** Wraps the sending of requests: stores the schemas of listed tools, and checks the results of called ones. */
   readonly checking: (request: Request) => Request
+  /** Checks the result of a tool that arrives in another way than by its call. */
+  readonly checked: <A, R>(
+    tool: string,
+    receive: Effect.Effect<A, RequestError.RequestError, R>
+  ) => Effect.Effect<A, RequestError.RequestError, R>
 }
 
 /** The stored schema of a tool. A later listing with an equal schema does not replace it. */
@@ -93,7 +98,26 @@ export const make = (options: {
     if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(store)
   }
 
+  const checked: OutputSchemas["checked"] = (tool, receive) =>
+    Effect.suspend(() => {
+      const listed = stored.get(tool)
+      if (listed === undefined) return receive
+      const check = validator.compile(listed.schema)
+      if (Result.isFailure(check)) {
+        return Effect.fail(RequestError.make(call.name, { _tag: "UnusableSchema", tool, error: check.failure }))
+      }
+      return Effect.tap(receive, (result) => {
+        // A schema that was replaced or removed meanwhile may not be that of this result.
+        if (stored.get(tool) !== listed) return Effect.void
+        const problem = problemOf(tool, check.success, trust<Tool.CallToolResult>(result))
+        return problem === undefined
+          ? Effect.void
+          : Effect.fail(RequestError.make(call.name, { _tag: "InvalidResult", problem }))
+      })
+    })
+
   return {
+    checked,
     observe: (message) => {
       if (message.method === "notifications/tools/list_changed") stored.clear()
     },
@@ -117,24 +141,8 @@ export const make = (options: {
         )
       }
       if (!Object.is(row, call)) return send(row, params, options)
-      return Effect.suspend(() => {
-        // The row is that of `tools/call`, so the params, and the result below, have its types.
-        const { name: tool } = trust<Tool.CallToolParams>(params)
-        const listed = stored.get(tool)
-        if (listed === undefined) return send(row, params, options)
-        const check = validator.compile(listed.schema)
-        if (Result.isFailure(check)) {
-          return Effect.fail(RequestError.make(row.name, { _tag: "UnusableSchema", tool, error: check.failure }))
-        }
-        return Effect.tap(send(row, params, options), (result) => {
-          // A schema that was replaced or removed meanwhile may not be that of this result.
-          if (stored.get(tool) !== listed) return Effect.void
-          const problem = problemOf(tool, check.success, trust<Tool.CallToolResult>(result))
-          return problem === undefined
-            ? Effect.void
-            : Effect.fail(RequestError.make(row.name, { _tag: "InvalidResult", problem }))
-        })
-      })
+      // The row is that of `tools/call`, so the params, and the result, have its types.
+      return Effect.suspend(() => checked(trust<Tool.CallToolParams>(params).name, send(row, params, options)))
     }
   }
 }

@@ -9,6 +9,7 @@ import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
 import * as Batch from "./Batch.ts"
 import * as Cancellation from "./Cancellation.ts"
 import type { NotificationHandling } from "./NotificationQueue.ts"
+import type { PendingRequests } from "./PendingRequests.ts"
 import * as ProgressMatcher from "./ProgressMatcher.ts"
 import type { RateLimit } from "./RateLimit.ts"
 import * as RequestRejections from "./RequestRejections.ts"
@@ -19,7 +20,10 @@ import { validate } from "./validation.ts"
 import * as Weight from "./Weight.ts"
 
 /** The session, or the sessionless exchange, that receives the frames. */
-export interface InboundRuntime extends RequestRuntime, ResponseMatcher.ResponseRuntime {
+export interface InboundRuntime
+  extends RequestRuntime, ResponseMatcher.ResponseRuntime, ProgressMatcher.ProgressRuntime
+{
+  readonly exchanges: Pick<PendingRequests, "classify" | "find" | "followed">
   readonly limits: Limits
   readonly replies: ReplySink & {
     /** Ends a message of this origin, whose frame is rejected without a reply. */

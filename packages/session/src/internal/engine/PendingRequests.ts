@@ -33,6 +33,8 @@ export interface Exchange {
   readonly extendsTo: number | undefined
   /** Receives the response in the step in which it arrives, before the next frame is read. */
   readonly onResponse: ((response: JsonRpc.Response) => void) | undefined
+  /** Whether the request becomes a task. */
+  readonly isTask?: boolean | undefined
   /** `Answered` by the peer, `Abandoned` by this side while the peer may still work on it, or `Lost`. */
   outcome: "Pending" | "Answered" | "Abandoned" | "Lost"
   /** Whether the transport has received the request, so that the peer may have seen it. */
@@ -110,7 +112,7 @@ const maxAbandoned = 1024
 /** The properties of an exchange that its caller chooses. */
 export type CallOptions = Pick<
   Exchange,
-  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onResponse"
+  "method" | "progress" | "openedAt" | "deadline" | "allowedMillis" | "extendsTo" | "onResponse" | "isTask"
 >
 
 const empty: Table = { _tag: "Open", exchanges: HashMap.empty() }
@@ -123,6 +125,8 @@ export class PendingRequests {
   readonly #table = Ref.makeUnsafe<Table>(empty)
   readonly #firstId: number
   #nextId: number
+  /** The progress of requests that were answered with a task, by their tokens. */
+  #followed: Map<RequestId.RequestId, ProgressMailbox> | undefined
   /** The newest abandoned requests. They distinguish a late response from a duplicate. */
   #abandoned: Set<RequestId.RequestId> | undefined
 
@@ -142,7 +146,7 @@ export class PendingRequests {
   open(options: CallOptions, own: (exchange: Exchange) => void): Effect.Effect<Exchange | CloseReason.CloseReason> {
     return Ref.modify<Table, Exchange | CloseReason.CloseReason>(this.#table, (state) => {
       if (state._tag === "Closed") return [state.reason, state]
-      const { allowedMillis, deadline, extendsTo, method, onResponse, openedAt, progress } = options
+      const { allowedMillis, deadline, extendsTo, isTask, method, onResponse, openedAt, progress } = options
       const exchange: Exchange = {
         id: this.nextId(),
         method,
@@ -153,6 +157,7 @@ export class PendingRequests {
         allowedMillis,
         extendsTo,
         onResponse,
+        isTask,
         outcome: "Pending",
         handed: false,
         unanswered: progress === undefined ? undefined : Deferred.makeUnsafe(),
@@ -171,6 +176,22 @@ export class PendingRequests {
   /** Returns the exchange with this request id, which is its progress token, too. */
   find(id: RequestId.RequestId): Exchange | undefined {
     return Option.getOrUndefined(HashMap.get(this.#current, id))
+  }
+
+  /** Passes the progress of an answered request on, because the request became a task (PRG-08). */
+  follow(token: RequestId.RequestId, progress: ProgressMailbox): void {
+    this.#followed ??= new Map()
+    this.#followed.set(token, progress)
+  }
+
+  /** Ends the passing on of progress. */
+  unfollow(token: RequestId.RequestId): void {
+    this.#followed?.delete(token)
+  }
+
+  /** Returns the mailbox for the progress of an answered request. */
+  followed(token: RequestId.RequestId): ProgressMailbox | undefined {
+    return this.#followed?.get(token)
   }
 
   /** Classifies a response whose exchange is not in the table. */

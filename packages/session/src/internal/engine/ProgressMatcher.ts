@@ -10,7 +10,7 @@ import type { Exchange, PendingRequests } from "./PendingRequests.ts"
 
 /** The session that sent the requests, or the sessionless exchange, which sends none. */
 export interface ProgressRuntime {
-  readonly exchanges: Pick<PendingRequests, "find">
+  readonly exchanges: Pick<PendingRequests, "find" | "followed">
   readonly timer: { now(): number }
   emit(event: SessionEvent): void
 }
@@ -26,7 +26,8 @@ export const match = (
   const dropped = (reason: ProgressDropReason) =>
     runtime.emit({ _tag: "ProgressDropped", method: exchange?.method, progressToken, reason })
   if (exchange?.progress === undefined || exchange.outcome !== "Pending") {
-    return dropped("UnknownToken")
+    const taken = runtime.exchanges.followed(progressToken)?.offer(params, bytes) ?? "UnknownToken"
+    return taken === "Taken" ? undefined : dropped(taken)
   }
   const taken = exchange.progress.offer(params, bytes)
   if (taken !== "NotIncreasing") extendDeadline(runtime, exchange)

@@ -61,17 +61,8 @@ const needsContext = (
   (includeContext === "thisServer" || includeContext === "allServers") &&
   Revision.isAtLeast(peer?.revision ?? extended, extended)
 
-/**
- * Rejects a request with a `task`. A peer with tasks would respond with a task, which this library cannot use yet. A
- * peer without tasks may reject the request.
- */
-const validateNoTask = (params: object): RequestError.RequestErrorReason | undefined =>
-  "task" in params && params.task !== undefined
-    ? { _tag: "InvalidParams", problem: "task: requests that become tasks are not supported yet; leave `task` out" }
-    : undefined
-
 const createMessage: SemanticCheck<Sampling.CreateMessageParams> = (params, peer) => {
-  const invalid = validateNoTask(params) ?? validateParams(MethodTable.requests["sampling/createMessage"], params)
+  const invalid = validateParams(MethodTable.requests["sampling/createMessage"], params)
   if (invalid !== undefined) return invalid
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
@@ -83,8 +74,7 @@ const hasMultipleChoice = (params: Elicitation.ElicitParams): boolean =>
   params.mode !== "url" && Object.values(params.requestedSchema.properties).some((field) => field.type === "array")
 
 const elicit: SemanticCheck<Elicitation.ElicitParams> = (params, peer) =>
-  validateNoTask(params) ??
-    validateParams(MethodTable.requests["elicitation/create"], params) ??
+  validateParams(MethodTable.requests["elicitation/create"], params) ??
     (params.mode === "url"
       ? validateCapability(peer, "elicitation.url", extended)
       : validateCapability(
@@ -95,11 +85,19 @@ const elicit: SemanticCheck<Elicitation.ElicitParams> = (params, peer) =>
 
 const checks: { readonly [Name in keyof MethodTable.Requests]?: SemanticCheck<MethodTable.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,
-  "elicitation/create": elicit,
-  "tools/call": validateNoTask
+  "elicitation/create": elicit
 }
 
 const byMethod = new Map(Object.entries(checks))
+
+/** The requests that may become tasks. */
+const taskMethods: ReadonlySet<string> = new Set(["tools/call", "sampling/createMessage", "elicitation/create"])
+
+/** Rejects a request with a `task`, because its result would be a task, and not that of its method. */
+export const validateNoTask = (method: string, params: object): RequestError.RequestErrorReason | undefined =>
+  taskMethods.has(method) && "task" in params && params.task !== undefined
+    ? { _tag: "InvalidParams", problem: "task: a request that becomes a task has another result; use `tasks.call`" }
+    : undefined
 
 /** Returns the check of a method, if it has one. */
 export const checkOf = (method: string): SemanticCheck<object> | undefined =>

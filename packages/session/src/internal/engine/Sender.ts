@@ -55,6 +55,8 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly admit?: () => Outgoing.RequestAdmission
   /** Called with the id of the request, before it is sent. */
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
+  /** Whether the request becomes a task, which no notification cancels (CAN-03). */
+  readonly isTask?: boolean
   /** The metadata of this request, instead of those of the session. */
   readonly metadata?: Meta.Meta | undefined
 }
@@ -289,11 +291,12 @@ export class Sender {
   }
 
   /**
-   * Returns whether a message cancels an abandoned request. The requests of the handshake are never cancelled (CAN-02).
+   * Returns whether a message cancels an abandoned request. The requests of the handshake are never cancelled (CAN-02),
+   * and neither are those that become tasks (CAN-03).
    * In a revision without a handshake, the end of its stream cancels a request that has one.
    */
-  #isCancelled({ method, stream }: PendingRequests.Exchange): boolean {
-    return !uncancelled.has(method) && !(this.#isModern && stream !== undefined)
+  #isCancelled({ isTask, method, stream }: PendingRequests.Exchange): boolean {
+    return isTask !== true && !uncancelled.has(method) && !(this.#isModern && stream !== undefined)
   }
 
   get #isModern(): boolean {
@@ -333,7 +336,8 @@ export class Sender {
         deadline: call.deadline,
         allowedMillis: call.allowedMillis,
         extendsTo: call.extendsTo,
-        onResponse: options?.onResponse
+        onResponse: options?.onResponse,
+        isTask: options?.isTask
       }, own)
       return Effect.flatMap(opening, (exchange) => {
         if (!PendingRequests.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
@@ -458,7 +462,8 @@ export class Sender {
         ? Outgoing.admitRequest(this.#runtime, row.name === "ping" ? Outgoing.sendPing : Outgoing.sendRequest)
         : options.admit()
       if (typeof admission === "object") return fail(admission)
-      const blocked = this.#validate(row, params)
+      const blocked = (options?.isTask === true ? undefined : SemanticChecks.validateNoTask(row.name, params)) ??
+        this.#validate(row, params)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.timeout === undefined
         ? limits.requestTimeout

@@ -36,36 +36,22 @@ const checkTask = validate(Task.TaskMetadata)
 /** The only revision in which clients ask for tasks. */
 const revision = "2025-11-25"
 
-/** Runs the handler of a call as a task. */
+/** Returns the program that runs the handler of a call as a task. */
 const run = <R>(
-  endpoint: TaskEndpoint,
+  { tasks }: TaskEndpoint,
   server: TaskServer,
   call: RequestContext["Service"],
-  task: StoredTask.StoredTask,
+  { id: taskId }: StoredTask.StoredTask,
+  messages: TaskMessages,
   handling: Handling<R>
 ): Handling<R> =>
-  Effect.acquireUseRelease(
-    Effect.map(Effect.service(MemoryBudget), (budget) => {
-      const messages = new TaskMessages(call, budget)
-      endpoint.messages.set(task.id, messages)
-      return messages
-    }),
-    (messages) =>
-      // A scope of its own: that of the call has closed when the client received the id.
-      Effect.scopedWith((scope) => {
-        const context = new TaskContext(call, { server, tasks: endpoint.tasks, taskId: task.id, messages, scope })
-        return Effect.updateContext(handling, (services: Context.Context<never>) =>
-          // The services of the call, with those of the task in their place.
-          trust<Context.Context<R>>(
-            services.pipe(Context.add(RequestContext, context), Context.add(Scope.Scope, scope))
-          ))
-      }),
-    (messages) =>
-      Effect.sync(() => {
-        endpoint.messages.delete(task.id)
-        messages.end()
-      })
-  )
+  // A scope of its own: that of the call has closed when the client received the id.
+  Effect.scopedWith((scope) => {
+    const context = new TaskContext(call, { server, tasks, taskId, messages, scope })
+    return Effect.updateContext(handling, (services: Context.Context<never>) =>
+      // The services of the call, with those of the task in their place.
+      trust<Context.Context<R>>(services.pipe(Context.add(RequestContext, context), Context.add(Scope.Scope, scope))))
+  })
 
 /** Notifies the session that started a task of its statuses, as long as both last. */
 const notifyOfStatus = (
@@ -105,17 +91,23 @@ const start = <R>(
   { ttl }: Task.TaskMetadata,
   handling: Handling<R>
 ): Effect.Effect<Task.CreateTaskResult, McpError.McpError, R | RequestContext> =>
-  Effect.flatMap(RequestContext, (call) => {
-    const { principal, profile } = call
-    const started = endpoint.runs.start(
-      { principal: principal?.id, request, client: profile, ttlMillis: ttl },
-      (task) => run(endpoint, server, call, task, handling)
+  Effect.gen(function*() {
+    const call = yield* RequestContext
+    const messages = new TaskMessages(call, yield* MemoryBudget)
+    const task = yield* endpoint.runs.start(
+      { principal: call.principal?.id, request, client: call.profile, ttlMillis: ttl },
+      (task) => {
+        // Before the client learns the id: it may ask for the result at once.
+        endpoint.messages.set(task.id, messages)
+        return run(endpoint, server, call, task, messages, handling)
+      },
+      ({ id }) => {
+        endpoint.messages.delete(id)
+        messages.end()
+      }
     )
-    return Effect.flatMap(started, (task) =>
-      Effect.as(
-        endpoint.runs.fork(notifyOfStatus(endpoint, server, call, task)),
-        { task: TaskState.legacy(task) }
-      ))
+    yield* endpoint.runs.fork(notifyOfStatus(endpoint, server, call, task))
+    return { task: TaskState.legacy(task) }
   })
 
 /** Lets calls of tools become tasks, in the revision in which a client asks for that (TSK-04, TSK-05). */

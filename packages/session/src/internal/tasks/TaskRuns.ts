@@ -82,10 +82,14 @@ export class TaskRuns {
     return this.#running.size
   }
 
-  /** Stores a task, and runs it in the background (TSK-07, TSK-08, TSK-14). */
+  /**
+   * Stores a task, and runs it in the background (TSK-07, TSK-08, TSK-14). `run` is called before the client learns the
+   * id, and `ended` when nothing of the run is left.
+   */
   start<R>(
     { client, principal, request, ttlMillis }: Start,
-    run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>
+    run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>,
+    ended?: (task: StoredTask.StoredTask) => void
   ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R> {
     return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
       const { pollMillis, ttlMillis: { default: usual, longest } } = this.#options
@@ -108,7 +112,7 @@ export class TaskRuns {
       yield* this.#tasks.create(task)
       // The store has it before the client learns its id (TKX-07). The caller may be interrupted: the task is not.
       const running = Effect.onExit(
-        Effect.interruptible(Effect.suspend(() => run(task))),
+        Effect.interruptible(run(task)),
         (exit) => this.#end(task.id, exit)
       )
       // Uninterruptible outside of the run: interrupted before its first step, a fiber would store no outcome.
@@ -121,6 +125,7 @@ export class TaskRuns {
       fiber.addObserver(() => {
         this.#running.delete(task.id)
         watcher.interruptUnsafe()
+        ended?.(task)
       })
       return task
     }))

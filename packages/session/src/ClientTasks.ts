@@ -1,0 +1,85 @@
+/**
+ * The tasks of a server, as its client uses them: calls of tools that outlive their requests.
+ */
+import type { Task, Tool } from "@effect-mcp/protocol"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type { RequestError } from "./RequestError.ts"
+import type { RequestOptions } from "./RequestOptions.ts"
+
+/**
+ * Options of a call that becomes a task. The timeouts are those until the server has answered with the task.
+ *
+ * @category models
+ */
+export interface TaskCallOptions<R = never> extends RequestOptions<R> {
+  /** The lifetime that the client wishes for the task, from its creation. The server decides, and has a default. */
+  readonly ttl?: Duration.Input
+}
+
+/**
+ * A task of the server, for one session. The task belongs to no session: another one asks for it by its id.
+ *
+ * @category models
+ */
+export interface TaskHandle<R = never> {
+  /** Identifies the task. Keep it to find the task again in another session or another process. */
+  readonly id: string
+  /** Returns the state of the task. */
+  readonly state: Effect.Effect<Task.Task, RequestError>
+  /**
+   * Streams the state of the task until it has ended. Between two requests it waits as long as the server wishes, and
+   * at least 100 ms (TSK-13). It relies on no notification (TSK-21).
+   */
+  readonly states: Stream.Stream<Task.Task, RequestError>
+  /**
+   * Waits until the task has ended, and returns the result of the call. Meanwhile the handlers of the session receive
+   * the questions and the log messages of the task (TSK-20), and `onProgress` of the call its progress. If the stream
+   * of the request is lost, it asks again. An interruption ends nothing but the waiting.
+   */
+  readonly result: Effect.Effect<Tool.CallToolResult, RequestError, R>
+  /** Cancels the task, and returns its state. Fails with the server's error −32602 if it has ended. */
+  readonly cancel: Effect.Effect<Task.Task, RequestError>
+}
+
+/**
+ * The tasks of a server: the member `tasks` of a client's session.
+ *
+ * @example
+ * ```ts
+ * import type { ClientSession } from "@effect-mcp/session"
+ * import * as Console from "effect/Console"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * // Starts a report, shows how it proceeds, and returns it.
+ * export const report = (session: ClientSession.ClientSessionShape) =>
+ *   Effect.gen(function*() {
+ *     const task = yield* session.tasks.call("report", { year: 2026 }, { ttl: "1 hour" })
+ *     yield* Stream.runForEach(task.states, ({ status, statusMessage = "" }) => Console.log(status, statusMessage))
+ *     return yield* task.result
+ *   })
+ * ```
+ *
+ * @category models
+ */
+export interface ClientTasks {
+  /**
+   * Calls a tool as a task, and waits until the server has created it. Nothing is sent if the server has not declared
+   * tasks (TSK-02, TSK-03), or if the tool does not run as one: the tools are listed for that, unless they were. If the
+   * caller is interrupted before it has the id, the task is cancelled.
+   */
+  readonly call: <R = never>(
+    tool: string,
+    input?: { readonly [name: string]: unknown },
+    options?: TaskCallOptions<R>
+  ) => Effect.Effect<TaskHandle<R>, RequestError, R>
+  /**
+   * Returns a task by its id, for example one that another process has started. With the name of its tool, a session
+   * with a validator checks structured content.
+   */
+  readonly of: (id: string, options?: { readonly tool?: string }) => TaskHandle
+  /** Streams the tasks of the client, and requests each page on demand. Needs the server's capability `tasks.list`. */
+  readonly list: Stream.Stream<Task.Task, RequestError>
+}
