@@ -23,11 +23,19 @@ export interface NameSources {
 }
 
 /**
- * The methods of the specification whose requests have `Mcp-Name` (SHE-16).
+ * The methods whose requests have `Mcp-Name`: those of the specification (SHE-16), and those of the tasks extension
+ * (TKX-15).
  *
  * @category constants
  */
-export const nameSources: NameSources = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" }
+export const nameSources: NameSources = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId"
+}
 
 /** Returns the text that `Mcp-Name` repeats, or `undefined` if the request has none. */
 const nameOf = (method: string, params: object, sources: NameSources): string | undefined => {

@@ -4,6 +4,7 @@
 import type {
   Elicitation,
   Logging,
+  McpError,
   Meta,
   MethodTable,
   Profile,
@@ -155,6 +156,8 @@ export class RequestContext extends Context.Service<RequestContext, {
   ) => Effect.Effect<A, E, R>
   /** Requests the client's roots: the folders that the client allows the server to use. */
   readonly listRoots: (options?: QuestionOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
+  /** Lets the call of a tool become a task now. Returns whether it is one. See {@link becomeTask}. */
+  readonly becomeTask: Effect.Effect<boolean, McpError.McpError>
 }>()("@effect-mcp/session/RequestContext") {}
 
 /**
@@ -331,3 +334,35 @@ export const once = <A, E, R>(
   step: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R | RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.once(key, schemas, step))
+
+/**
+ * Lets the call of a tool become a task now, and returns whether it is one. The client receives the id of the task, and
+ * the handler goes on. In revision 2026-07-28 the server decides when a call becomes a task: questions before this
+ * point are results of the call, and later ones are those of the task. The call stays a call if the client has not
+ * declared tasks, or the tool forbids them (`ServerTasks`). In revision 2025-11-25 the client has decided at the start.
+ *
+ * Fails if the client has too many tasks.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/protocol"
+ * import { RequestContext } from "@effect-mcp/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const form = { type: "object", properties: {} } as const
+ *
+ * // Asks first, and works afterwards.
+ * export const report = Effect.gen(function*() {
+ *   yield* RequestContext.elicit({ message: "Start a report that takes an hour?", requestedSchema: form })
+ *   yield* RequestContext.becomeTask
+ *   yield* Effect.sleep("1 hour")
+ *   return { content: [Content.text("the report")] }
+ * })
+ * ```
+ *
+ * @category accessors
+ */
+export const becomeTask: Effect.Effect<boolean, McpError.McpError, RequestContext> = Effect.flatMap(
+  Effect.service(RequestContext),
+  (context) => context.becomeTask
+)

@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { TaskEndpoint, type Tasks, type TaskSupport as Support } from "./internal/tasks/TaskEndpoint.ts"
+import { TaskEndpoint, type TaskPlan, type Tasks, type TaskSupport as Support } from "./internal/tasks/TaskEndpoint.ts"
 import * as NumericOption from "./NumericOption.ts"
 import { TaskStore } from "./TaskStore.ts"
 
@@ -19,13 +19,29 @@ import { TaskStore } from "./TaskStore.ts"
 export type TaskSupport = Support
 
 /**
+ * Options of one tool: whether its calls become tasks, and when.
+ *
+ * @category models
+ */
+export interface ToolTasks {
+  readonly support: TaskSupport
+  /**
+   * When a call becomes a task in revision 2026-07-28, in which the server decides: as soon as it arrives, at
+   * `RequestContext.becomeTask` in its handler, or after a time, and then at `becomeTask` if that is earlier. A client
+   * that has not declared tasks cannot call a tool that requires them, and gets the result of any other one.
+   * Default: as soon as it arrives if `support` is `"required"`, otherwise after 5 seconds.
+   */
+  readonly begins?: "atOnce" | "explicitly" | Duration.Input
+}
+
+/**
  * Options of the tasks of a server.
  *
  * @category models
  */
 export interface Options {
   /** The tools that run as tasks. All other ones are `"forbidden"`. */
-  readonly tools: { readonly [name: string]: TaskSupport } | ((name: string) => TaskSupport)
+  readonly tools: { readonly [name: string]: TaskSupport | ToolTasks } | ((name: string) => TaskSupport | ToolTasks)
   /** The time that clients are told to wait between two requests for the state of a task. Default 1 second. */
   readonly pollInterval?: Duration.Input
   /** The lifetime of a task whose client wishes none, from its creation. Default 1 hour. */
@@ -79,11 +95,24 @@ const rules: NumericOption.Rules<Options> = {
   maxBytes: count
 }
 
-const supportIn = (tools: Options["tools"]): (tool: string) => TaskSupport => {
-  if (typeof tools === "function") return tools
+/** The time after which a call becomes a task, in milliseconds. */
+const defaultAfterMillis = 5_000
+
+const planOf = (given: TaskSupport | ToolTasks): TaskPlan => {
+  const { begins, support }: ToolTasks = typeof given === "string" ? { support: given } : given
+  if (begins === undefined) return { support, begins: support === "required" ? "atOnce" : defaultAfterMillis }
+  if (begins === "atOnce" || begins === "explicitly") return { support, begins }
+  NumericOption.check({ begins }, { begins: duration })
+  return { support, begins: Duration.toMillis(begins) }
+}
+
+const forbidden = planOf("forbidden")
+
+const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
+  if (typeof tools === "function") return (name) => planOf(tools(name))
   // A map, because a lookup in a record would find `constructor`.
-  const byName = new Map(Object.entries(tools))
-  return (name) => byName.get(name) ?? "forbidden"
+  const byName = new Map(Object.entries(tools).map(([name, given]) => [name, planOf(given)]))
+  return (name) => byName.get(name) ?? forbidden
 }
 
 /**
@@ -130,7 +159,7 @@ export const make = (options: Options): Effect.Effect<ServerTasksShape, never, T
     } = options
     const longest = Duration.toMillis(maxTtl)
     return TaskEndpoint.make(store, {
-      supportOf: supportIn(tools),
+      planOf: plansOf(tools),
       limits: { maxTasks, maxBytes },
       pollMillis: Duration.toMillis(pollInterval),
       ttlMillis: { default: Math.min(Duration.toMillis(ttl), longest), longest },

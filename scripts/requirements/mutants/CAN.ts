@@ -164,9 +164,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-11",
     file: "packages/session/src/internal/server/ModernExchange.ts",
-    original: "      () => this.#run?.isSuspended === true,\n",
+    original:
+      "      () => this.#run?.isSuspended === true ? \"input_required\" : this.#isTask ? TaskExtension.resultType : \"complete\",\n",
     broken:
-      "      () => {\n        const isSuspended = this.#run?.isSuspended === true\n        if (isSuspended) this.fork(this.#carrier.send(JsonRpc.notification(\"notifications/cancelled\", { requestId: message.id })))\n        return isSuspended\n      },\n",
+      "      () => {\n        const isSuspended = this.#run?.isSuspended === true\n        if (isSuspended) this.fork(this.#carrier.send(JsonRpc.notification(\"notifications/cancelled\", { requestId: message.id })))\n        return isSuspended ? \"input_required\" : \"complete\"\n      },\n",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
   },

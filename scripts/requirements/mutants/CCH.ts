@@ -4,7 +4,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CCH-01",
     file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "Caching.methods.has(method) && !isSuspended",
+    original: "Caching.methods.has(method) && resultType === \"complete\"",
     broken: "Caching.methods.has(method) && method !== \"tools/list\"",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"

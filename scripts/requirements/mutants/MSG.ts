@@ -331,22 +331,22 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-18",
     file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "    resultType: isSuspended ? \"input_required\" : \"complete\",\n",
-    broken: "    ...(isSuspended ? { resultType: \"input_required\" } : undefined),\n",
+    original: "        resultType,\n",
+    broken: "        ...(resultType === \"complete\" ? undefined : { resultType }),\n",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"
   },
   {
     id: "MSG-21",
     file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "resultType: isSuspended ? \"input_required\" : \"complete\"",
-    broken: "resultType: isSuspended ? \"input_required\" : result[\"resultType\"] ?? \"complete\"",
+    original: "        resultType,\n",
+    broken: "        resultType: resultType === \"complete\" ? result[\"resultType\"] ?? \"complete\" : resultType,\n",
     test: "packages/session/test/modernRequests.test.ts",
     name: "has the type of its result, whatever type"
   },
   {
     id: "MSG-22",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
+    file: "packages/session/src/internal/engine/ModernErrorCode.ts",
     original: "return isReserved && !assigned.has(code) ? ErrorCode.InternalError : code",
     broken: "return code === ErrorCode.UrlElicitationRequired ? ErrorCode.InternalError : code",
     test: "packages/session/test/modernRequests.test.ts",
@@ -354,7 +354,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-23",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
+    file: "packages/session/src/internal/engine/ModernErrorCode.ts",
     original: "  if (code === ErrorCode.ResourceNotFound) return ErrorCode.InvalidParams\n",
     broken: "",
     test: "packages/session/test/modernRequests.test.ts",
@@ -362,7 +362,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-23",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
+    file: "packages/session/src/internal/engine/ModernErrorCode.ts",
     original: "code >= -32099",
     broken: "code > ErrorCode.UrlElicitationRequired",
     test: "packages/session/test/modernRequests.test.ts",

@@ -61,7 +61,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "RES-06",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
+    file: "packages/session/src/internal/engine/ModernErrorCode.ts",
     original: "return ErrorCode.InvalidParams",
     broken: "return ErrorCode.InvalidRequest",
     test: "packages/session/test/modernRequests.test.ts",

@@ -256,7 +256,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-16",
     file: "packages/protocol/src/RequestHeaders.ts",
-    original: ", \"resources/read\": \"uri\"",
+    original: "  \"resources/read\": \"uri\",\n",
     broken: "",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "has headers that repeat its version"

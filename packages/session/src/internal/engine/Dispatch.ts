@@ -52,7 +52,10 @@ export interface Dispatch<R> {
 export interface Options<Services = never> {
   /** The middleware of requests. */
   readonly middleware?: InboundMiddleware<Services> | undefined
-  /** The handlers of methods that are not in the method table. They cannot replace a method of the table. */
+  /**
+   * The handlers of methods that are not in the method table, or not in the revisions of its row. They cannot replace a
+   * method of the table.
+   */
   readonly extensions?: ReadonlyArray<Extension<MethodDefinition.Sender, Services>> | undefined
   /**
    * Returns the capabilities that a client has declared. It rejects other modes of elicitation (ELI-05). Default: none.
@@ -102,20 +105,22 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
   const { declared, extensions = [], middleware, projection } = options
   // Maps, because a lookup in a record would find `constructor` and `__proto__` for method names of the peer.
   const given = new Map<string, unknown>(Object.entries(handlers))
-  const requests = new Map<string, Handled<RequestHandler<R>>>()
+  const requests = new Map<string, ReadonlyArray<Handled<RequestHandler<R>>>>()
   const notifications = new Map<string, Handled<NotificationHandler<R> | undefined>>()
 
   // The type of a handler matches the row of its name, and that of an extension its own row. A lookup by a string loses
   // this type.
   for (const { handler, row } of extensions) {
-    if (row.kind === "request") requests.set(row.name, handled(row, trust(handler)))
+    if (row.kind === "request") requests.set(row.name, [handled(row, trust(handler))])
     else notifications.set(row.name, handled(row, trust(handler)))
   }
   for (const name of Object.keys(MethodTable.requests)) {
     const row = MethodTable.findRequest(name, from)
     const handler = given.get(name)
-    if (row === undefined || handler === undefined) requests.delete(name)
-    else requests.set(name, handled(row, trust(handler)))
+    const others = requests.get(name)?.filter(({ since }) => row?.until !== undefined && since > row.until) ?? []
+    const own = row === undefined || handler === undefined ? [] : [handled<RequestHandler<R>>(row, trust(handler))]
+    if (own.length + others.length === 0) requests.delete(name)
+    else requests.set(name, [...own, ...others])
   }
   for (const name of Object.keys(MethodTable.notifications)) {
     const row = MethodTable.findNotification(name, from)
@@ -124,8 +129,10 @@ export const make = <From extends MethodDefinition.Role, const H extends Handler
   }
 
   const prepare: Dispatch<R>["prepare"] = (request, profile, isQuestion = false) => {
-    const found = requests.get(request.method)
-    const isKnown = found !== undefined && (isQuestion || MethodDefinition.isIn(found, profile.revision))
+    const found = requests.get(request.method)?.find((row) =>
+      isQuestion || MethodDefinition.isIn(row, profile.revision)
+    )
+    const isKnown = found !== undefined
     if (!isKnown) {
       return Result.fail(RequestRejections.methodNotFound(request.method))
     }

@@ -12,7 +12,8 @@ import {
   type Profile,
   Revision,
   RevisionProjection,
-  type Subscription
+  type Subscription,
+  TaskExtension
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -47,10 +48,12 @@ import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
 
 /** The parts of a server that its exchanges share. */
-export interface ModernServer
-  extends
-    Pick<ServerDefinition.ServerDefinition, "clients" | "description" | "dispatch" | "limits">,
-    ListenStream.Listeners
+export interface ModernServer extends
+  Pick<
+    ServerDefinition.ServerDefinition,
+    "clients" | "description" | "dispatch" | "limits" | "modernCapabilities" | "tasks"
+  >,
+  ListenStream.Listeners
 {
   /** The settings of the states of calls that ask their clients. */
   readonly requestState: RequestState.Settings
@@ -94,6 +97,8 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
   #logLevel: Logging.Level | undefined
   /** The run of its handler, if the handler may ask the client. */
   #run: ReplayedRun | undefined
+  /** Whether the request becomes a task, and its reply has the id of that. */
+  #isTask = false
   /** The stream of notifications that the request opens. */
   #listener: ListenStream.ListenStream<RequestError.RequestError> | undefined
 
@@ -111,7 +116,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       carrier.replies,
       server.description.info,
       message.method,
-      () => this.#run?.isSuspended === true,
+      () => this.#run?.isSuspended === true ? "input_required" : this.#isTask ? TaskExtension.resultType : "complete",
       (then) => this.#run === undefined ? then() : this.#run.whenEnded(then)
     )
   }
@@ -202,7 +207,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
   intercept(message: JsonRpc.Request | JsonRpc.Notification, origin: StreamOrigin | undefined): boolean {
     if (!("id" in message)) return false
     const { method } = message
-    const { clients, dispatch, description: { capabilities, instructions, projection, supported } } = this.#server
+    const { clients, dispatch, description: { instructions, projection, supported }, modernCapabilities } = this.#server
     const client = clients.of(message)
     if (Result.isFailure(client)) {
       reject(this, message, client.failure, origin)
@@ -223,7 +228,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
     }
     const result: Discover.DiscoverResult = {
       supportedVersions: supported,
-      capabilities: ModernRequest.discovered(capabilities, dispatch.handles(ListenStream.method)),
+      capabilities: ModernRequest.discovered(modernCapabilities, dispatch.handles(ListenStream.method)),
       ...(instructions === undefined ? undefined : { instructions })
     }
     this.replies.reply(
@@ -235,10 +240,21 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
 
   /** Prepares a request. The handlers of some methods may ask the client, and are run again with its answers. */
   #prepare(message: JsonRpc.Request, profile: Profile.Profile): ReturnType<Dispatch<unknown>["prepare"]> {
-    const { description, dispatch, limits, requestState } = this.#server
+    const { description, dispatch, limits, requestState, tasks } = this.#server
     const { method, params } = message
     if (this.#isListening) return Result.map(dispatch.prepare(message, profile), (handling) => this.#listen(handling))
     if (!InputRequired.methods.has(method)) return dispatch.prepare(message, profile)
+    const begins = tasks?.beginningOf(message, profile)
+    const becameTask = () => {
+      this.#isTask = true
+    }
+    if (begins === "atOnce") {
+      // Its questions have keys of the task, and need no run that is replayed.
+      return Result.map(
+        dispatch.prepare(message, profile),
+        (starting) => Effect.tap(starting, () => Effect.sync(becameTask))
+      )
+    }
     const run = this.#run = new ReplayedRun(
       { settings: requestState, maxRounds: limits.maxRounds, projection: description.projection },
       { principal: this.#principal, method, params },
@@ -247,7 +263,12 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
     const received = params !== undefined && RequestState.isRetry(params)
       ? { ...message, params: RequestState.paramsOf(params) }
       : message
-    return Result.map(dispatch.prepare(received, profile), (handling) => run.serve(handling))
+    return Result.map(dispatch.prepare(received, profile), (handling) =>
+      run.serve(
+        tasks === undefined || begins === undefined
+          ? handling
+          : tasks.becoming(message, run, begins, handling, becameTask)
+      ))
   }
 
   /** Whether the request opens a stream of notifications. */

@@ -6,7 +6,8 @@ import {
   type Implementation,
   type Profile,
   Revision,
-  type RevisionProjection
+  type RevisionProjection,
+  TaskExtension
 } from "@effect-mcp/protocol"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -23,6 +24,7 @@ import * as LogLevel from "../engine/LogLevel.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import * as TaskDispatch from "../tasks/TaskDispatch.ts"
 import type { TaskEndpoint, Tasks } from "../tasks/TaskEndpoint.ts"
+import * as TaskExtensionHandlers from "../tasks/TaskExtensionHandlers.ts"
 import * as TaskHandlers from "../tasks/TaskHandlers.ts"
 import { trust } from "../trust.ts"
 import { KnownClients } from "./KnownClients.ts"
@@ -65,6 +67,10 @@ export interface Surroundings {
 /** A server with its limits and its checked handlers. */
 export interface ServerDefinition {
   readonly description: ServerHandshake.ServerDescription
+  /** The capabilities in revisions without a handshake, in which tasks are an extension. */
+  readonly modernCapabilities: Capabilities.ServerCapabilities
+  /** The calls of tools that become tasks. */
+  readonly tasks: TaskDispatch.TaskGate | undefined
   /** The description for clients without a principal. */
   readonly anonymousDescription: ServerHandshake.ServerDescription
   readonly limits: Limits.Limits
@@ -118,7 +124,8 @@ const define = (
   limits: Limits.Limits,
   { hasSessions, isShared }: Surroundings
 ): ServerDefinition => {
-  const { extensions, middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } = options
+  const { extensions = [], middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } =
+    options
   // `ServerTasks.make` makes no other ones.
   const endpoint = options.tasks === undefined ? undefined : trust<TaskEndpoint>(options.tasks)
   const handlers = endpoint === undefined
@@ -136,8 +143,19 @@ const define = (
   const dispatch = Dispatch.make(
     "client",
     capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { storesLevel: hasSessions }),
-    { middleware: middleware?.inbound, extensions, projection }
+    {
+      middleware: middleware?.inbound,
+      extensions: endpoint === undefined ? extensions : [...extensions, ...TaskExtensionHandlers.make(endpoint)],
+      projection
+    }
   )
+  const tasks = endpoint === undefined
+    ? undefined
+    : TaskDispatch.make(dispatch, endpoint, {
+      declared: capabilities,
+      projection,
+      maxStepCharacters: limits.maxRequestStateCharacters
+    })
   return {
     description,
     anonymousDescription: endpoint === undefined || !isShared
@@ -145,11 +163,11 @@ const define = (
       : described({ ...capabilities, tasks: unlisted }),
     clients: new KnownClients(description.supported),
     limits,
-    dispatch: endpoint === undefined ? dispatch : TaskDispatch.make(dispatch, endpoint, {
-      declared: capabilities,
-      projection,
-      maxStepCharacters: limits.maxRequestStateCharacters
-    }),
+    dispatch: tasks?.dispatch ?? dispatch,
+    tasks,
+    modernCapabilities: endpoint === undefined
+      ? capabilities
+      : { ...capabilities, extensions: { ...capabilities.extensions, [TaskExtension.name]: {} } },
     middleware,
     requestStateOptions: { expiryMillis: Duration.toMillis(expiry), isSingleUse: requestState.singleUse === true },
     stateWarnings: new RateLimit(1)

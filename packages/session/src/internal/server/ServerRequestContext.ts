@@ -140,6 +140,11 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
     return (params, options) => request("elicitation/create", params, options)
   }
 
+  /** A call that can become a task has another context. */
+  get becomeTask(): Service["becomeTask"] {
+    return Effect.succeed(false)
+  }
+
   get listRoots(): Service["listRoots"] {
     const { request } = this
     return (options) => request("roots/list", {}, options)

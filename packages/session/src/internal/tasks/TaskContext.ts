@@ -37,9 +37,12 @@ export interface TaskContextDependencies {
   readonly tasks: OwnedTasks
   /** The id of the task. */
   readonly taskId: string
-  readonly messages: TaskMessages
+  /** The messages for a client that waits for the result; `undefined` in a revision in which none can. */
+  readonly messages: TaskMessages | undefined
   /** The scope of the run. */
   readonly scope: Scope.Scope
+  /** The steps that were run before the call became a task. */
+  readonly steps?: OnceSteps.OnceSteps | undefined
 }
 
 /** Returns whether a message cannot be sent because of a mistake of the program. */
@@ -64,6 +67,7 @@ export class TaskContext implements Service {
     const { scope, server: { projection }, taskId: id, tasks } = dependencies
     this.#call = call
     this.#dependencies = dependencies
+    this.#steps = dependencies.steps
     this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection })
     this.#status = new StatusMessage(tasks, id, scope)
   }
@@ -101,7 +105,7 @@ export class TaskContext implements Service {
     return Effect.suspend(() => {
       if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
       this.#highest = step.progress
-      if (this.meta?.progressToken !== undefined) this.#dependencies.messages.offer({ _tag: "Progress", step })
+      if (this.meta?.progressToken !== undefined) this.#dependencies.messages?.offer({ _tag: "Progress", step })
       return step.message === undefined ? Effect.void : this.#status.set(step.message)
     })
   }
@@ -115,7 +119,10 @@ export class TaskContext implements Service {
             ? Effect.die(RequestError.make("notifications/message", built.failure))
             : Effect.void
         }
-        this.#dependencies.messages.offer({ _tag: "Log", message })
+        const { messages } = this.#dependencies
+        // The request has been answered, so that its context drops the message, with an event.
+        if (messages === undefined) return this.#call.log(message)
+        messages.offer({ _tag: "Log", message })
         return Effect.void
       })
   }
@@ -162,8 +169,17 @@ export class TaskContext implements Service {
     return (params, options) => this.request("elicitation/create", params, options)
   }
 
+  get becomeTask(): Service["becomeTask"] {
+    return Effect.succeed(true)
+  }
+
   get listRoots(): Service["listRoots"] {
     return (options) => this.request("roots/list", {}, options)
+  }
+
+  /** Asks the client a question that was asked before the call became a task. */
+  ask(method: string, params: object, key: string | undefined): ReturnType<TaskQuestions["ask"]> {
+    return this.#questions.ask(method, params, key === undefined ? {} : { key })
   }
 
   get #onceSteps(): OnceSteps.OnceSteps {

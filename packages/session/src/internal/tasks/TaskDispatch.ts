@@ -1,20 +1,34 @@
 /** Calls of tools that become tasks: the gate between the requests of clients and the handlers of a server. */
 
-import { ErrorCode, Excerpt, type JsonRpc, type McpError, MethodTable, type Profile, Task } from "@effect-mcp/protocol"
+import {
+  ErrorCode,
+  Excerpt,
+  type JsonRpc,
+  McpError,
+  MethodTable,
+  type Profile,
+  Revision,
+  Task,
+  TaskExtension
+} from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { MemoryBudget } from "../../MemoryBudget.ts"
 import { RequestContext } from "../../RequestContext.ts"
+import type * as RequestError from "../../RequestError.ts"
 import type * as StoredTask from "../../StoredTask.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
+import type * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { validate } from "../engine/validation.ts"
 import { trust } from "../trust.ts"
+import { BecomingContext } from "./BecomingContext.ts"
 import { TaskContext, type TaskServer } from "./TaskContext.ts"
-import type { TaskEndpoint } from "./TaskEndpoint.ts"
+import type { Beginning, TaskEndpoint } from "./TaskEndpoint.ts"
 import { TaskMessages } from "./TaskMessages.ts"
 import * as TaskState from "./TaskState.ts"
 
@@ -42,7 +56,7 @@ const run = <R>(
   server: TaskServer,
   call: RequestContext["Service"],
   { id: taskId }: StoredTask.StoredTask,
-  messages: TaskMessages,
+  messages: TaskMessages | undefined,
   handling: Handling<R>
 ): Handling<R> =>
   // A scope of its own: that of the call has closed when the client received the id.
@@ -83,57 +97,208 @@ const notifyOfStatus = (
   return Effect.raceFirst(watch(created, "working"), session.closed).pipe(Effect.asVoid)
 }
 
-/** Starts the task of a call, and returns the result that has its id (TSK-14). */
+/** Starts the task of a call. */
 const start = <R>(
   endpoint: TaskEndpoint,
   server: TaskServer,
   request: StoredTask.TaskRequest,
   { ttl }: Task.TaskMetadata,
   handling: Handling<R>
-): Effect.Effect<Task.CreateTaskResult, McpError.McpError, R | RequestContext> =>
+): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R | RequestContext> =>
   Effect.gen(function*() {
     const call = yield* RequestContext
-    const messages = new TaskMessages(call, yield* MemoryBudget)
+    const messages = Revision.isModern(call.profile.revision)
+      ? undefined
+      : new TaskMessages(call, yield* MemoryBudget)
     const task = yield* endpoint.runs.start(
       { principal: call.principal?.id, request, client: call.profile, ttlMillis: ttl },
       (task) => {
         // Before the client learns the id: it may ask for the result at once.
-        endpoint.messages.set(task.id, messages)
+        if (messages !== undefined) endpoint.messages.set(task.id, messages)
         return run(endpoint, server, call, task, messages, handling)
       },
       ({ id }) => {
         endpoint.messages.delete(id)
-        messages.end()
+        messages?.end()
       }
     )
     yield* endpoint.runs.fork(notifyOfStatus(endpoint, server, call, task))
-    return { task: TaskState.legacy(task) }
+    return task
   })
 
-/** Lets calls of tools become tasks, in the revision in which a client asks for that (TSK-04, TSK-05). */
-export const make = <R>(dispatch: Dispatch<R>, endpoint: TaskEndpoint, server: TaskServer): Dispatch<R> => ({
-  ...dispatch,
-  prepare: (message, profile: Profile.Profile, isQuestion) => {
-    if (message.method !== "tools/call" || profile.revision !== revision) {
-      return dispatch.prepare(message, profile, isQuestion)
-    }
+const declaresExtension = ({ capabilities }: Profile.Profile): boolean =>
+  Object.hasOwn(capabilities.extensions ?? {}, TaskExtension.name)
+
+const toolIn = ({ params }: JsonRpc.Request): string => {
+  const name = params?.["name"]
+  return typeof name === "string" ? name : ""
+}
+
+/** The rejection of a call that becomes a task, from a client that has not declared the extension (TKX-02). */
+const undeclared = (method: string): JsonRpc.ErrorObject => {
+  const { code, data, message } = McpError.missingCapability(method, { extensions: { [TaskExtension.name]: {} } })
+  return { code, message, data }
+}
+
+/** The run of a handler whose call may become a task. */
+export interface BecomingRun {
+  /** Whether the call has no result yet. */
+  readonly isOpen: boolean
+  readonly steps: OnceSteps.OnceSteps
+  /** Ends the call with this result, while the handler goes on. Its questions are asked by `ask` from then on. */
+  detach(result: object, ask: Ask): void
+}
+
+type Ask = (
+  method: string,
+  params: object,
+  key: string | undefined
+) => Effect.Effect<unknown, RequestError.RequestError>
+
+/** Lets a call become a task, while its handler runs. Returns `false` if it has ended meanwhile. */
+const become = (
+  endpoint: TaskEndpoint,
+  server: TaskServer,
+  { method, params }: JsonRpc.Request,
+  call: RequestContext["Service"],
+  run: BecomingRun,
+  handler: Fiber.Fiber<unknown, unknown>,
+  replace: (context: TaskContext) => void,
+  becameTask: () => void
+): Effect.Effect<boolean, McpError.McpError> =>
+  Effect.suspend(() => {
+    if (!run.isOpen) return Effect.succeed(false)
+    const { _meta, arguments: input, name }: JsonRpc.Params = { ...params }
+    let context: TaskContext | undefined
+    const started = endpoint.runs.start(
+      {
+        principal: call.principal?.id,
+        request: { method, params: withoutAbsent({ name, arguments: input, _meta }) },
+        client: call.profile,
+        ttlMillis: undefined
+      },
+      ({ id: taskId }) => {
+        const scope = Scope.makeUnsafe()
+        const messages = undefined
+        const { steps } = run
+        context = new TaskContext(call, { server, tasks: endpoint.tasks, taskId, messages, scope, steps })
+        replace(context)
+        // The handler of a call fails with nothing else.
+        const running = trust<Handling<never>>(Fiber.join(handler))
+        return Effect.onInterrupt(running, () => Fiber.interrupt(handler)).pipe(
+          Effect.onExit((exit) => Scope.close(scope, exit))
+        )
+      }
+    )
+    return Effect.flatMap(started, (task) => {
+      // The call has had its result meanwhile, and the client never learns the id.
+      if (!run.isOpen) return Effect.as(Effect.ignoreCause(endpoint.tasks.remove(task.id)), false)
+      // Before the result: its type depends on this.
+      becameTask()
+      run.detach(TaskState.extension(task), (method, params, key) =>
+        Effect.suspend(() => context?.ask(method, params, key) ?? Effect.interrupt))
+      return Effect.succeed(true)
+    })
+  })
+
+/** The calls of a server's tools that become tasks. */
+export interface TaskGate {
+  /** Prepares all requests. The program of a call that becomes a task returns the task. */
+  readonly dispatch: Dispatch<unknown>
+  /** Returns when a call becomes a task, in a revision in which the server decides. `undefined` for never. */
+  readonly beginningOf: (message: JsonRpc.Request, profile: Profile.Profile) => Beginning | undefined
+  /** Returns the program that serves a call which may become a task while its handler runs. */
+  readonly becoming: (
+    message: JsonRpc.Request,
+    run: BecomingRun,
+    begins: Exclude<Beginning, "atOnce">,
+    handling: Handling<unknown>,
+    becameTask: () => void
+  ) => Handling<unknown>
+}
+
+/** Lets calls of tools become tasks, before they reach the handlers of a server. */
+export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server: TaskServer): TaskGate => {
+  const beginningOf: TaskGate["beginningOf"] = (message, profile) => {
+    if (message.method !== "tools/call" || !Revision.isModern(profile.revision)) return undefined
+    const { begins, support } = endpoint.planOf(toolIn(message))
+    return support === "forbidden" || !declaresExtension(profile) ? undefined : begins
+  }
+
+  /**
+   * Prepares the call of a task. What runs is the call without a task: its middleware, its checks and its form are
+   * those of a plain call.
+   */
+  const prepareTask = (
+    message: JsonRpc.Request,
+    params: JsonRpc.Params,
+    profile: Profile.Profile,
+    task: Task.TaskMetadata,
+    toResult: (task: StoredTask.StoredTask) => object
+  ) =>
+    Result.map(
+      dispatch.prepare({ ...message, params }, profile),
+      (handling) => Effect.map(start(endpoint, server, { method: message.method, params }, task, handling), toResult)
+    )
+
+  /** Prepares a call in the revision in which the client decides (TSK-04, TSK-05). */
+  const prepareByClient = (message: JsonRpc.Request, profile: Profile.Profile) => {
     const { task, ...params } = message.params ?? {}
-    const tool = typeof params["name"] === "string" ? params["name"] : ""
-    const support = endpoint.supportOf(tool)
+    const tool = toolIn(message)
+    const { support } = endpoint.planOf(tool)
     if (task === undefined) {
-      return support === "required" ? Result.fail(required(tool)) : dispatch.prepare(message, profile, isQuestion)
+      return support === "required" ? Result.fail(required(tool)) : dispatch.prepare(message, profile)
     }
     if (support === "forbidden") return Result.fail(forbidden(tool))
     const checked = checkTask(task)
-    if (Result.isFailure(checked)) {
-      return Result.fail(RequestRejections.invalidParams(`Invalid params for tools/call: task: ${checked.failure}`))
-    }
-    // What the task runs is the call without a task. Its middleware, its checks and its form are those of a plain call.
-    const prepared = dispatch.prepare({ ...message, params }, profile)
-    return Result.map(prepared, (handling) =>
-      // Each request of a server has this service.
-      trust<Effect.Effect<unknown, McpError.McpError, R>>(
-        start(endpoint, server, { method: message.method, params }, checked.success, handling)
-      ))
+    return Result.isFailure(checked)
+      ? Result.fail(RequestRejections.invalidParams(`Invalid params for tools/call: task: ${checked.failure}`))
+      : prepareTask(message, params, profile, checked.success, (task) => ({ task: TaskState.legacy(task) }))
   }
-})
+
+  /** Prepares a call in a revision in which the server decides. */
+  const prepareByServer = (message: JsonRpc.Request, profile: Profile.Profile) => {
+    if (endpoint.planOf(toolIn(message)).support === "required" && !declaresExtension(profile)) {
+      return Result.fail(undeclared(message.method))
+    }
+    if (beginningOf(message, profile) !== "atOnce") return dispatch.prepare(message, profile)
+    const { task: _, ...params } = message.params ?? {}
+    return prepareTask(message, params, profile, {}, TaskState.extension)
+  }
+
+  return {
+    beginningOf,
+    becoming: (message, run, begins, handling, becameTask) =>
+      Effect.withFiber((handler) => {
+        // Each request of a server has this service.
+        const call = Context.getUnsafe(handler.context, RequestContext)
+        let isTask = false
+        const replace = (context: TaskContext) => becoming.replace(context)
+        const begin = Effect.suspend(() =>
+          isTask ? Effect.succeed(true) : Effect.map(
+            become(endpoint, server, message, call, run, handler, replace, becameTask),
+            (became) => isTask = became
+          )
+        )
+        // Once, even if the handler and the timer begin at the same time.
+        const becoming = new BecomingContext(call, Effect.uninterruptible(endpoint.exclusively(run, begin)))
+        const served = Effect.provideService(handling, RequestContext, becoming)
+        if (begins === "explicitly") return Effect.scoped(served)
+        const later = Effect.delay(Effect.ignoreCause(becoming.becomeTask), begins)
+        return Effect.scoped(Effect.andThen(Effect.forkChild(later, { startImmediately: true }), served))
+      }),
+    dispatch: {
+      ...dispatch,
+      prepare: (message, profile, isQuestion) => {
+        if (message.method !== "tools/call") return dispatch.prepare(message, profile, isQuestion)
+        if (profile.revision === revision) return prepareByClient(message, profile)
+        return Revision.isModern(profile.revision)
+          ? prepareByServer(message, profile)
+          : dispatch.prepare(message, profile, isQuestion)
+      }
+    }
+  }
+}
+
+const withoutAbsent = (params: JsonRpc.Params): JsonRpc.Params =>
+  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))

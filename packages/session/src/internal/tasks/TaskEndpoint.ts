@@ -11,10 +11,22 @@ import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 /** Whether a tool runs as a task: never, if the client wishes, or always. */
 export type TaskSupport = "forbidden" | "optional" | "required"
 
+/**
+ * When a call becomes a task, in the revision in which the server decides: as soon as it arrives, if its handler says
+ * so, or after a time in milliseconds.
+ */
+export type Beginning = "atOnce" | "explicitly" | number
+
+/** Whether the calls of a tool become tasks, and when. */
+export interface TaskPlan {
+  readonly support: TaskSupport
+  readonly begins: Beginning
+}
+
 /** Options of an endpoint. */
 export interface TaskEndpointOptions extends TaskRunsOptions {
   readonly limits: PrincipalLimits
-  readonly supportOf: (tool: string) => TaskSupport
+  readonly planOf: (tool: string) => TaskPlan
 }
 
 /** The tasks of an endpoint, as a program sees them. */
@@ -27,24 +39,24 @@ export interface Tasks {
 export class TaskEndpoint implements Tasks {
   readonly tasks: OwnedTasks
   readonly runs: TaskRuns
-  readonly supportOf: (tool: string) => TaskSupport
+  readonly planOf: (tool: string) => TaskPlan
   /** The messages of the tasks that run in this process. */
   readonly messages = new Map<string, TaskMessages>()
-  readonly #locks = new Map<string, { readonly semaphore: Semaphore.Semaphore; users: number }>()
+  readonly #locks = new Map<unknown, { readonly semaphore: Semaphore.Semaphore; users: number }>()
 
-  private constructor(tasks: OwnedTasks, runs: TaskRuns, supportOf: (tool: string) => TaskSupport) {
+  private constructor(tasks: OwnedTasks, runs: TaskRuns, planOf: (tool: string) => TaskPlan) {
     this.tasks = tasks
     this.runs = runs
-    this.supportOf = supportOf
+    this.planOf = planOf
   }
 
   /** Creates the tasks of an endpoint. They end when the scope closes. */
   static make(
     store: TaskStore["Service"],
-    { limits, supportOf, ...options }: TaskEndpointOptions
+    { limits, planOf, ...options }: TaskEndpointOptions
   ): Effect.Effect<TaskEndpoint, never, Scope.Scope> {
     const tasks = new OwnedTasks(store, limits)
-    return Effect.map(TaskRuns.make(tasks, options), (runs) => new TaskEndpoint(tasks, runs, supportOf))
+    return Effect.map(TaskRuns.make(tasks, options), (runs) => new TaskEndpoint(tasks, runs, planOf))
   }
 
   get running(): Effect.Effect<number> {
@@ -52,7 +64,7 @@ export class TaskEndpoint implements Tasks {
   }
 
   /** Runs one effect after the other for each key. */
-  exclusively<A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+  exclusively<A, E, R>(key: unknown, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.acquireUseRelease(
       Effect.sync(() => {
         const lock = this.#locks.get(key) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as StoredTask from "../../StoredTask.ts"
+import * as ModernErrorCode from "../engine/ModernErrorCode.ts"
 
 const timeOf = (millis: number): string => new Date(millis).toISOString()
 
@@ -110,7 +111,7 @@ export const extension = (task: StoredTask.StoredTask): TaskExtension.DetailedTa
       // Also that of a tool that has failed (TKX-12).
       return { ...fields, status: "completed", result: membersOf(outcome.result) }
     case "Error":
-      return { ...fields, status: "failed", error: outcome.error }
+      return { ...fields, status: "failed", error: { ...outcome.error, code: ModernErrorCode.of(outcome.error.code) } }
     case "Cancelled":
       return { ...fields, status: "cancelled" }
   }

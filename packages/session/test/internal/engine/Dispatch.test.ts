@@ -19,6 +19,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   session: undefined,
   parameterHeaders: undefined,
   releaseStream: Effect.succeed(false),
+  becomeTask: Effect.succeed(false),
   profile,
   progress: () => Effect.void,
   log: () => Effect.void,

@@ -34,11 +34,19 @@ export interface RunDependencies {
   readonly projection: RevisionProjection.Projection | undefined
 }
 
-/** A question without an answer, and the number of fibers that wait for it. */
+/** A question without an answer, and the fibers that wait for it. */
 interface Asked {
   readonly question: InputRequired.InputRequest
-  waiting: number
+  /** Resumes each of these fibers with another effect. */
+  readonly waiting: Set<(next: Effect.Effect<unknown, RequestError.RequestError>) => void>
 }
+
+/** Asks in another way than by the result of the call. */
+export type Ask = (
+  method: string,
+  params: object,
+  key: string | undefined
+) => Effect.Effect<unknown, RequestError.RequestError>
 
 /** The time that the finalizers of a run that is cut have, in milliseconds. Then the questions are sent anyway. */
 const finalizersMillis = 1_000
@@ -89,6 +97,8 @@ export class ReplayedRun {
   #isClosed = false
   #isChecking = false
   #isSuspended = false
+  /** Asks the questions of a handler that goes on as a task. */
+  #ask: Ask | undefined
 
   constructor(dependencies: RunDependencies, owner: RequestState.Owner, profile: Profile.ClientProfile) {
     this.#dependencies = dependencies
@@ -120,8 +130,30 @@ export class ReplayedRun {
 
   /** Calls a function when the handler has ended. Its finalizers may run for longer than the reply waits for them. */
   whenEnded(then: () => void): void {
-    if (this.#root === undefined) then()
+    if (this.#root === undefined || this.#ask !== undefined) then()
     else this.#root.addObserver(() => then())
+  }
+
+  /** Whether the call has no result yet. */
+  get isOpen(): boolean {
+    return !this.#isClosed
+  }
+
+  /** The steps that must not run again. */
+  get steps(): OnceSteps.OnceSteps {
+    return this.#onceSteps
+  }
+
+  /** Ends the run with this result, while its handler goes on as a task, whose questions are asked by `ask`. */
+  detach(result: object, ask: Ask): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#ask = ask
+    for (const [key, { question: { method, params = {} }, waiting }] of this.#open) {
+      for (const resume of waiting) resume(ask(method, params, key))
+    }
+    this.#open.clear()
+    this.#resume?.(Effect.succeed(result))
   }
 
   /**
@@ -158,7 +190,7 @@ export class ReplayedRun {
         if (blocked !== undefined) return Effect.fail(RequestError.make(name, blocked))
         const question = ClientQuestion.make(known, params, this.#profile, this.#dependencies.projection)
         return Effect.flatMap(this.#digestOf(question), (digest) => {
-          if (this.#isClosed) return Effect.interrupt
+          if (this.#isClosed) return this.#ask?.(name, params, key) ?? Effect.interrupt
           const own = key ?? this.#keyOf(digest)
           const { questions } = this.#state
           const before = this.#questions.get(own) ?? (Object.hasOwn(questions, own) ? questions[own] : undefined)
@@ -223,19 +255,22 @@ export class ReplayedRun {
     }
     return Effect.withFiber((fiber) =>
       // Interruptible in uninterruptible code as well. Otherwise the cut could not end it.
-      Effect.interruptible(Effect.callback<never>(() => {
-        const asked = this.#open.get(key) ?? { question, waiting: 0 }
-        asked.waiting++
-        this.#open.set(key, asked)
-        this.#waiting.add(fiber)
-        this.#check()
-        return Effect.sync(() => {
-          this.#waiting.delete(fiber)
-          asked.waiting--
-          // A question that lost a race is not asked.
-          if (asked.waiting === 0 && !this.#isClosed) this.#open.delete(key)
+      Effect.interruptible(Effect.flatten(
+        Effect.callback<Effect.Effect<unknown, RequestError.RequestError>>((resume) => {
+          const asked = this.#open.get(key) ?? { question, waiting: new Set() }
+          const resumeWith = (next: Effect.Effect<unknown, RequestError.RequestError>) => resume(Effect.succeed(next))
+          asked.waiting.add(resumeWith)
+          this.#open.set(key, asked)
+          this.#waiting.add(fiber)
+          this.#check()
+          return Effect.sync(() => {
+            this.#waiting.delete(fiber)
+            asked.waiting.delete(resumeWith)
+            // A question that lost a race is not asked.
+            if (asked.waiting.size === 0 && !this.#isClosed) this.#open.delete(key)
+          })
         })
-      }))
+      ))
     )
   }
 

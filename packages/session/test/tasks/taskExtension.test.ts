@@ -1,0 +1,354 @@
+/** Calls of tools that become tasks, in revision 2026-07-28: the server's side of the extension. */
+import { McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
+import {
+  MemoryTransport,
+  type Principal,
+  RequestContext,
+  ServerSession,
+  ServerTasks,
+  type SessionEvent,
+  SessionHost,
+  TaskStore,
+  Transport
+} from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
+import { extensionClient, type TaskClientOptions } from "../support/taskClients.ts"
+
+const required = (): ServerTasks.TaskSupport => "required"
+
+const tasksOf = (options: Partial<ServerTasks.Options> = {}) =>
+  Effect.flatMap(
+    TaskStore.makeMemory(),
+    (store) => Effect.provideService(ServerTasks.make({ tools: required, ...options }), TaskStore.TaskStore, store)
+  )
+
+/** Creates a server, and its client. */
+const served = Effect.fnUntraced(function*(
+  handlers: ServerHandlers,
+  { client, tasks, ...options }: Partial<ServerSession.Options> & {
+    readonly client?: TaskClientOptions
+    readonly tasks?: ServerTasks.ServerTasksShape
+  } = {}
+) {
+  const pair = yield* MemoryTransport.make()
+  yield* ServerSession.make(handlers, {
+    info,
+    limits: { gracefulCloseTimeout: 0, progressInterval: 0 },
+    tasks: tasks ?? (yield* tasksOf()),
+    ...options
+  }).pipe(Effect.provideService(Transport.Transport, pair.server))
+  return yield* extensionClient(pair.client, client)
+})
+
+const form = { type: "object", properties: { name: { type: "string" } } } as const
+
+/** Asks the user for a name. */
+const ask = (message: string) =>
+  Effect.map(
+    Effect.orDie(RequestContext.elicit({ message, requestedSchema: form })),
+    ({ content }) => String(content?.["name"])
+  )
+
+const accept = (name: string) => ({ action: "accept", content: { name } })
+
+/** Returns the keys of the open questions of a task by their messages. */
+const keysIn = (task: TaskExtension.DetailedTask): { readonly [message: string]: string } =>
+  "inputRequests" in task
+    ? Object.fromEntries(
+      Object.entries(task.inputRequests).map(([key, { params }]) => [Object(params).message, key])
+    )
+    : {}
+
+const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>((found, name) => Object(found)[name], value)
+
+describe("a server with the tasks extension", () => {
+  it.effect("[TKX-06] [TKX-07] answers a call with a task that its client can get", () =>
+    Effect.gen(function*() {
+      const client = yield* served(tools({ long: Effect.as(Effect.sleep("1 minute"), text("done")) }))
+      const discovered = yield* client.result("server/discover")
+      assert.deepStrictEqual(at(discovered, "capabilities", "extensions"), { [TaskExtension.name]: {} })
+      assert.isUndefined(at(discovered, "capabilities", "tasks"))
+      const { _meta: _, ...created } = yield* client.start("long")
+      const time = "1970-01-01T00:00:00.000Z"
+      assert.deepStrictEqual(created, {
+        taskId: created.taskId,
+        status: "working",
+        createdAt: time,
+        lastUpdatedAt: time,
+        ttlMs: 3_600_000,
+        pollIntervalMs: 1_000
+      })
+      const { _meta: __, ...got } = yield* client.get(created.taskId)
+      assert.deepStrictEqual(got, { ...created, status: "working" })
+    }))
+
+  it.effect("[TKX-08] [TKX-12] [TKX-16] returns the outcome with the task, until its lifetime has passed", () =>
+    Effect.gen(function*() {
+      const exits: ReadonlyArray<readonly [Exit.Exit<Tool.CallToolResult, McpError.McpError>, object]> = [
+        [Exit.succeed(text("x")), { status: "completed", result: text("x") }],
+        [Exit.succeed({ ...text("x"), isError: true }), {
+          status: "completed",
+          result: { ...text("x"), isError: true }
+        }],
+        [Exit.fail(McpError.invalidParams("no", { id: 7 })), {
+          status: "failed",
+          error: { code: -32602, message: "no", data: { id: 7 } }
+        }],
+        [Exit.fail(new McpError.McpError({ code: -32042, message: "visit" })), {
+          status: "failed",
+          error: { code: -32603, message: "visit" }
+        }],
+        [Exit.die("a secret"), { status: "failed", error: { code: -32603, message: "Internal error" } }]
+      ]
+      for (const [exit, expected] of exits) {
+        const client = yield* served(tools({ x: exit }))
+        const { taskId } = yield* client.start("x")
+        yield* settled
+        assert.deepInclude(yield* client.get(taskId), expected)
+        yield* TestClock.adjust("59 minutes")
+        assert.deepInclude(yield* client.get(taskId), expected)
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* client.code("tasks/get", { taskId }), -32602)
+      }
+    }))
+
+  it.effect("[TKX-01] [TKX-02] makes no task for a client that has not declared the extension", () =>
+    Effect.gen(function*() {
+      const client = yield* served(tools({ must: Effect.succeed(text("x")), may: Effect.succeed(text("y")) }), {
+        client: { capabilities: { elicitation: {} } },
+        tasks: yield* tasksOf({ tools: { must: "required", may: { support: "optional", begins: "atOnce" } } })
+      })
+      const rejected = yield* client.request("tools/call", { name: "must" })
+      assert.deepStrictEqual([at(rejected, "error", "code"), at(rejected, "error", "data")], [-32021, {
+        requiredCapabilities: { extensions: { [TaskExtension.name]: {} } }
+      }])
+      const result = yield* client.result("tools/call", { name: "may", task: { ttl: 1 } })
+      assert.deepStrictEqual([at(result, "resultType"), at(result, "content")], ["complete", text("y").content])
+      for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+        assert.strictEqual(yield* client.code(method, { taskId: "x", inputResponses: {} }), -32021)
+      }
+    }))
+
+  it.effect("[TKX-08] [TKX-09] [TKX-10] [TKX-11] takes answers one by one, and ignores keys that are not open", () =>
+    Effect.gen(function*() {
+      const tool = Effect.gen(function*() {
+        const [one, two] = yield* Effect.all([ask("one?"), ask("two?")], { concurrency: "unbounded" })
+        return text(`${one} ${two} ${yield* ask("one?")}`)
+      })
+      const store = yield* TaskStore.makeMemory()
+      const tasks = yield* Effect.provideService(ServerTasks.make({ tools: required }), TaskStore.TaskStore, store)
+      const client = yield* served(tools({ tool }), { tasks })
+      const { taskId } = yield* client.start("tool")
+      yield* settled
+      const first = yield* client.get(taskId)
+      assert.strictEqual(first.status, "input_required")
+      const keys = keysIn(first)
+      assert.hasAllKeys(keys, ["one?", "two?"])
+      const update = (inputResponses: { readonly [key: string]: object }) =>
+        Effect.tap(client.result("tasks/update", { taskId, inputResponses }), settled)
+      const acknowledged = yield* update({ [keys["one?"] ?? ""]: accept("Ada"), constructor: accept("x") })
+      const { _meta: _, ...members } = Object(acknowledged)
+      assert.deepStrictEqual(members, { resultType: "complete" })
+      assert.deepStrictEqual(keysIn(yield* client.get(taskId)), { "two?": keys["two?"] ?? "" })
+      yield* update({ [keys["one?"] ?? ""]: accept("Eve"), [keys["two?"] ?? ""]: accept("Grace") })
+      const last = keysIn(yield* client.get(taskId))
+      assert.hasAllKeys(last, ["one?"])
+      assert.notStrictEqual(last["one?"], keys["one?"])
+      yield* update({ [last["one?"] ?? ""]: accept("Joan") })
+      assert.deepInclude(yield* client.get(taskId), { status: "completed", result: { ...text("Ada Grace Joan") } })
+      // Also for a task that has ended.
+      yield* update({ [last["one?"] ?? ""]: accept("x") })
+      const { questions = [] } = (yield* store.load(taskId)) ?? {}
+      assert.deepStrictEqual(questions.map(({ answer }) => answer), [accept("Ada"), accept("Grace"), accept("Joan")])
+    }))
+
+  it.effect("[TKX-10] [TKX-14] acknowledges each cancellation, and rejects what it does not know", () =>
+    Effect.gen(function*() {
+      const interrupted = yield* Deferred.make<void>()
+      const client = yield* served(tools({
+        long: Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+      }))
+      const { taskId } = yield* client.start("long")
+      for (let count = 0; count < 2; count++) {
+        const { _meta: _, ...members } = Object(yield* client.result("tasks/cancel", { taskId }))
+        assert.deepStrictEqual(members, { resultType: "complete" })
+      }
+      yield* Deferred.await(interrupted)
+      assert.strictEqual((yield* client.get(taskId)).status, "cancelled")
+      for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+        assert.strictEqual(yield* client.code(method, { taskId: "unknown", inputResponses: {} }), -32602)
+      }
+      for (const method of ["tasks/result", "tasks/list"]) {
+        assert.strictEqual(yield* client.code(method, { taskId }), -32601)
+      }
+    }))
+
+  it.effect("[TKX-18] hides a task from all other principals", () =>
+    Effect.gen(function*() {
+      const host = yield* SessionHost.make(tools({ long: Effect.never }), {
+        info,
+        tasks: yield* tasksOf(),
+        limits: { gracefulCloseTimeout: 0 }
+      })
+      const opened = Effect.fnUntraced(function*(principal: Principal.Principal | undefined) {
+        const pair = yield* MemoryTransport.make()
+        const transport: Transport.Transport["Service"] = {
+          connect: Effect.map(pair.server.connect, (connection) => ({
+            ...connection,
+            run: (deliver) => connection.run((inbound) => deliver({ ...inbound, principal }))
+          }))
+        }
+        yield* host.open(transport, { kind: "memory", principal })
+        return yield* extensionClient(pair.client)
+      })
+      const ada = yield* opened({ id: "ada" })
+      const { taskId } = yield* ada.start("long")
+      for (const other of [yield* opened({ id: "grace" }), yield* opened(undefined)]) {
+        for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+          const [foreign, unknown] = [
+            yield* other.request(method, { taskId, inputResponses: {} }),
+            yield* other.request(method, { taskId: "unknown", inputResponses: {} })
+          ]
+          assert.isDefined(at(foreign, "error"))
+          assert.deepStrictEqual(at(foreign, "error"), at(unknown, "error"))
+        }
+      }
+      assert.strictEqual((yield* (yield* opened({ id: "ada" })).get(taskId)).status, "working")
+    }))
+
+  it.effect("shows progress as the status message, and drops log messages with an event", () =>
+    Effect.gen(function*() {
+      const events: Array<SessionEvent.SessionEvent> = []
+      const client = yield* served(
+        tools({
+          tool: Effect.gen(function*() {
+            yield* RequestContext.progress({ progress: 1, message: "collecting" })
+            yield* RequestContext.log({ level: "error", data: "x" })
+            return yield* Effect.never
+          })
+        }),
+        { observe: (event) => void events.push(event) }
+      )
+      const { taskId } = yield* client.start("tool")
+      yield* settled
+      assert.strictEqual((yield* client.get(taskId)).statusMessage, "collecting")
+      assert.deepStrictEqual(client.received, [])
+      assert.deepInclude(events, {
+        _tag: "NotificationIgnored",
+        method: "notifications/message",
+        problem: "its request has ended"
+      })
+    }))
+})
+
+describe("a call becomes a task", () => {
+  const plans = (begins: NonNullable<ServerTasks.ToolTasks["begins"]>, support: ServerTasks.TaskSupport = "required") =>
+    tasksOf({ tools: () => ({ support, begins }) })
+
+  it.effect("where its handler says so: before it asks by its result, and afterwards by the task", () =>
+    Effect.gen(function*() {
+      let ran = 0
+      const step = Effect.sync(() => ++ran)
+      const tool = Effect.gen(function*() {
+        const count = yield* RequestContext.once("count", { success: Schema.Finite }, step)
+        const { elicit, once } = yield* RequestContext.RequestContext
+        const first = yield* ask("first?")
+        const isTask = yield* RequestContext.becomeTask
+        assert.isTrue(yield* RequestContext.becomeTask)
+        // Members that the handler has kept are those of the task as well.
+        const { content } = yield* elicit({ message: "second?", requestedSchema: form })
+        const again = yield* once("count", { success: Schema.Finite }, step)
+        return text(`${isTask} ${count} ${first} ${content?.["name"]} ${again}`)
+      }).pipe(Effect.orDie)
+      const client = yield* served(tools({ tool }), { tasks: yield* plans("explicitly") })
+      const required = yield* client.result("tools/call", { name: "tool" })
+      assert.strictEqual(at(required, "resultType"), "input_required")
+      const [key = ""] = Object.keys(Object(at(required, "inputRequests")))
+      const created = yield* client.result("tools/call", {
+        name: "tool",
+        inputResponses: { [key]: accept("Ada") },
+        requestState: at(required, "requestState")
+      })
+      assert.strictEqual(at(created, "resultType"), "task")
+      const taskId = String(at(created, "taskId"))
+      yield* settled
+      const keys = keysIn(yield* client.get(taskId))
+      yield* client.result("tasks/update", { taskId, inputResponses: { [keys["second?"] ?? ""]: accept("Grace") } })
+      yield* settled
+      assert.deepInclude(yield* client.get(taskId), { status: "completed", result: { ...text("true 1 Ada Grace 1") } })
+      assert.strictEqual(ran, 1)
+    }))
+
+  it.effect("after a time, and a quicker one stays a call", () =>
+    Effect.gen(function*() {
+      const released: Array<string> = []
+      const slow = Effect.gen(function*() {
+        yield* Effect.acquireRelease(Effect.void, () => Effect.sync(() => released.push("slow")))
+        yield* Effect.sleep("1 minute")
+        return text("slow")
+      })
+      const quick = Effect.as(Effect.sleep("4 seconds"), text("quick"))
+      const tasks = yield* tasksOf({ tools: () => "optional" })
+      const client = yield* served({ "tools/call": ({ name }) => name === "slow" ? slow : quick }, { tasks })
+      const calls = [
+        yield* start(client.result("tools/call", { name: "slow" })),
+        yield* start(client.result("tools/call", { name: "quick" }))
+      ] as const
+      yield* TestClock.adjust("4999 millis")
+      assert.isUndefined(calls[0].pollUnsafe())
+      assert.deepStrictEqual(at(yield* Fiber.join(calls[1]), "content"), text("quick").content)
+      yield* TestClock.adjust(1)
+      const created = yield* Fiber.join(calls[0])
+      assert.strictEqual(at(created, "resultType"), "task")
+      const taskId = String(at(created, "taskId"))
+      assert.deepStrictEqual(released, [])
+      assert.strictEqual((yield* client.get(taskId)).status, "working")
+      yield* TestClock.adjust("1 minute")
+      assert.deepInclude(yield* client.get(taskId), { status: "completed", result: { ...text("slow") } })
+      assert.deepStrictEqual([released, yield* tasks.running], [["slow"], 0])
+    }))
+
+  it.effect("with a question that waits at that moment, which is then one of the task", () =>
+    Effect.gen(function*() {
+      const asking = yield* Deferred.make<void>()
+      const tool = Effect.gen(function*() {
+        const [answer] = yield* Effect.all([
+          Effect.andThen(Deferred.succeed(asking, undefined), ask("now?")),
+          Effect.andThen(Deferred.await(asking), Effect.orDie(RequestContext.becomeTask))
+        ], { concurrency: "unbounded" })
+        return text(answer)
+      })
+      const client = yield* served(tools({ tool }), { tasks: yield* plans("explicitly", "optional") })
+      const { taskId } = yield* client.start("tool")
+      yield* settled
+      const keys = keysIn(yield* client.get(taskId))
+      yield* client.result("tasks/update", { taskId, inputResponses: { [keys["now?"] ?? ""]: accept("Ada") } })
+      yield* settled
+      assert.deepInclude(yield* client.get(taskId), { status: "completed", result: { ...text("Ada") } })
+    }))
+
+  it.effect("only if the client may have another one, and its cancellation interrupts the handler", () =>
+    Effect.gen(function*() {
+      const interrupted = yield* Deferred.make<void>()
+      const tool = Effect.andThen(RequestContext.becomeTask, Effect.never).pipe(
+        Effect.onInterrupt(() => Deferred.succeed(interrupted, undefined))
+      )
+      const client = yield* served(tools({ tool }), {
+        tasks: yield* tasksOf({ tools: () => ({ support: "required", begins: "explicitly" }), maxTasks: 1 })
+      })
+      const { taskId } = yield* client.start("tool")
+      const full = yield* client.request("tools/call", { name: "tool" })
+      assert.include(String(at(full, "error", "message")), "There are 1 tasks already")
+      yield* client.result("tasks/cancel", { taskId })
+      yield* Deferred.await(interrupted)
+      assert.strictEqual((yield* client.get(taskId)).status, "cancelled")
+    }))
+})

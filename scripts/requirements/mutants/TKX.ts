@@ -1,0 +1,102 @@
+import type { Mutant } from "../Mutant.ts"
+
+export const mutants: ReadonlyArray<Mutant> = [
+  {
+    id: "TKX-01",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "return support === \"forbidden\" || !declaresExtension(profile) ? undefined : begins",
+    broken: "return support === \"forbidden\" ? undefined : begins",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-01] [TKX-02]"
+  },
+  {
+    id: "TKX-02",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "support === \"required\" && !declaresExtension(profile)",
+    broken: "support === \"required\" && profile.revision === \"2025-11-25\"",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-01] [TKX-02]"
+  },
+  {
+    id: "TKX-06",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "this.#isTask ? TaskExtension.resultType : \"complete\"",
+    broken: "\"complete\"",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-06] [TKX-07]"
+  },
+  {
+    id: "TKX-07",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "      yield* this.#tasks.create(task)\n",
+    broken: "      yield* Effect.forkIn(Effect.delay(Effect.ignore(this.#tasks.create(task)), 1_000), this.#scope)\n",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-06] [TKX-07]"
+  },
+  {
+    id: "TKX-08",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "{ ...fields, status, inputRequests: inputRequests(task) }",
+    broken: "{ ...fields, status, inputRequests: {} }",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-09]"
+  },
+  {
+    id: "TKX-09",
+    file: "packages/session/src/internal/tasks/TaskQuestions.ts",
+    original: "(one) => used.has(one) || this.#asked.has(one),\n          (count) => `question-${count}`,",
+    broken:
+      "() => false,\n          (count) => `question-${questions.filter(TaskState.isOpen).length + 1 + 0 * count}`,",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-09]"
+  },
+  {
+    id: "TKX-10",
+    file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
+    original: "Effect.as(runs.cancel(taskId, principal), {})",
+    broken: "Effect.map(runs.cancel(taskId, principal), ({ task }) => TaskState.extension(task))",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-10] [TKX-14]"
+  },
+  {
+    id: "TKX-11",
+    file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
+    original: "TaskState.isOpen(one) && answers.has(one.key) ? {",
+    broken: "answers.has(one.key) ? {",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-09]"
+  },
+  {
+    id: "TKX-12",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "return { ...fields, status: \"completed\", result: membersOf(outcome.result) }",
+    broken:
+      "return isFailure(outcome.result)\n        ? { ...fields, status: \"failed\", error: McpError.internalError }\n        : { ...fields, status: \"completed\", result: membersOf(outcome.result) }",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12]"
+  },
+  {
+    id: "TKX-14",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "const unknownTask = McpError.invalidParams(",
+    broken: "const unknownTask = McpError.methodNotFound(",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-10] [TKX-14]"
+  },
+  {
+    id: "TKX-16",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "createdAt + ttlMillis <= now",
+    broken: "createdAt + ttlMillis / 2 <= now",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12]"
+  },
+  {
+    id: "TKX-18",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "task === undefined || task.principal !== principal ||",
+    broken: "task === undefined || (task.principal !== undefined && principal === undefined) ||",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-18]"
+  }
+]
