@@ -6,12 +6,15 @@ import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
+import * as ServerTasks from "@effect-mcp/session/ServerTasks"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as TaskStore from "@effect-mcp/session/TaskStore"
 import { Transport } from "@effect-mcp/session/Transport"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Declarable, Registered, Registration } from "./internal/registry/Entry.ts"
 import { GivenReferences } from "./internal/registry/GivenReferences.ts"
@@ -72,6 +75,14 @@ export interface McpServerShape {
 export class McpServer extends Context.Service<McpServer, McpServerShape>()("@effect-mcp/server/McpServer") {}
 
 /**
+ * Options of the tasks of a server: their lifetimes and limits. They are stored in the `TaskStore` that is provided to
+ * the Layer of the server, and in memory without one. They end with the Layer.
+ *
+ * @category models
+ */
+export interface TaskOptions extends Omit<ServerTasks.Options, "tools"> {}
+
+/**
  * Options of the lists and of subscriptions.
  *
  * @category models
@@ -90,6 +101,8 @@ export interface RegistryOptions {
   readonly caching?: ListHints
   /** `false` switches off `logging`. Default: the server declares it. */
   readonly logging?: false
+  /** Options of the tasks of tools with the annotation `McpTool.Task`. */
+  readonly tasks?: TaskOptions
 }
 
 /**
@@ -116,7 +129,7 @@ export interface OtherHandlers<R> {
  */
 export interface Options<R = never>
   extends
-    Omit<ServerSession.Options<R>, "info" | "capabilities" | "sessionless">,
+    Omit<ServerSession.Options<R>, "info" | "capabilities" | "sessionless" | "tasks">,
     Implementation.Implementation,
     RegistryOptions,
     OtherHandlers<R>
@@ -129,7 +142,7 @@ export interface Options<R = never>
  */
 export interface HostOptions<R = never>
   extends
-    Omit<SessionHost.Options<R>, "info" | "capabilities">,
+    Omit<SessionHost.Options<R>, "info" | "capabilities" | "tasks">,
     Implementation.Implementation,
     RegistryOptions,
     OtherHandlers<R>
@@ -156,9 +169,22 @@ const sessionOptions = <
   }
 >(
   options: O,
-  { capabilities, needsSessions }: Serving
+  { capabilities, needsSessions }: Serving,
+  tasks: ServerTasks.ServerTasksShape | undefined
 ) => {
-  const { description, handlers: _, icons, logging, name, revisions, title, version, websiteUrl, ...rest } = options
+  const {
+    description,
+    handlers: _,
+    icons,
+    logging,
+    name,
+    revisions,
+    tasks: __,
+    title,
+    version,
+    websiteUrl,
+    ...rest
+  } = options
   const served = revisionsFor(revisions, needsSessions)
   const info: Implementation.Implementation = {
     name,
@@ -172,6 +198,7 @@ const sessionOptions = <
     ...rest,
     ...(served === undefined ? undefined : { revisions: served }),
     info,
+    ...(tasks === undefined ? undefined : { tasks }),
     capabilities: logging === false ? { ...capabilities, logging } : capabilities
   }
 }
@@ -188,6 +215,22 @@ const joined = <R>(
   }
   return { ...groups, ...others }
 }
+
+/** Returns the tasks of a server, if the calls of some tool become tasks, or the program has options for them. */
+const tasksOf = (
+  registry: ServerRegistry,
+  options: TaskOptions | undefined
+): Effect.Effect<ServerTasks.ServerTasksShape | undefined, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    if (options === undefined && !registry.hasTaskTools) return undefined
+    const given = yield* Effect.serviceOption(TaskStore.TaskStore)
+    const store = Option.isSome(given) ? given.value : yield* TaskStore.makeMemory()
+    return yield* Effect.provideService(
+      ServerTasks.make({ ...options, tools: (tool) => registry.taskOf(tool) }),
+      TaskStore.TaskStore,
+      store
+    )
+  })
 
 /** Builds the groups of a server. Their Layers are built for this server alone, because they register with it. */
 const build = Effect.fnUntraced(function*<A, E, R>(
@@ -249,12 +292,13 @@ export const host = <A, E, R, RO = never>(
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
   Layer.effectContext(Effect.gen(function*() {
     const { context, references, registry } = yield* build(groups, options)
-    const serving = yield* registry.serving(true)
+    const tasks = yield* tasksOf(registry, options.tasks)
+    const serving = yield* registry.serving(true, tasks !== undefined)
     // The session provides the services of requests and notifications, which the type `RO` may contain.
     const { onClosed, onOpened, ...rest } = trust<HostOptions<OptionServices<RO>>>(options)
     const handlers = joined(serving.handlers, rest.handlers)
     const sessions = yield* SessionHost.make<typeof handlers, OptionServices<RO>>(handlers, {
-      ...sessionOptions(rest, serving),
+      ...sessionOptions(rest, serving, tasks),
       onOpened: (hosted) => {
         registry.connected(hosted.session)
         onOpened?.(hosted)
@@ -307,13 +351,14 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
   Transport | Scope.Scope | Exclude<R, McpServer> | OptionServices<RO>
 > {
   const { references, registry } = yield* build(groups, options)
-  const serving = yield* registry.serving(true)
+  const tasks = yield* tasksOf(registry, options.tasks)
+  const serving = yield* registry.serving(true, tasks !== undefined)
   // The session provides the services of requests and notifications, which the type `RO` may contain.
   const own = trust<Options<OptionServices<RO>>>(options)
   const handlers = joined(serving.handlers, own.handlers)
   const session = yield* ServerSession.make<typeof handlers, OptionServices<RO>>(
     handlers,
-    sessionOptions(own, serving)
+    sessionOptions(own, serving, tasks)
   ).pipe(
     Effect.updateContext((context: Context.Context<Transport | OptionServices<RO> | Scope.Scope>) =>
       references.addTo(context)

@@ -4,6 +4,7 @@
  * apply here, too.
  */
 import { Content as ProtocolContent, type Implementation, Meta } from "@effect-mcp/protocol"
+import type { ServerTasks } from "@effect-mcp/session"
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 
@@ -23,6 +24,25 @@ import * as Schema from "effect/Schema"
 export const Icons: Context.Reference<ReadonlyArray<Implementation.Icon>> = Context.Reference(
   "@effect-mcp/server/McpTool/Icons",
   { defaultValue: (): ReadonlyArray<Implementation.Icon> => [] }
+)
+
+/**
+ * The annotation of a tool whose calls become tasks: work that outlives its request, and that a client finds again by
+ * its id. The handler stays the same. Default: `"forbidden"`.
+ *
+ * @example
+ * ```ts
+ * import { McpTool } from "@effect-mcp/server"
+ * import * as Tool from "effect/ai/Tool"
+ *
+ * export const Report = Tool.make("report").annotate(McpTool.Task, "optional")
+ * ```
+ *
+ * @category annotations
+ */
+export const Task: Context.Reference<ServerTasks.TaskSupport | ServerTasks.ToolTasks> = Context.Reference(
+  "@effect-mcp/server/McpTool/Task",
+  { defaultValue: (): ServerTasks.TaskSupport | ServerTasks.ToolTasks => "forbidden" }
 )
 
 /**

@@ -1,6 +1,7 @@
 /** The form of a tool in `tools/list`, from its definition and its annotations, with its codecs. */
 
 import { ParameterHeader, type Tool as Protocol } from "@effect-mcp/protocol"
+import type { ServerTasks } from "@effect-mcp/session"
 import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
@@ -18,6 +19,8 @@ import * as ToolCodec from "../schema/ToolCodec.ts"
 /** A tool with the conversions of its arguments and its results. */
 export interface ToolDefinition {
   readonly tool: Protocol.Tool
+  /** Whether its calls become tasks. */
+  readonly task: ServerTasks.ToolTasks
   /** The arguments that clients of 2026-07-28 repeat in headers, because their schemas have `x-mcp-header`. */
   readonly headers: ReadonlyArray<ParameterHeader.ParameterHeader>
   readonly decode: (input: unknown) => Effect.Effect<unknown, Misfit, unknown>
@@ -131,7 +134,10 @@ export const make = (
   const meta = Context.getOption(annotations, Tool.Meta)
   const icons = Context.get(annotations, McpTool.Icons)
   const toolHints = hints(annotations)
+  const task = Context.get(annotations, McpTool.Task)
+  const tasks: ServerTasks.ToolTasks = typeof task === "string" ? { support: task } : task
   return {
+    task: tasks,
     tool: {
       name: tool.name,
       inputSchema,
@@ -139,6 +145,7 @@ export const make = (
       ...(Option.isNone(title) ? undefined : { title: title.value }),
       ...(description === undefined ? undefined : { description }),
       ...(toolHints === undefined ? undefined : { annotations: toolHints }),
+      ...(tasks.support === "forbidden" ? undefined : { execution: { taskSupport: tasks.support } }),
       ...(icons.length === 0 ? undefined : { icons }),
       ...(Option.isNone(meta) ? undefined : { _meta: meta.value })
     },

@@ -225,6 +225,7 @@ export const make = (
     group: runtime.id,
     name: tool.name,
     definition: definition.tool,
+    task: definition.task,
     call: (given = {}, context) =>
       runtime.run(runtime.ifVisible(visible, server.call(given)), {
         method: "tools/call",

@@ -95,6 +95,7 @@ export class MountedGroup {
       group: this.#group,
       name,
       definition: { ...tool.definition, name },
+      task: tool.task,
       call: (input, server) =>
         Effect.map(
           tool.call(input, server),

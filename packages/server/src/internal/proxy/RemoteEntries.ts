@@ -23,6 +23,7 @@ import type {
   TemplateEntry,
   ToolEntry
 } from "../registry/Entry.ts"
+import * as Tasks from "../tasks/Tasks.ts"
 import type { Lists } from "./RemoteLists.ts"
 
 /** Sends a request to the proxied server, on behalf of the client whose request is being served. */
@@ -122,7 +123,8 @@ export class RemoteEntries {
       kind: "tool",
       group: this.#remote.group,
       name,
-      definition,
+      // Its tasks are those of the remote server, which a proxy does not pass on.
+      definition: Tasks.withoutTasks(definition),
       call: (input, server) =>
         ArgumentHeaders.checked(
           headers.success,

@@ -1,6 +1,7 @@
 /** The members of a group as the registry keeps them: their definitions, and the functions that serve them. */
 
 import type { McpError, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import type { ServerTasks } from "@effect-mcp/session"
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -42,6 +43,8 @@ interface Common {
 export interface ToolEntry extends Common {
   readonly kind: "tool"
   readonly definition: Tool.Tool
+  /** Whether its calls become tasks. Default: they do not. */
+  readonly task?: ServerTasks.ToolTasks | undefined
   readonly call: (
     input: Tool.CallToolParams["arguments"],
     server: ServerContext

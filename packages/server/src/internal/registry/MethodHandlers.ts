@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import type { CacheHint, ListHints } from "../../McpCaching.ts"
 import type { RequestServices } from "../../McpMiddleware.ts"
 import * as Hinted from "../entries/Hinted.ts"
+import * as Tasks from "../tasks/Tasks.ts"
 import type { ConnectedClients } from "./ConnectedClients.ts"
 import * as Cursor from "./Cursor.ts"
 import {
@@ -30,6 +31,8 @@ type ServerHandlers = Handlers.Handlers<"client", RequestServices>
 export interface Server {
   readonly registry: Registry
   readonly clients: ConnectedClients
+  /** Whether calls of tools can become tasks. */
+  readonly hasTasks: boolean
   /** Whether each client has a session. Otherwise changes reach only clients that listen. */
   readonly hasSessions: boolean
   readonly context: ServerContext
@@ -95,7 +98,7 @@ const tools = (server: Server): ServerHandlers => ({
     "tools/list",
     server.caching.tools,
     server.registry.tools,
-    (tools, next) => ({ tools, ...next })
+    (tools, next) => ({ tools: server.hasTasks ? tools : tools.map(Tasks.withoutTasks), ...next })
   ),
   "tools/call": ({ arguments: input, name }) => {
     const error = () => unknownTool(name)

@@ -1,7 +1,7 @@
 /** The registry of a server with its clients. */
 
 import type { Capabilities } from "@effect-mcp/protocol"
-import type { Handlers, ServerSession } from "@effect-mcp/session"
+import type { Handlers, ServerSession, ServerTasks } from "@effect-mcp/session"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -82,14 +82,25 @@ export class ServerRegistry {
     this.#clients.remove(session)
   }
 
+  /** Returns whether calls of this tool become tasks. */
+  taskOf(tool: string): ServerTasks.ToolTasks {
+    return this.#registry.tools.get(tool)?.task ?? { support: "forbidden" }
+  }
+
+  /** Whether the calls of some registered tool become tasks. */
+  get hasTaskTools(): boolean {
+    return this.#registry.tools.sorted.some(({ task }) => task !== undefined && task.support !== "forbidden")
+  }
+
   /** Returns the handlers for a server with sessions, or without. They run with the services of this program. */
-  serving(hasSessions: boolean): Effect.Effect<Serving> {
+  serving(hasSessions: boolean, hasTasks = false): Effect.Effect<Serving> {
     return Effect.map(Effect.context(), (context) => {
       const declared = this.#registry.declare(this.#options.declare ?? [])
       const handlers = MethodHandlers.make({
         registry: this.#registry,
         clients: this.#clients,
         hasSessions,
+        hasTasks,
         context,
         caching: this.#options.caching ?? {},
         pageSize: this.#options.pageSize ?? 100

@@ -1,0 +1,143 @@
+/** Tools of groups whose calls become tasks. */
+import { McpGroup, McpMount, McpProxy, McpServer, McpTool } from "@effect-mcp/server"
+import { RequestContext, type ServerTasks, type StoredTask, TaskStore } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import { connect, handshake, info } from "./support/connect.ts"
+
+const Reports = McpGroup.make(
+  "reports",
+  Tool.make("report", {
+    parameters: Schema.Struct({ year: Schema.Int }),
+    success: Schema.Struct({ pages: Schema.Int })
+  })
+    .annotate(McpTool.Task, "optional"),
+  Tool.make("archive", { success: Schema.String }).annotate(McpTool.Task, { support: "required", begins: "atOnce" }),
+  Tool.make("count", { success: Schema.Int })
+)
+
+const ReportsLive = Reports.toLayer((handlers) =>
+  handlers
+    .tool("report", ({ year }) =>
+      Effect.gen(function*() {
+        yield* RequestContext.progress({ progress: 1, total: 2, message: "collecting" })
+        yield* Effect.sleep("1 minute")
+        return { pages: year }
+      }))
+    .tool("archive", () => Effect.succeed("done"))
+    .tool("count", () => Effect.succeed(1))
+)
+
+const legacy = { client: handshake }
+
+/** Runs the other fibers until each of them waits. */
+const settled = Effect.repeat(Effect.yieldNow, { times: 50 })
+
+describe("a tool with the annotation Task", () => {
+  it.effect("runs as a task, with the result of the plain call", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(ReportsLive, legacy)
+      const { tools } = yield* session.listTools()
+      assert.deepStrictEqual(
+        Object.fromEntries(tools.map(({ execution, name }) => [name, execution?.taskSupport])),
+        { report: "optional", archive: "required", count: undefined }
+      )
+      const task = yield* session.tasks.call("report", { year: 26 })
+      yield* settled
+      const { status, statusMessage } = yield* task.state
+      assert.deepStrictEqual([status, statusMessage], ["working", "collecting"])
+      const results = yield* Effect.forkChild(
+        Effect.all([task.result, session.callTool("report", { year: 26 })], { concurrency: "unbounded" }),
+        { startImmediately: true }
+      )
+      yield* settled
+      yield* TestClock.adjust("1 minute")
+      const [ofTask, plain] = yield* Fiber.join(results)
+      assert.deepStrictEqual(ofTask, {
+        ...plain,
+        _meta: { "io.modelcontextprotocol/related-task": { taskId: task.id } }
+      })
+      assert.deepStrictEqual(ofTask.structuredContent, { pages: 26 })
+      const archive = yield* session.tasks.call("archive")
+      assert.deepStrictEqual((yield* archive.result).structuredContent, undefined)
+      assert.strictEqual((yield* Effect.flip(session.tasks.call("count"))).reason._tag, "InvalidParams")
+      assert.strictEqual((yield* Effect.flip(session.callTool("archive"))).reason._tag, "InvalidParams")
+    }))
+
+  it.effect("with wrong arguments fails as its plain call does", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(ReportsLive, legacy)
+      const task = yield* session.tasks.call("report", { year: "x" })
+      const failed = yield* task.result
+      assert.isTrue(failed.isError)
+      assert.strictEqual((yield* task.state).status, "failed")
+      assert.deepStrictEqual(failed.content, (yield* session.callTool("report", { year: "x" })).content)
+    }))
+
+  it.effect("keeps it under a mount, and a proxy passes no tasks on", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(McpMount.prefixed("work", ReportsLive), legacy)
+      const task = yield* session.tasks.call("work_archive")
+      assert.isDefined(yield* task.result)
+      const proxied = yield* connect(
+        Layer.merge(
+          McpMount.prefixed("own", ReportsLive),
+          McpProxy.layer("remote", McpServer.layerInProcess(ReportsLive, info), { info })
+        ),
+        legacy
+      )
+      const { tools } = yield* proxied.listTools()
+      assert.deepStrictEqual(
+        tools.filter(({ execution }) => execution !== undefined).map(({ name }) => name),
+        ["own_archive", "own_report"]
+      )
+    }))
+
+  it.effect("has the options of the server, and the store that is provided to it", () =>
+    Effect.gen(function*() {
+      const stored: Array<StoredTask.StoredTask> = []
+      const memory = yield* TaskStore.makeMemory()
+      const store: TaskStore.TaskStore["Service"] = {
+        ...memory,
+        create: (task, limits) => {
+          stored.push(task)
+          return memory.create(task, limits)
+        }
+      }
+      const session = yield* Effect.provideService(
+        connect(ReportsLive, {
+          ...legacy,
+          server: { tasks: { ttl: "5 minutes", pollInterval: "3 seconds", maxTasks: 1 } }
+        }),
+        TaskStore.TaskStore,
+        store
+      )
+      yield* session.tasks.call("report", { year: 1 })
+      const { pollMillis, request, ttlMillis } = stored[0] ?? {}
+      assert.deepStrictEqual([pollMillis, ttlMillis, request?.params?.["name"]], [3_000, 300_000, "report"])
+      const full = yield* Effect.flip(session.tasks.call("report", { year: 1 }))
+      assert.include(full.message, "There are 1 tasks already")
+    }))
+
+  it.effect("declares no tasks on a server without such a tool", () =>
+    Effect.gen(function*() {
+      const Plain = McpGroup.make("plain", Tool.make("count", { success: Schema.Int }))
+      const session = yield* connect(
+        Plain.toLayer((handlers) => handlers.tool("count", () => Effect.succeed(1))),
+        legacy
+      )
+      assert.isUndefined(session.profile.capabilities.tasks)
+    }))
+})
+
+/** The annotation takes these. */
+export const annotations: ReadonlyArray<ServerTasks.TaskSupport | ServerTasks.ToolTasks> = [
+  "forbidden",
+  { support: "optional", begins: "5 seconds" },
+  { support: "optional", begins: "explicitly" }
+]
