@@ -7,7 +7,7 @@ import { RequestId } from "./RequestId.ts"
 import { keys } from "./RequestMetadata.ts"
 
 /**
- * The notifications that a client wants. Extensions add members of their own.
+ * The notifications that a client wants.
  *
  * @category models
  */
@@ -17,6 +17,8 @@ export interface SubscriptionFilter {
   readonly resourcesListChanged?: boolean
   /** The URIs of the resources whose updates the client wants. */
   readonly resourceSubscriptions?: ReadonlyArray<string>
+  /** The ids of the tasks whose states the client wants, of the tasks extension. */
+  readonly taskIds?: ReadonlyArray<string>
 }
 
 /**
@@ -28,7 +30,8 @@ export const SubscriptionFilter: Schema.Codec<SubscriptionFilter> = Schema.Struc
   toolsListChanged: Schema.optionalKey(Schema.Boolean),
   promptsListChanged: Schema.optionalKey(Schema.Boolean),
   resourcesListChanged: Schema.optionalKey(Schema.Boolean),
-  resourceSubscriptions: Schema.optionalKey(Schema.Array(Schema.String))
+  resourceSubscriptions: Schema.optionalKey(Schema.Array(Schema.String)),
+  taskIds: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 /**
@@ -88,7 +91,7 @@ export type ListChange =
  * @category constants
  */
 export const listMembers: {
-  readonly [Name in ListChange]: Exclude<keyof SubscriptionFilter, "resourceSubscriptions">
+  readonly [Name in ListChange]: Exclude<keyof SubscriptionFilter, "resourceSubscriptions" | "taskIds">
 } = {
   "notifications/tools/list_changed": "toolsListChanged",
   "notifications/prompts/list_changed": "promptsListChanged",

@@ -1,7 +1,7 @@
 /**
  * A stream of notifications that a client of revision 2026-07-28 has opened with `subscriptions/listen`.
  */
-import type { Subscription } from "@effect-mcp/protocol"
+import type { Subscription, TaskExtension } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
@@ -20,6 +20,8 @@ export interface ListenerShape {
   readonly promptListChanged: Effect.Effect<void>
   readonly resourceListChanged: Effect.Effect<void>
   readonly resourceUpdated: (uri: string) => Effect.Effect<void>
+  /** Sends the state of a task. `ServerTasks` does this for the tasks of the client. */
+  readonly taskChanged: (task: TaskExtension.DetailedTask) => Effect.Effect<void>
 }
 
 /**

@@ -4,7 +4,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-01",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "return support === \"forbidden\" || !declaresExtension(profile) ? undefined : begins",
+    original: "return support === \"forbidden\" || !DeclaredExtension.isIn(profile) ? undefined : begins",
     broken: "return support === \"forbidden\" ? undefined : begins",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02]"
@@ -12,7 +12,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-02",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "support === \"required\" && !declaresExtension(profile)",
+    original: "support === \"required\" && !DeclaredExtension.isIn(profile)",
     broken: "support === \"required\" && profile.revision === \"2025-11-25\"",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02]"
@@ -98,5 +98,22 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "task === undefined || (task.principal !== undefined && principal === undefined) ||",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-18]"
+  },
+  {
+    id: "TKX-04",
+    file: "packages/session/src/internal/tasks/TaskListening.ts",
+    original: "if (!DeclaredExtension.isIn(profile)) return",
+    broken: "if (!DeclaredExtension.isIn(profile) && requested.length > 100) return",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-04]"
+  },
+  {
+    id: "TKX-17",
+    file: "packages/session/src/internal/server/ListenStream.ts",
+    original: "(task) => this.#send(this.#notification(\"notifications/tasks\", { ...task }))",
+    broken:
+      "(task) => Effect.andThen(this.#send(this.#notification(\"notifications/progress\", { progress: 1 })), this.#send(this.#notification(\"notifications/tasks\", { ...task })))",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-17]"
   }
 ]

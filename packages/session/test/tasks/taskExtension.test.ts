@@ -249,6 +249,61 @@ describe("a server with the tasks extension", () => {
     }))
 })
 
+describe("a stream of notifications of tasks", () => {
+  it.effect("[TKX-17] has the states of the client's tasks, and neither progress nor log messages", () =>
+    Effect.gen(function*() {
+      const tool = Effect.gen(function*() {
+        yield* RequestContext.progress({ progress: 1, message: "collecting" })
+        yield* RequestContext.log({ level: "error", data: "x" })
+        return text(yield* ask("who?"))
+      })
+      const client = yield* served(tools({ tool }))
+      const { taskId } = yield* client.start("tool")
+      yield* start(
+        client.send("subscriptions/listen", { notifications: { taskIds: [taskId, "unknown", taskId] } }, "stream")
+      )
+      yield* settled
+      const [acknowledged] = client.received
+      assert.strictEqual(acknowledged?.method, "notifications/subscriptions/acknowledged")
+      assert.deepStrictEqual(acknowledged?.params?.["notifications"], { taskIds: [taskId] })
+      const keys = keysIn(yield* client.get(taskId))
+      yield* client.result("tasks/update", { taskId, inputResponses: { [keys["who?"] ?? ""]: accept("Ada") } })
+      yield* settled
+      const states = client.received.slice(1)
+      assert.deepStrictEqual([...new Set(states.map(({ method }) => method))], ["notifications/tasks"])
+      assert.deepStrictEqual(states[0]?.params?.["_meta"], { "io.modelcontextprotocol/subscriptionId": "stream" })
+      assert.deepStrictEqual(at(states[0]?.params, "status"), "input_required")
+      // What the client gets from the stream is what it gets when it asks.
+      const { _meta: _, ...last } = Object(states.at(-1)?.params)
+      const { _meta: __, ...got } = yield* client.get(taskId)
+      assert.deepStrictEqual([last, got.status], [got, "completed"])
+    }))
+
+  it.effect("[TKX-04] is rejected for a client that has not declared the extension", () =>
+    Effect.gen(function*() {
+      const client = yield* served(tools({}), { client: { capabilities: {} } })
+      const rejected = yield* start(client.code("subscriptions/listen", { notifications: { taskIds: ["x"] } }))
+      yield* settled
+      assert.deepStrictEqual(rejected.pollUnsafe(), Exit.succeed(-32021))
+    }))
+
+  it.effect("is served beside the other notifications of a program", () =>
+    Effect.gen(function*() {
+      const client = yield* served({
+        ...tools({ tool: Effect.never }),
+        "subscriptions/listen": () => Effect.succeed({ notifications: { toolsListChanged: true } })
+      })
+      const { taskId } = yield* client.start("tool")
+      const notifications = { taskIds: [taskId], toolsListChanged: true, promptsListChanged: true }
+      yield* start(client.send("subscriptions/listen", { notifications }, "stream"))
+      yield* settled
+      assert.deepStrictEqual(client.received[0]?.params?.["notifications"], {
+        toolsListChanged: true,
+        taskIds: [taskId]
+      })
+    }))
+})
+
 describe("a call becomes a task", () => {
   const plans = (begins: NonNullable<ServerTasks.ToolTasks["begins"]>, support: ServerTasks.TaskSupport = "required") =>
     tasksOf({ tools: () => ({ support, begins }) })

@@ -1,6 +1,6 @@
 /** The stream of notifications of one `subscriptions/listen`, in a revision without sessions. */
 
-import { JsonRpc, type RequestId, Subscription } from "@effect-mcp/protocol"
+import { JsonRpc, type RequestId, Subscription, type TaskExtension } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type { ListenerShape } from "../../Listener.ts"
@@ -10,8 +10,8 @@ export const method = "subscriptions/listen"
 
 const { listMembers } = Subscription
 
-/** The URIs of a filter that a server serves, each once. `requested` are those that the client has asked for. */
-const servedUris = (requested: ReadonlySet<string>, offered: Iterable<string> = []): ReadonlySet<string> => {
+/** The URIs or ids of a filter that a server serves, each once. `requested` are those that the client has asked for. */
+const servedNames = (requested: ReadonlySet<string>, offered: Iterable<string> = []): ReadonlySet<string> => {
   const uris = new Set<string>()
   for (const uri of offered) if (requested.has(uri)) uris.add(uri)
   return uris
@@ -21,15 +21,17 @@ const servedUris = (requested: ReadonlySet<string>, offered: Iterable<string> = 
 const served = (
   requested: Subscription.SubscriptionFilter,
   offered: Subscription.SubscriptionFilter,
-  uris: ReadonlySet<string>
+  uris: ReadonlySet<string>,
+  taskIds: ReadonlySet<string>
 ): Subscription.SubscriptionFilter => {
-  const both = (member: Exclude<keyof Subscription.SubscriptionFilter, "resourceSubscriptions">) =>
+  const both = (member: (typeof listMembers)[Subscription.ListChange]) =>
     requested[member] === true && offered[member] === true ? { [member]: true } : undefined
   return {
     ...both("toolsListChanged"),
     ...both("promptsListChanged"),
     ...both("resourcesListChanged"),
-    ...(uris.size === 0 ? undefined : { resourceSubscriptions: [...uris] })
+    ...(uris.size === 0 ? undefined : { resourceSubscriptions: [...uris] }),
+    ...(taskIds.size === 0 ? undefined : { taskIds: [...taskIds] })
   }
 }
 
@@ -43,9 +45,12 @@ export class ListenStream<E> implements ListenerShape {
   readonly #send: (message: JsonRpc.Notification) => Effect.Effect<void, E>
   readonly #changes = new Set<Subscription.ListChange>()
   readonly #updated = new Set<string>()
+  /** The last states of tasks, by their ids. */
+  readonly #tasks = new Map<string, TaskExtension.DetailedTask>()
   readonly #arrived = Latch.makeUnsafe(false)
   #filter: Subscription.SubscriptionFilter
   #uris: ReadonlySet<string>
+  #taskIds: ReadonlySet<string>
   #isEnded = false
 
   constructor(
@@ -58,6 +63,7 @@ export class ListenStream<E> implements ListenerShape {
     this.#send = send
     this.#filter = requested
     this.#uris = new Set(requested.resourceSubscriptions)
+    this.#taskIds = new Set(requested.taskIds)
   }
 
   readonly toolListChanged = this.#changed("notifications/tools/list_changed")
@@ -68,6 +74,13 @@ export class ListenStream<E> implements ListenerShape {
     Effect.sync(() => {
       if (this.#isEnded || !this.#uris.has(uri)) return
       this.#updated.add(uri)
+      Latch.openUnsafe(this.#arrived)
+    })
+
+  readonly taskChanged = (task: TaskExtension.DetailedTask): Effect.Effect<void> =>
+    Effect.sync(() => {
+      if (this.#isEnded || !this.#taskIds.has(task.taskId)) return
+      this.#tasks.set(task.taskId, task)
       Latch.openUnsafe(this.#arrived)
     })
 
@@ -85,10 +98,12 @@ export class ListenStream<E> implements ListenerShape {
     return Effect.flatMap(handling, (result) => {
       const offered = offeredIn(result)
       // A filter may have hundreds of thousands of URIs, and each set of them takes long to make.
-      this.#uris = servedUris(this.#uris, offered.resourceSubscriptions)
-      this.#filter = served(this.requested, offered, this.#uris)
+      this.#uris = servedNames(this.#uris, offered.resourceSubscriptions)
+      this.#taskIds = servedNames(this.#taskIds, offered.taskIds)
+      this.#filter = served(this.requested, offered, this.#uris, this.#taskIds)
       // The client asked for these, and does not get them.
       for (const uri of this.#updated) if (!this.#uris.has(uri)) this.#updated.delete(uri)
+      for (const id of this.#tasks.keys()) if (!this.#taskIds.has(id)) this.#tasks.delete(id)
       for (const change of this.#changes) if (this.#filter[listMembers[change]] !== true) this.#changes.delete(change)
       const acknowledged = this.#notification("notifications/subscriptions/acknowledged", {
         notifications: this.#filter
@@ -114,8 +129,10 @@ export class ListenStream<E> implements ListenerShape {
       Latch.closeUnsafe(this.#arrived)
       const changes = [...this.#changes]
       const updated = [...this.#updated]
+      const tasks = [...this.#tasks.values()]
       this.#changes.clear()
       this.#updated.clear()
+      this.#tasks.clear()
       const isEnded = this.#isEnded
       // Each is made when it is sent. All of them at once, for every stream, would block the process.
       const sent = Effect.andThen(
@@ -124,6 +141,12 @@ export class ListenStream<E> implements ListenerShape {
           updated,
           (uri) => this.#send(this.#notification("notifications/resources/updated", { uri })),
           { discard: true }
+        )
+      ).pipe(
+        Effect.andThen(
+          Effect.forEach(tasks, (task) => this.#send(this.#notification("notifications/tasks", { ...task })), {
+            discard: true
+          })
         )
       )
       return Effect.flatMap(

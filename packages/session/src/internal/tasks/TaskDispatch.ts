@@ -4,12 +4,12 @@ import {
   ErrorCode,
   Excerpt,
   type JsonRpc,
-  McpError,
+  type McpError,
   MethodTable,
   type Profile,
   Revision,
-  Task,
-  TaskExtension
+  Subscription,
+  Task
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -27,8 +27,10 @@ import * as RequestRejections from "../engine/RequestRejections.ts"
 import { validate } from "../engine/validation.ts"
 import { trust } from "../trust.ts"
 import { BecomingContext } from "./BecomingContext.ts"
+import * as DeclaredExtension from "./DeclaredExtension.ts"
 import { TaskContext, type TaskServer } from "./TaskContext.ts"
 import type { Beginning, TaskEndpoint } from "./TaskEndpoint.ts"
+import * as TaskListening from "./TaskListening.ts"
 import { TaskMessages } from "./TaskMessages.ts"
 import * as TaskState from "./TaskState.ts"
 
@@ -126,9 +128,6 @@ const start = <R>(
     return task
   })
 
-const declaresExtension = ({ capabilities }: Profile.Profile): boolean =>
-  Object.hasOwn(capabilities.extensions ?? {}, TaskExtension.name)
-
 const toolIn = ({ params }: JsonRpc.Request): string => {
   const name = params?.["name"]
   return typeof name === "string" ? name : ""
@@ -136,7 +135,7 @@ const toolIn = ({ params }: JsonRpc.Request): string => {
 
 /** The rejection of a call that becomes a task, from a client that has not declared the extension (TKX-02). */
 const undeclared = (method: string): JsonRpc.ErrorObject => {
-  const { code, data, message } = McpError.missingCapability(method, { extensions: { [TaskExtension.name]: {} } })
+  const { code, data, message } = DeclaredExtension.missing(method)
   return { code, message, data }
 }
 
@@ -222,7 +221,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
   const beginningOf: TaskGate["beginningOf"] = (message, profile) => {
     if (message.method !== "tools/call" || !Revision.isModern(profile.revision)) return undefined
     const { begins, support } = endpoint.planOf(toolIn(message))
-    return support === "forbidden" || !declaresExtension(profile) ? undefined : begins
+    return support === "forbidden" || !DeclaredExtension.isIn(profile) ? undefined : begins
   }
 
   /**
@@ -258,12 +257,22 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
 
   /** Prepares a call in a revision in which the server decides. */
   const prepareByServer = (message: JsonRpc.Request, profile: Profile.Profile) => {
-    if (endpoint.planOf(toolIn(message)).support === "required" && !declaresExtension(profile)) {
+    if (endpoint.planOf(toolIn(message)).support === "required" && !DeclaredExtension.isIn(profile)) {
       return Result.fail(undeclared(message.method))
     }
     if (beginningOf(message, profile) !== "atOnce") return dispatch.prepare(message, profile)
     const { task: _, ...params } = message.params ?? {}
     return prepareTask(message, params, profile, {}, TaskState.extension)
+  }
+
+  /** Prepares a stream of notifications, which the server has for tasks even if the program has none. */
+  const prepareListening = (message: JsonRpc.Request, profile: Profile.Profile) => {
+    const { taskIds = [] } = listening(message)
+    if (taskIds.length === 0) return dispatch.prepare(message, profile)
+    const others = dispatch.handles(message.method)
+      ? dispatch.prepare(message, profile)
+      : Result.succeed(Effect.succeed({ notifications: {} }))
+    return Result.map(others, (handling) => TaskListening.serving(endpoint.tasks, taskIds, handling))
   }
 
   return {
@@ -290,6 +299,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     dispatch: {
       ...dispatch,
       prepare: (message, profile, isQuestion) => {
+        if (message.method === "subscriptions/listen") return prepareListening(message, profile)
         if (message.method !== "tools/call") return dispatch.prepare(message, profile, isQuestion)
         if (profile.revision === revision) return prepareByClient(message, profile)
         return Revision.isModern(profile.revision)
@@ -298,6 +308,14 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
       }
     }
   }
+}
+
+const readListening = validate(Subscription.ListenParams)
+
+/** Returns the filter of a stream; an empty one if the params are invalid, which are rejected as those of any. */
+const listening = ({ params = {} }: JsonRpc.Request): Subscription.SubscriptionFilter => {
+  const read = readListening(params)
+  return Result.isSuccess(read) ? read.success.notifications : {}
 }
 
 const withoutAbsent = (params: JsonRpc.Params): JsonRpc.Params =>

@@ -4,6 +4,7 @@ import { McpError, TaskExtension } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Extension from "../../Extension.ts"
 import { RequestContext } from "../../RequestContext.ts"
+import * as DeclaredExtension from "./DeclaredExtension.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 import * as TaskState from "./TaskState.ts"
 
@@ -15,9 +16,7 @@ const declared = <A, R>(
   Effect.flatMap(
     RequestContext,
     ({ principal, profile }) =>
-      Object.hasOwn(profile.capabilities.extensions ?? {}, TaskExtension.name)
-        ? use(principal?.id)
-        : Effect.fail(McpError.missingCapability(method, { extensions: { [TaskExtension.name]: {} } }))
+      DeclaredExtension.isIn(profile) ? use(principal?.id) : Effect.fail(DeclaredExtension.missing(method))
   )
 
 const answersTooLarge = McpError.invalidRequest(

@@ -1,0 +1,49 @@
+/** The states of tasks on streams of notifications, in revision 2026-07-28. */
+
+import type { McpError } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import { Listener } from "../../Listener.ts"
+import { RequestContext } from "../../RequestContext.ts"
+import type * as StoredTask from "../../StoredTask.ts"
+import * as DeclaredExtension from "./DeclaredExtension.ts"
+import type { OwnedTasks } from "./OwnedTasks.ts"
+import * as TaskState from "./TaskState.ts"
+
+/** The most tasks of one stream. The others are not acknowledged. */
+const maxTasks = 100
+
+/** Reports each state of a task, from the present one to its end. */
+const follow = (
+  tasks: OwnedTasks,
+  listener: Listener["Service"],
+  task: StoredTask.StoredTask
+): Effect.Effect<void> =>
+  Effect.andThen(
+    listener.taskChanged(TaskState.extension(task)),
+    task.outcome !== undefined ? Effect.void : Effect.flatMap(
+      // A store that fails ends the following. The client polls the task, which it does in any case.
+      Effect.orElseSucceed(Effect.andThen(tasks.awaitChange(task), tasks.find(task.id)), () => undefined),
+      (next) => next === undefined ? Effect.void : follow(tasks, listener, next)
+    )
+  )
+
+/** Serves the tasks of a filter that belong to the client, beside what the program serves of it. */
+export const serving = (
+  tasks: OwnedTasks,
+  requested: ReadonlyArray<string>,
+  handling: Effect.Effect<unknown, McpError.McpError, unknown>
+): Effect.Effect<unknown, McpError.McpError, unknown> =>
+  Effect.gen(function*() {
+    const { principal, profile } = yield* RequestContext
+    if (!DeclaredExtension.isIn(profile)) return yield* DeclaredExtension.missing("subscriptions/listen")
+    const listener = yield* Listener
+    const result = yield* handling
+    const taskIds: Array<string> = []
+    for (const id of new Set(requested.slice(0, maxTasks))) {
+      const found = yield* Effect.option(tasks.load(id, principal?.id))
+      if (found._tag === "None") continue
+      taskIds.push(id)
+      yield* Effect.forkScoped(follow(tasks, listener, found.value))
+    }
+    return { notifications: { ...Object(Object(result).notifications), taskIds } }
+  })
