@@ -27,14 +27,14 @@ describe("the headers of a request", () => {
   })
 
   it("repeat the member that an extension names", () => {
-    const sources = { ...RequestHeaders.nameSources, "tasks/get": "taskId" }
-    const request = { method: "tasks/get", params: { taskId: "t1" }, version }
+    const sources = { ...RequestHeaders.nameSources, "acme/get": "thing" }
+    const request = { method: "acme/get", params: { thing: "t1" }, version }
     const headers = RequestHeaders.encode(request, sources)
     assert.strictEqual(headers["mcp-name"], "t1")
     assert.isUndefined(RequestHeaders.difference(headers, request, sources))
     assert.strictEqual(
       RequestHeaders.difference({ ...headers, "mcp-name": "t2" }, request, sources),
-      "the header mcp-name differs from \"taskId\" of the params"
+      "the header mcp-name differs from \"thing\" of the params"
     )
   })
 

@@ -24,8 +24,11 @@ export interface TaskCallOptions<R = never> extends RequestOptions<R> {
  * @category models
  */
 export interface TaskHandle<R = never> {
-  /** Identifies the task. Keep it to find the task again in another session or another process. */
-  readonly id: string
+  /**
+   * Identifies the task. Keep it to find the task again in another session or another process: revision 2026-07-28 has
+   * no list. `undefined` if a server of that revision has answered the call with its result, and made no task (TKX-03).
+   */
+  readonly id: string | undefined
   /** Returns the state of the task. */
   readonly state: Effect.Effect<Task.Task, RequestError>
   /**
@@ -35,8 +38,9 @@ export interface TaskHandle<R = never> {
   readonly states: Stream.Stream<Task.Task, RequestError>
   /**
    * Waits until the task has ended, and returns the result of the call. Meanwhile the handlers of the session receive
-   * the questions and the log messages of the task (TSK-20), and `onProgress` of the call its progress. If the stream
-   * of the request is lost, it asks again. An interruption ends nothing but the waiting.
+   * the questions of the task (TSK-20). In revision 2025-11-25 they receive its log messages as well, and `onProgress`
+   * of the call its progress; if the stream of the request is lost, it asks again. An interruption ends nothing but the
+   * waiting.
    */
   readonly result: Effect.Effect<Tool.CallToolResult, RequestError, R>
   /** Cancels the task, and returns its state. Fails with the server's error −32602 if it has ended. */
@@ -69,6 +73,10 @@ export interface ClientTasks {
    * Calls a tool as a task, and waits until the server has created it. Nothing is sent if the server has not declared
    * tasks (TSK-02, TSK-03), or if the tool does not run as one: the tools are listed for that, unless they were. If the
    * caller is interrupted before it has the id, the task is cancelled.
+   *
+   * In revision 2026-07-28 the server decides, and `ttl` has no effect. The client declares the extension by
+   * `capabilities: { extensions: { [TaskExtension.name]: {} } }`. Then also `callTool` waits for the result of a call
+   * that becomes a task.
    */
   readonly call: <R = never>(
     tool: string,

@@ -167,9 +167,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MRTR-14",
     file: "packages/session/src/internal/client/InputRounds.ts",
-    original: "Effect.map(this.#answer(call, server, key, question), (answer) => [key, answer] as const),",
+    original: "Effect.map(this.#answer({ method }, server, key, question), (answer) => [key, answer] as const),",
     broken:
-      "Effect.map(Effect.raceFirst(this.#answer(call, server, key, question), Effect.as(Effect.yieldNow, {})), (answer) => [key, answer] as const),",
+      "Effect.map(Effect.raceFirst(this.#answer({ method }, server, key, question), Effect.as(Effect.yieldNow, {})), (answer) => [key, answer] as const),",
     test: "packages/session/test/inputRounds.test.ts",
     name: "no answer is sent before all answers"
   },

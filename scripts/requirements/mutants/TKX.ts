@@ -115,5 +115,45 @@ export const mutants: ReadonlyArray<Mutant> = [
       "(task) => Effect.andThen(this.#send(this.#notification(\"notifications/progress\", { progress: 1 })), this.#send(this.#notification(\"notifications/tasks\", { ...task })))",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-17]"
+  },
+  {
+    id: "TKX-03",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "if (response[\"resultType\"] !== TaskExtension.resultType) {",
+    broken: "if (response[\"resultType\"] === \"never\") {",
+    test: "packages/session/test/tasks/extensionClient.test.ts",
+    name: "[TKX-03]"
+  },
+  {
+    id: "TKX-03",
+    file: "packages/session/src/internal/client/ResultEnvelope.ts",
+    original: "const rest = resultType === TaskExtension.resultType ? { ...others, resultType } : others",
+    broken: "const rest = others",
+    test: "packages/session/test/tasks/extensionClient.test.ts",
+    name: "[TKX-03]"
+  },
+  {
+    id: "TKX-05",
+    file: "packages/session/src/internal/client/ExtensionTasks.ts",
+    original: "last === undefined ? state : Effect.delay(state, pauseOf(last.pollInterval)),",
+    broken: "last === undefined ? state : Effect.delay(state, leastPauseMillis),",
+    test: "packages/session/test/tasks/extensionClient.test.ts",
+    name: "[TKX-05]"
+  },
+  {
+    id: "TKX-13",
+    file: "packages/session/src/internal/client/ExtensionTasks.ts",
+    original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(this.cancel(taskId))))",
+    broken: "() => Effect.void",
+    test: "packages/session/test/tasks/extensionClient.test.ts",
+    name: "[TKX-13]"
+  },
+  {
+    id: "TKX-15",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "  \"tasks/get\": \"taskId\",\n",
+    broken: "",
+    test: "packages/transport/test/http/client/streamable/modern.test.ts",
+    name: "[TKX-15]"
   }
 ]

@@ -250,5 +250,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "received",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[TSK-15] and receives"
+  },
+  {
+    id: "TSK-21",
+    file: "packages/session/src/internal/client/ClientTasks.ts",
+    original: "last === undefined ? state : Effect.andThen(Effect.sleep(pauseOf(last)), state),",
+    broken: "last === undefined ? state : Effect.andThen(Effect.sleep(86_400_000), state),",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-21]",
+    hangs: true
   }
 ]

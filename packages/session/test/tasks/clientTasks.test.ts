@@ -1,5 +1,5 @@
 /** The tasks of a server, as its client uses them, in revision 2025-11-25. */
-import { Content, McpError, type Tool } from "@effect-mcp/protocol"
+import { Content, JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
 import {
   type ClientSession,
   MemoryTransport,
@@ -29,7 +29,8 @@ import {
   settled,
   start,
   text,
-  tools
+  tools,
+  withRawServer
 } from "../support/sessions.ts"
 
 type Handlers = Parameters<typeof tools>[0]
@@ -113,6 +114,36 @@ describe("a client calls a tool as a task", () => {
       assert.deepStrictEqual(plain(yield* task.result), [Content.text("done")])
     }))
 
+  it.effect("[TSK-21] and follows its states without any notification of them", () =>
+    Effect.gen(function*() {
+      const states = ["working", "input_required", "working", "failed"]
+      const { session } = yield* withRawServer({
+        result: {
+          protocolVersion: "2025-11-25",
+          serverInfo: info,
+          capabilities: { tasks: { requests: { tools: { call: {} } } } }
+        },
+        script: (message) =>
+          JsonRpc.isRequest(message)
+            ? [JsonRpc.success(message.id, {
+              taskId: "t",
+              status: states.shift(),
+              createdAt: "2026-01-01T00:00:00Z",
+              lastUpdatedAt: "2026-01-01T00:00:00Z",
+              ttl: null
+            })]
+            : []
+      })
+      const followed = yield* start(Stream.runCollect(session.tasks.of("t").states))
+      yield* settled
+      // A server that names no interval is asked once a second.
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(
+        (yield* Fiber.join(followed)).map(({ status }) => status),
+        ["working", "input_required", "working", "failed"]
+      )
+    }))
+
   it.effect("[TSK-20] and answers its questions while it waits for the result", () =>
     Effect.gen(function*() {
       const { client } = yield* served({ greet }, { client: answering })
@@ -121,7 +152,7 @@ describe("a client calls a tool as a task", () => {
       assert.strictEqual((yield* task.state).status, "input_required")
       assert.deepStrictEqual(plain(yield* task.result), [Content.text("hello Ada")])
       // Again, and by another handle.
-      assert.deepStrictEqual(plain(yield* client.tasks.of(task.id).result), [Content.text("hello Ada")])
+      assert.deepStrictEqual(plain(yield* client.tasks.of(task.id ?? "").result), [Content.text("hello Ada")])
     }))
 
   it.effect("[TSK-02] [TSK-03] only if the server has declared tasks", () =>
@@ -232,12 +263,12 @@ describe("a client calls a tool as a task", () => {
       const scope = yield* Scope.make()
       const first = yield* Scope.provide(opened, scope)
       const { id } = yield* first.tasks.call("long")
-      const waiting = yield* start(first.tasks.of(id).result)
+      const waiting = yield* start(first.tasks.of(id ?? "").result)
       yield* settled
       yield* Scope.close(scope, Exit.void)
       assert.strictEqual((yield* reasonOf(waiting))._tag, "Closed")
       const second = yield* opened
-      const result = yield* start(second.tasks.of(id).result)
+      const result = yield* start(second.tasks.of(id ?? "").result)
       yield* settled
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(plain(yield* Fiber.join(result)), [Content.text("done")])
@@ -268,8 +299,8 @@ describe("a client calls a tool as a task", () => {
       result = Exit.succeed({ ...text("x"), structuredContent: { n: "one" } })
       const { id, result: checked } = yield* client.tasks.call("long")
       assert.strictEqual((yield* reason(checked))._tag, "InvalidResult")
-      assert.strictEqual((yield* reason(client.tasks.of(id, { tool: "long" }).result))._tag, "InvalidResult")
-      assert.deepStrictEqual((yield* client.tasks.of(id).result).structuredContent, { n: "one" })
+      assert.strictEqual((yield* reason(client.tasks.of(id ?? "", { tool: "long" }).result))._tag, "InvalidResult")
+      assert.deepStrictEqual((yield* client.tasks.of(id ?? "").result).structuredContent, { n: "one" })
     }))
 })
 

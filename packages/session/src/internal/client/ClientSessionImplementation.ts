@@ -10,7 +10,8 @@ import {
   MethodTable,
   type Profile,
   Revision,
-  type RevisionProjection
+  type RevisionProjection,
+  TaskExtension
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -34,6 +35,7 @@ import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import * as ClientTasks from "./ClientTasks.ts"
+import { ExtensionTasks } from "./ExtensionTasks.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
 import { KeptResults } from "./KeptResults.ts"
@@ -75,6 +77,7 @@ export class ClientSessionImplementation
   readonly listening: Listening
   readonly inbound: InboundProcessor<Profile.ServerProfile, unknown>
   readonly middleware: Sender.SenderDependencies["middleware"]
+  readonly #extensionTasks: ExtensionTasks
   readonly #outputSchemas: OutputSchemas.OutputSchemas | undefined
   /** The tools that run as tasks, in a session that can call them so. */
   #taskSupport: TaskSupport | undefined
@@ -120,6 +123,8 @@ export class ClientSessionImplementation
     })
     this.sender = new Sender.Sender(runtime, this)
     this.rounds = new InputRounds.InputRounds(runtime, this)
+    const { rounds, sender } = this
+    this.#extensionTasks = new ExtensionTasks({ sender, rounds, server: () => this.modernServer() })
     this.listening = new Listening(runtime, this)
     for (const change of ListenFilter.listChanges) if (change in handlers) this.listening.follow(change)
     if (notifications["notifications/message"].name in handlers) this.#logFollowers = 1
@@ -239,6 +244,10 @@ export class ClientSessionImplementation
     return this.#metadata === undefined || method === "server/discover"
       ? result
       : StructuredOutput.toObjects(method, ResultEnvelope.remove(result))
+  }
+
+  finishTask(created: unknown): ReturnType<ExtensionTasks["finish"]> {
+    return this.#extensionTasks.finish(created)
   }
 
   followUp(call: Sender.Call, answer: JsonRpc.Success): ReturnType<InputRounds.InputRounds["next"]> {
@@ -384,7 +393,14 @@ export class ClientSessionImplementation
         Revision.isModern(profile.revision)
           ? this.#setLogLevel(profile, profile.revision, level)
           : Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
-      tasks: ClientTasks.make({ runtime, sender, support, outputSchemas: this.#outputSchemas }),
+      tasks: ClientTasks.make({
+        runtime,
+        sender,
+        support,
+        outputSchemas: this.#outputSchemas,
+        extension: isModern ? this.#extensionTasks : undefined,
+        isDeclared: TaskExtension.name in (this.declared.extensions ?? {})
+      }),
       progress: (token, step) => sender.progress(token, step),
       rootsListChanged: isModern
         ? this.#nothing(notifications["notifications/roots/list_changed"].name)

@@ -1,10 +1,11 @@
 /** The tasks of a server, as a client of revision 2025-11-25 uses them. */
 
-import { MethodDefinition, MethodTable, Task, Tool } from "@effect-mcp/protocol"
+import { MethodDefinition, MethodTable, Task, TaskExtension, Tool } from "@effect-mcp/protocol"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { ClientTasks, TaskCallOptions, TaskHandle } from "../../ClientTasks.ts"
@@ -13,6 +14,8 @@ import type { RequestOptions } from "../../RequestOptions.ts"
 import * as ProgressMailbox from "../engine/ProgressMailbox.ts"
 import type { Sender } from "../engine/Sender.ts"
 import type { AnySessionRuntime } from "../engine/SessionRuntime.ts"
+import { validate } from "../engine/validation.ts"
+import * as ExtensionTasks from "./ExtensionTasks.ts"
 import type { OutputSchemas } from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 import type { TaskSupport } from "./TaskSupport.ts"
@@ -49,6 +52,10 @@ export interface ClientTasksDependencies {
   /** The tools that run as tasks; `undefined` if the server has declared no tasks for calls of tools. */
   readonly support: TaskSupport | undefined
   readonly outputSchemas: OutputSchemas | undefined
+  /** The tasks of a server without a handshake. */
+  readonly extension: ExtensionTasks.ExtensionTasks | undefined
+  /** Whether this client has declared the extension. */
+  readonly isDeclared: boolean
 }
 
 /** The progress of a call, which continues while the client waits for the result of its task (PRG-08). */
@@ -59,12 +66,18 @@ interface FollowedProgress<R> {
 
 /** Returns the members of a session for tasks. */
 export const make = (dependencies: ClientTasksDependencies): ClientTasks => {
-  const { outputSchemas, runtime, sender, support } = dependencies
+  const { extension, isDeclared, outputSchemas, runtime, sender, support } = dependencies
   const fail = (method: string, reason: RequestError.RequestErrorReason) =>
     Effect.fail(RequestError.make(method, reason))
 
   const get = (taskId: string) => sender.request(requests["tasks/get"], { taskId })
   const cancel = (taskId: string) => sender.request(requests["tasks/cancel"], { taskId })
+
+  const list = Paging.stream("tasks/list", runtime.limits, (cursor) =>
+    Effect.map(
+      sender.request(requests["tasks/list"], cursor === undefined ? {} : { cursor }),
+      ({ nextCursor, tasks }) => ({ items: tasks, nextCursor })
+    ))
 
   /** Passes the progress of a call on, while an effect runs. */
   const following = <A, R>(
@@ -158,15 +171,63 @@ export const make = (dependencies: ClientTasksDependencies): ClientTasks => {
       return handle(taskId, tool, onProgress === undefined ? undefined : { token, onProgress })
     })
 
+  /** Checks the result of a task of the extension against the output schema of its tool. */
+  const checkedExtension = (task: TaskHandle, tool: string | undefined): TaskHandle =>
+    tool === undefined || outputSchemas === undefined
+      ? task
+      : { ...task, result: outputSchemas.checked(tool, task.result) }
+
+  /** Calls a tool of a server that decides whether the call becomes a task (TKX-03). */
+  const callExtension = <R = never>(
+    tasks: ExtensionTasks.ExtensionTasks,
+    tool: string,
+    input: { readonly [name: string]: unknown } | undefined,
+    options: TaskCallOptions<R> = {}
+  ): Effect.Effect<TaskHandle<R>, RequestError.RequestError, R> =>
+    Effect.gen(function*() {
+      if (!isDeclared) return yield* fail(create.name, undeclaredExtension)
+      const params: Tool.CallToolParams = { name: tool, ...(input === undefined ? undefined : { arguments: input }) }
+      const response = yield* untilAnswered(
+        sender.request(either, params, { ...options, isTask: true }),
+        ({ resultType, taskId }) => resultType === TaskExtension.resultType ? tasks.cancel(String(taskId)) : Effect.void
+      )
+      if (response["resultType"] !== TaskExtension.resultType) {
+        const result = validate(Tool.CallToolResult)(response)
+        return Result.isSuccess(result)
+          ? checkedExtension(ExtensionTasks.answered(result.success), tool)
+          : yield* fail(create.name, { _tag: "InvalidResult", problem: result.failure })
+      }
+      const task = validate(TaskExtension.CreatedTask)(response)
+      return Result.isSuccess(task)
+        ? checkedExtension(tasks.handle(task.success.taskId), tool)
+        : yield* fail(create.name, { _tag: "InvalidResult", problem: task.failure })
+    })
+
+  if (extension !== undefined) {
+    return {
+      call: (tool, input, options) => callExtension(extension, tool, input, options),
+      of: (id, { tool } = {}) => checkedExtension(extension.handle(id), tool),
+      list
+    }
+  }
   return {
     call,
     of: (id, { tool } = {}) => handle(id, tool, undefined),
-    list: Paging.stream("tasks/list", runtime.limits, (cursor) =>
-      Effect.map(
-        sender.request(requests["tasks/list"], cursor === undefined ? {} : { cursor }),
-        ({ nextCursor, tasks }) => ({ items: tasks, nextCursor })
-      ))
+    list
   }
+}
+
+/** A call whose response may be a task of the extension, or its result. */
+const either = MethodDefinition.request("tools/call", {
+  from: "client",
+  params: Tool.CallToolParams,
+  result: Task.TaskPayload
+})
+
+const undeclaredExtension: RequestError.RequestErrorReason = {
+  _tag: "UndeclaredCapability",
+  capability: `extensions.${TaskExtension.name}`,
+  option: `capabilities: { extensions: { "${TaskExtension.name}": {} } }`
 }
 
 /**

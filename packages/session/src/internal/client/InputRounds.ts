@@ -10,7 +10,8 @@ import {
   McpError,
   type Profile,
   ResultType,
-  Sampling
+  Sampling,
+  TaskExtension
 } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -26,7 +27,7 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
 import * as HandlerFiber from "../engine/HandlerFiber.ts"
 import * as IncomingRequests from "../engine/IncomingRequests.ts"
-import type { Call } from "../engine/Sender.ts"
+import type { Call, LaterResult } from "../engine/Sender.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
 import { trust } from "../trust.ts"
@@ -47,12 +48,17 @@ export interface InputRoundsOwner {
   readonly modernServer: () => Profile.ServerProfile | undefined
   /** Returns the capabilities that the client declares in each request. */
   readonly declaredCapabilities: () => Capabilities.ClientCapabilities
+  /** Waits for the result of a call that became a task. */
+  readonly finishTask: (created: unknown) => Effect.Effect<object, RequestError.RequestError>
   readonly contextOf: (
     request: IncomingRequests.IncomingRequest,
     message: JsonRpc.Request,
     profile: Profile.ServerProfile
   ) => Context.Context<unknown>
 }
+
+/** The types of results of a client that has declared tasks. */
+const withTasks: ReadonlySet<string> = new Set([...ResultType.core, TaskExtension.resultType])
 
 /** The number of questions of one round that are answered at the same time. */
 const concurrency = 16
@@ -120,20 +126,49 @@ export class InputRounds {
     Deferred.doneUnsafe(this.#ended, Exit.succeed(reason))
   }
 
-  /** Returns `undefined` for a result, and otherwise makes the additions with which the request is sent again. */
+  /**
+   * Returns `undefined` for a result, and otherwise makes the additions with which the request is sent again, or the
+   * result of a call that became a task.
+   */
   next(
     call: Call,
     { result }: JsonRpc.Success
-  ): Effect.Effect<InputRequired.Retry, RequestError.RequestError> | undefined {
+  ): Effect.Effect<InputRequired.Retry | LaterResult, RequestError.RequestError> | undefined {
     const server = this.#owner.modernServer()
     if (server === undefined || typeof result !== "object" || result === null) return undefined
-    const type = ResultType.of(result)
+    const type = ResultType.of(result, this.#acceptedTypes)
     if (type === "complete") return undefined
+    if (type === TaskExtension.resultType && call.method === "tools/call") {
+      return call.takesTask
+        ? undefined
+        : this.#inTime(call, Effect.map(this.#owner.finishTask(result), (later) => ({ later })))
+    }
     const required = this.#judge(call, result, type)
     if (Result.isFailure(required)) return Effect.fail(invalid(call.method, required.failure))
     return call.isAnsweredByProgram
       ? Effect.fail(RequestError.make(call.method, { _tag: "InputRequired", required: required.success }))
       : this.#inTime(call, this.#retry(call, server, required.success))
+  }
+
+  /** Answers questions by the handlers of the session. `method` is that of the request that they belong to. */
+  answers(
+    method: string,
+    server: Profile.ServerProfile,
+    questions: ReadonlyArray<readonly [key: string, question: InputRequired.InputRequest]>
+  ): Effect.Effect<NonNullable<InputRequired.Retry["inputResponses"]>, RequestError.RequestError> {
+    return Effect.map(
+      Effect.forEach(
+        questions,
+        ([key, question]) =>
+          Effect.map(this.#answer({ method }, server, key, question), (answer) => [key, answer] as const),
+        { concurrency }
+      ),
+      (answers) => Object.fromEntries(answers)
+    )
+  }
+
+  get #acceptedTypes(): ReadonlySet<string> {
+    return TaskExtension.name in (this.#owner.declaredCapabilities().extensions ?? {}) ? withTasks : ResultType.core
   }
 
   /** Returns the questions and the state of an answer, or the reason why the answer is invalid. */
@@ -204,18 +239,14 @@ export class InputRounds {
       return Effect.as(Effect.sleep(Duration.millis(millis)), state)
     }
     return Effect.map(
-      Effect.forEach(
-        questions,
-        ([key, question]) => Effect.map(this.#answer(call, server, key, question), (answer) => [key, answer] as const),
-        { concurrency }
-      ),
-      (answers) => ({ inputResponses: Object.fromEntries(answers), ...state })
+      this.answers(call.method, server, questions),
+      (inputResponses) => ({ inputResponses, ...state })
     )
   }
 
   /** Runs the handler of one question. It counts as a request of the server in flight. */
   #answer(
-    call: Call,
+    call: Pick<Call, "method">,
     server: Profile.ServerProfile,
     key: string,
     question: InputRequired.InputRequest

@@ -74,8 +74,15 @@ export interface Call {
   highest: number
   /** The program answers the questions of the server, and not the handlers of the session. */
   readonly isAnsweredByProgram: boolean
+  /** Whether the caller receives a task, and not the result that it will have. */
+  readonly takesTask: boolean
   /** The number of answers that were no result. */
   rounds: number
+}
+
+/** The result of a call whose response was a task. */
+export interface LaterResult {
+  readonly later: object
 }
 
 /** The side of the session that sends. */
@@ -96,12 +103,12 @@ export interface SenderDependencies {
   readonly withoutEnvelope?: (method: string, result: unknown) => unknown
   /**
    * Reads an answer to a request. Returns `undefined` for a result, and otherwise makes the additions with which the
-   * request is sent again.
+   * request is sent again, or the result.
    */
   readonly followUp?: (
     call: Call,
     answer: JsonRpc.Success
-  ) => Effect.Effect<InputRequired.Retry, RequestError.RequestError> | undefined
+  ) => Effect.Effect<InputRequired.Retry | LaterResult, RequestError.RequestError> | undefined
 }
 
 /** A request that is held until the peer is ready. Before that, neither its form nor its checks are known. */
@@ -431,7 +438,10 @@ export class Sender {
       if (followed === undefined) return Effect.succeed(answer)
       return Effect.flatMap(
         followed,
-        (retry) => Effect.mapError(this.#sendInRounds(row, repeated(params, retry), false, call, options), afterAnswers)
+        (next) =>
+          "later" in next
+            ? Effect.succeed(JsonRpc.success(answer.id, next.later))
+            : Effect.mapError(this.#sendInRounds(row, repeated(params, next), false, call, options), afterAnswers)
       )
     })
   }
@@ -484,6 +494,7 @@ export class Sender {
         deadline: Math.min(startedAt + allowedMillis, total),
         highest: Number.NEGATIVE_INFINITY,
         isAnsweredByProgram: options?.questions === "program",
+        takesTask: options?.isTask === true,
         rounds: 0
       }
       const sent = this.#sendInRounds(row, params, Outgoing.isHeld(admission), call, options)

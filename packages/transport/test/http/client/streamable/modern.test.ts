@@ -68,6 +68,27 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
       assert.deepStrictEqual(peer.kinds(), ["server/discover", "tools/call", "resources/read"])
     }))
 
+  it.live("[TKX-15] has the id of the task as its name", () =>
+    Effect.gen(function*() {
+      const peer = yield* serve((received, reply) => {
+        reply.json(response(received, received.kind === "server/discover" ? discoverResult : {}))
+      })
+      const { session } = yield* connectModern(peer)
+      const { id, ...task } = session.tasks.of("task-1")
+      yield* Effect.exit(task.state)
+      yield* Effect.exit(task.cancel)
+      yield* session.close
+      assert.strictEqual(id, "task-1")
+      assert.deepStrictEqual(
+        peer.received.slice(1, 3).map(mcpHeadersOf),
+        ["tasks/get", "tasks/cancel"].map((method) => ({
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": method,
+          "mcp-name": "task-1"
+        }))
+      )
+    }))
+
   /** A server that answers a call without the header `Region` as one with a wrong header. */
   const demanding = (list: (count: number) => ReadonlyArray<object>): Handler => {
     let lists = 0

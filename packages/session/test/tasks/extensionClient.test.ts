@@ -1,0 +1,170 @@
+/** The tasks of a server of revision 2026-07-28, as its client uses them. */
+import { Content, McpError, Revision, TaskExtension, type Tool } from "@effect-mcp/protocol"
+import { RequestContext, type RequestError, ServerTasks, TaskStore } from "@effect-mcp/session"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { type ClientOptions, connected, reasonOf, settled, start, text, tools } from "../support/sessions.ts"
+
+type Handlers = Parameters<typeof tools>[0]
+
+const declared = { elicitation: {}, extensions: { [TaskExtension.name]: {} } }
+
+/** Connects a client that has declared tasks with a server whose tool `quick` is a call, and all others are tasks. */
+const served = Effect.fnUntraced(function*(
+  byName: Handlers,
+  client: ClientOptions = {},
+  options: Partial<ServerTasks.Options> = {}
+) {
+  const store = yield* TaskStore.makeMemory()
+  const tasks = yield* Effect.provideService(
+    ServerTasks.make({ tools: (name) => name === "quick" ? "optional" : "required", ...options }),
+    TaskStore.TaskStore,
+    store
+  )
+  const { client: session, links } = yield* connected({
+    handlers: tools(byName),
+    client: { revisions: Revision.supported, capabilities: declared, ...client },
+    server: { tasks, limits: { gracefulCloseTimeout: 0 } }
+  })
+  const methods = () => links.client.sent.flatMap((message) => "method" in message ? [message.method] : [])
+  return { session, methods, tasks }
+})
+
+const form = { type: "object", properties: { name: { type: "string" } } } as const
+
+const greet = Effect.map(
+  Effect.orDie(RequestContext.elicit({ message: "Who are you?", requestedSchema: form })),
+  ({ content }) => text(`hello ${content?.["name"]}`)
+)
+
+const answering: ClientOptions = {
+  handlers: {
+    "elicitation/create": () => Effect.succeed({ action: "accept" as const, content: { name: "Ada" } })
+  }
+}
+
+const plain = ({ content }: Tool.CallToolResult) => content
+
+const reason = <A, R>(effect: Effect.Effect<A, RequestError.RequestError, R>) =>
+  Effect.map(Effect.flip(effect), ({ reason }) => reason)
+
+describe("a client that has declared the tasks extension", () => {
+  it.effect("[TKX-03] takes a task or a result, whichever comes", () =>
+    Effect.gen(function*() {
+      const { session } = yield* served({
+        quick: Effect.succeed(text("quick")),
+        long: Effect.as(Effect.sleep("1 second"), text("long"))
+      })
+      const quick = yield* session.tasks.call("quick")
+      assert.isUndefined(quick.id)
+      assert.deepStrictEqual(plain(yield* quick.result), [Content.text("quick")])
+      assert.deepStrictEqual((yield* Stream.runCollect(quick.states)).map(({ status }) => status), ["completed"])
+      const long = yield* session.tasks.call("long")
+      assert.strictEqual((yield* long.state).status, "working")
+      const waiting = yield* start(long.result)
+      yield* settled
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(plain(yield* Fiber.join(waiting)), [Content.text("long")])
+      assert.deepStrictEqual(plain(yield* session.tasks.of(long.id ?? "").result), [Content.text("long")])
+    }))
+
+  it.effect("[TKX-05] asks for the state as often as the server wishes, until the task has ended", () =>
+    Effect.gen(function*() {
+      const { methods, session } = yield* served(
+        { long: Effect.as(Effect.sleep("10 seconds"), text("done")) },
+        {},
+        { pollInterval: "3 seconds" }
+      )
+      const task = yield* session.tasks.call("long")
+      const states = yield* start(Stream.runCollect(task.states))
+      yield* settled
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(
+        (yield* Fiber.join(states)).map(({ status }) => status),
+        ["working", "working", "working", "working", "completed"]
+      )
+      assert.strictEqual(methods().filter((method) => method === "tasks/get").length, 5)
+    }))
+
+  it.effect("waits for the result of a call that becomes a task, and answers its questions once", () =>
+    Effect.gen(function*() {
+      const { methods, session } = yield* served({ greet }, answering)
+      const waiting = yield* start(session.callTool("greet"))
+      for (let count = 0; count < 5; count++) {
+        yield* settled
+        yield* TestClock.adjust("1 second")
+      }
+      assert.deepStrictEqual(plain(yield* Fiber.join(waiting)), [Content.text("hello Ada")])
+      assert.strictEqual(methods().filter((method) => method === "tasks/update").length, 1)
+    }))
+
+  it.effect("receives the failure of a task as that of its call", () =>
+    Effect.gen(function*() {
+      const { session } = yield* served({
+        fails: Effect.fail(McpError.invalidParams("no", { id: 7 })),
+        long: Effect.never
+      })
+      const failed = yield* start(session.callTool("fails"))
+      yield* settled
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* reasonOf(failed), {
+        _tag: "ErrorResponse",
+        error: McpError.invalidParams("no", { id: 7 })
+      })
+      const task = yield* session.tasks.call("long")
+      assert.strictEqual((yield* task.cancel).status, "cancelled")
+      assert.include((yield* Effect.flip(task.result)).message, "was cancelled")
+    }))
+
+  it.effect("[TKX-13] cancels the task of a call whose caller stops to wait, by its id", () =>
+    Effect.gen(function*() {
+      for (const how of ["interruption", "timeout"]) {
+        const interrupted = yield* Deferred.make<void>()
+        const { methods, session, tasks } = yield* served({
+          long: Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+        })
+        const waiting = yield* start(session.callTool("long", {}, { timeout: "5 seconds" }))
+        yield* settled
+        yield* TestClock.adjust("4 seconds")
+        assert.strictEqual(yield* tasks.running, 1)
+        if (how === "interruption") yield* Fiber.interrupt(waiting)
+        else {
+          yield* TestClock.adjust("1 second")
+          assert.strictEqual((yield* reasonOf(waiting))._tag, "Timeout")
+        }
+        yield* settled
+        assert.isTrue(yield* Deferred.isDone(interrupted))
+        assert.include(methods(), "tasks/cancel")
+        assert.notInclude(methods(), "notifications/cancelled")
+      }
+    }))
+
+  it.effect("reads nothing but a task and a result", () =>
+    Effect.gen(function*() {
+      let result: Exit.Exit<Tool.CallToolResult> = Exit.succeed({ ...text("x"), structuredContent: { n: 1 } })
+      const { session } = yield* served({ quick: Effect.suspend(() => result) })
+      assert.deepStrictEqual((yield* (yield* session.tasks.call("quick")).result).structuredContent, { n: 1 })
+      result = Exit.die("x")
+      assert.strictEqual((yield* reason(session.tasks.call("quick")))._tag, "ErrorResponse")
+      assert.strictEqual((yield* reason(Stream.runCollect(session.tasks.list)))._tag, "NotInRevision")
+      const unknown = yield* reason(session.tasks.of("unknown").state)
+      assert.strictEqual(unknown._tag === "ErrorResponse" ? unknown.error.code : unknown, -32602)
+    }))
+
+  it.effect("has to declare it", () =>
+    Effect.gen(function*() {
+      const { methods, session } = yield* served({ quick: Effect.succeed(text("x")) }, { capabilities: {} })
+      const before = methods().length
+      assert.deepStrictEqual(yield* reason(session.tasks.call("quick")), {
+        _tag: "UndeclaredCapability",
+        capability: `extensions.${TaskExtension.name}`,
+        option: `capabilities: { extensions: { "${TaskExtension.name}": {} } }`
+      })
+      assert.strictEqual(methods().length, before)
+    }))
+})
