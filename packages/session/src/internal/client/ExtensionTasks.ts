@@ -86,7 +86,7 @@ export class ExtensionTasks {
     return Effect.suspend(next)
   }
 
-  /** Waits for the result of a call that became a task. If the caller is interrupted, the task is cancelled (TKX-13). */
+  /** Waits for the result of a call that became a task. If the caller is interrupted, cancels the task (TKX-13). */
   finish(created: unknown): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
     const task = validate(TaskExtension.CreatedTask)(created)
     if (Result.isFailure(task)) return fail({ _tag: "InvalidResult", problem: task.failure })
