@@ -12,6 +12,7 @@ import * as ReconnectionTool from "./groups/reconnectionTool.ts"
 import * as Resources from "./groups/resources.ts"
 import * as SchemaTools from "./groups/schemaTools.ts"
 import * as StatelessTools from "./groups/statelessTools.ts"
+import * as TaskTools from "./groups/taskTools.ts"
 
 /** All groups of the server. */
 export const groups = Layer.mergeAll(
@@ -23,7 +24,8 @@ export const groups = Layer.mergeAll(
   Resources.layer,
   Prompts.layer,
   InputRequiredTools.layer,
-  StatelessTools.layer
+  StatelessTools.layer,
+  TaskTools.layer
 )
 
 /** The name and version of the server. */

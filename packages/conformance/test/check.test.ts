@@ -15,7 +15,13 @@ describe("the output of the suite", () => {
     fs.rmSync(folder, { recursive: true, force: true })
   })
 
-  const scenario = (side: Side, name: string): Scenario => ({ side, name, release: newest, revision: "2025-11-25" })
+  const scenario = (side: Side, name: string): Scenario => ({
+    side,
+    name,
+    release: newest,
+    revision: "2025-11-25",
+    isExtension: false
+  })
 
   const write = (name: string, checks: unknown) => {
     fs.mkdirSync(path.join(folder, name))

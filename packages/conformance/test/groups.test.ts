@@ -63,7 +63,7 @@ describe("tools", () => {
       const { listTools } = yield* ClientSession.ClientSession
       const { nextCursor, tools } = yield* listTools()
       assert.isUndefined(nextCursor)
-      assert.strictEqual(tools.length, 28)
+      assert.strictEqual(tools.length, 35)
       for (const { description, inputSchema, name } of tools) {
         assert.match(name, /^[A-Za-z0-9_.-]{1,128}$/)
         assert.isNotEmpty(description)

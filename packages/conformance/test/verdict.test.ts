@@ -6,7 +6,7 @@ import type { Scenario } from "../src/suite/scenario.ts"
 import { remarks, table } from "../src/suite/table.ts"
 import { judge, withoutScenario } from "../src/suite/verdict.ts"
 
-const ping: Scenario = { side: "server", name: "ping", release: newest, revision: "2025-11-25" }
+const ping: Scenario = { side: "server", name: "ping", release: newest, revision: "2025-11-25", isExtension: false }
 
 const check = (id: string, status: Check["status"], errorMessage?: string): Check =>
   errorMessage === undefined ? { id, status } : { id, status, errorMessage }

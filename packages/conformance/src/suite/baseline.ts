@@ -16,4 +16,11 @@ export interface ExpectedFailure {
   readonly reason: string
 }
 
-export const expectedFailures: ReadonlyArray<ExpectedFailure> = []
+export const expectedFailures: ReadonlyArray<ExpectedFailure> = [
+  {
+    side: "server",
+    scenario: "tasks-status-notifications",
+    check: "none",
+    reason: "the suite skips it always; taskExtension.test.ts of session tests notifications of tasks"
+  }
+]

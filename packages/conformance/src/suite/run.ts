@@ -26,13 +26,17 @@ interface Batch {
   readonly scenarios: ReadonlyArray<Scenario>
 }
 
+/** Returns the batches. The suite runs scenarios of extensions only one by one. */
 const batchesOf = (scenarios: ReadonlyArray<Scenario>): ReadonlyArray<Batch> =>
   releases.flatMap((release) =>
-    revisions.map((revision) => ({
-      release,
-      revision,
-      scenarios: scenarios.filter((scenario) => scenario.release === release && scenario.revision === revision)
-    }))
+    revisions.flatMap((revision) => {
+      const all = scenarios.filter((scenario) => scenario.release === release && scenario.revision === revision)
+      const extensions = all.filter(({ isExtension }) => isExtension)
+      return [
+        { release, revision, scenarios: all.filter(({ isExtension }) => !isExtension) },
+        ...extensions.map((scenario) => ({ release, revision, scenarios: [scenario] }))
+      ]
+    })
   ).filter(({ scenarios }) => scenarios.length > 0)
 
 /** Returns the folder for the suite's files. */
@@ -49,7 +53,7 @@ const runServer = (output: string, tested: string) =>
     const url = yield* Program.serve([tested, "--port", "0", "--newest", revision])
     const [only] = scenarios
     const which = scenarios.length === 1 && only !== undefined
-      ? ["--scenario", only.name]
+      ? ["--scenario", only.name, ...(only.isExtension ? ["--force"] : [])]
       : ["--suite", "all"]
     const { output: text } = yield* Program.run(
       [release.program, "server", "--url", url, ...which, "--spec-version", revision, "-o", folder]

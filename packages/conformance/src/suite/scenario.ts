@@ -14,6 +14,8 @@ export interface Scenario {
   readonly name: string
   readonly release: Release
   readonly revision: Revision.Revision
+  /** Whether the scenario tests an extension, which belongs to no revision. */
+  readonly isExtension: boolean
 }
 
 /** The revisions that the suite has scenarios for, newest first. */
@@ -21,6 +23,15 @@ export const revisions: ReadonlyArray<Revision.Revision> = ["2026-07-28", "2025-
 
 /** Returns whether a scenario needs authorization, which the library does not support yet. */
 const needsAuthorization = (name: string): boolean => name.startsWith("auth/")
+
+/** The revision in which the tasks extension is tested. Other extensions are not supported. */
+const revisionOfTasks: Revision.Revision = "2026-07-28"
+
+/** Returns the revisions in which a scenario runs. */
+const revisionsOf = (name: string, at: ReadonlyArray<string>): ReadonlyArray<Revision.Revision> =>
+  at.includes("extension")
+    ? name.startsWith("tasks-") ? [revisionOfTasks] : []
+    : revisions.filter((revision) => at.includes(revision))
 
 /** The headings of the suite's list. Scenarios under other headings test neither side. */
 const sides: ReadonlyMap<string, Side> = new Map([["Server scenarios", "server"], ["Client scenarios", "client"]])
@@ -41,6 +52,12 @@ export const scenarios = (release: Release): ReadonlyArray<Scenario> => {
     throw new Error(`the suite ${release.version} lists no scenarios:\n${listing}`)
   }
   return listed.filter(({ name }) => !needsAuthorization(name)).flatMap(({ at, name, side }) =>
-    revisions.filter((revision) => at.includes(revision)).map((revision) => ({ side, name, release, revision }))
+    revisionsOf(name, at).map((revision) => ({
+      side,
+      name,
+      release,
+      revision,
+      isExtension: at.includes("extension")
+    }))
   )
 }
