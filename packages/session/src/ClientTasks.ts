@@ -33,7 +33,7 @@ export interface TaskHandle<R = never> {
   readonly state: Effect.Effect<Task.Task, RequestError>
   /**
    * Streams the state of the task until it has ended. Between two requests it waits as long as the server wishes, and
-   * at least 100 ms (TSK-13). It relies on no notification (TSK-21).
+   * at least 100 ms and at most 1 hour (TSK-13). It relies on no notification (TSK-21).
    */
   readonly states: Stream.Stream<Task.Task, RequestError>
   /**

@@ -238,7 +238,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-13",
     file: "packages/session/src/internal/client/ClientTasks.ts",
-    original: "Math.max(pollInterval ?? defaultPauseMillis, leastPauseMillis)",
+    original: "Math.min(Math.max(pollInterval ?? defaultPauseMillis, leastPauseMillis), longestPauseMillis)",
     broken: "pollInterval === undefined ? defaultPauseMillis : leastPauseMillis",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[TSK-13]"

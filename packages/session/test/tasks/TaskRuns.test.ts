@@ -99,22 +99,29 @@ describe("a task", () => {
       assert.strictEqual(runs.size, 0)
     })))
 
-  it("ends with the error of its run, and with no words of a defect", () =>
-    virtually(Effect.gen(function*() {
-      const { ended, runs } = yield* alone
-      const fails = yield* runs.start(
-        ada,
-        () => Effect.fail(new McpError.McpError({ code: 7, message: "no", data: 1 }))
-      )
-      const dies = yield* runs.start(ada, () => Effect.die(new Error("a secret")))
-      assert.deepStrictEqual((yield* ended(fails.id, "ada")).outcome, {
-        _tag: "Error",
-        error: { code: 7, message: "no", data: 1 }
-      })
-      const [code, message] = errorOf(yield* ended(dies.id, "ada")) ?? []
-      assert.strictEqual(code, -32603)
-      assert.notInclude(String(message), "secret")
-    })))
+  it("ends with the error of its run, and with no words of a defect, which is logged", () => {
+    const logged: Array<string> = []
+    const logger = Logger.make(({ cause, message }) => void logged.push(`${message} ${Cause.pretty(cause)}`))
+    virtually(
+      Effect.gen(function*() {
+        const { ended, runs } = yield* alone
+        const fails = yield* runs.start(
+          ada,
+          () => Effect.fail(new McpError.McpError({ code: 7, message: "no", data: 1 }))
+        )
+        const dies = yield* runs.start(ada, () => Effect.die(new Error("a secret")))
+        assert.deepStrictEqual((yield* ended(fails.id, "ada")).outcome, {
+          _tag: "Error",
+          error: { code: 7, message: "no", data: 1 }
+        })
+        const [code, message] = errorOf(yield* ended(dies.id, "ada")) ?? []
+        assert.strictEqual(code, -32603)
+        assert.notInclude(String(message), "secret")
+      }).pipe(Effect.provide(Logger.layer([logger])))
+    )
+    assert.strictEqual(logged.length, 1)
+    assert.match(logged[0] ?? "", /the handler of a task failed .*a secret/)
+  })
 
   it("goes on after its caller was interrupted", () =>
     virtually(Effect.gen(function*() {

@@ -226,7 +226,7 @@ describe("a server with tasks", () => {
       }
     }))
 
-  it.effect("asks again when its request for the result was cancelled or lost, and once if two of them wait", () =>
+  it.effect("asks the newest client that waits, and the one before when that one is gone", () =>
     Effect.gen(function*() {
       const tasks = yield* tasksOf()
       const host = yield* SessionHost.make(tools({ greet }), { info, tasks, limits: { gracefulCloseTimeout: 0 } })
@@ -235,10 +235,7 @@ describe("a server with tasks", () => {
       yield* start(first.send("tasks/result", { taskId }, "a"))
       yield* settled
       assert.strictEqual(first.of("elicitation/create").length, 1)
-      yield* first.raw.send(JsonRpc.notification("notifications/cancelled", { requestId: "a" }))
-      yield* settled
-      assert.strictEqual(first.of("notifications/cancelled").length, 1)
-      // Another session cannot be asked, another one does not answer, and ends.
+      // Another one cannot be asked, and a third one takes its turn, and does not answer.
       const unable = yield* opened(host, "ada", { capabilities: {} })
       const unableWaits = yield* start(unable.result("tasks/result", { taskId }))
       const scope = yield* Scope.make()
@@ -246,14 +243,21 @@ describe("a server with tasks", () => {
       yield* start(silent.request("tasks/result", { taskId }))
       yield* settled
       assert.strictEqual(silent.of("elicitation/create").length, 1)
-      const last = yield* opened(host, "ada", { answer: answerWith("Grace") })
-      const waiting = yield* start(last.result("tasks/result", { taskId }))
-      yield* settled
-      assert.deepStrictEqual(last.received, [])
+      assert.strictEqual(first.of("notifications/cancelled").length, 1)
+      // When that session ends, the first client is asked again. It cancels its request.
       yield* Scope.close(scope, Exit.void)
+      yield* settled
+      assert.strictEqual(first.of("elicitation/create").length, 2)
+      yield* first.raw.send(JsonRpc.notification("notifications/cancelled", { requestId: "a" }))
+      yield* settled
+      assert.strictEqual(first.of("notifications/cancelled").length, 2)
+      const last = yield* opened(host, "ada", { answer: answerWith("Grace") })
       const expected = { ...text("accept Grace"), _meta: related(taskId) }
-      assert.deepStrictEqual([yield* Fiber.join(waiting), yield* Fiber.join(unableWaits)], [expected, expected])
-      assert.deepStrictEqual([unable.received, last.received.length], [[], 1])
+      assert.deepStrictEqual(
+        [yield* last.result("tasks/result", { taskId }), yield* Fiber.join(unableWaits)],
+        [expected, expected]
+      )
+      assert.deepStrictEqual([unable.received, last.of("elicitation/create").length], [[], 1])
     }))
 
   it.effect("several questions at once, each with a key of its own, and one that is no longer waited for", () =>

@@ -37,13 +37,15 @@ const resultOfCall = MethodDefinition.request("tasks/result", {
 
 const { requests } = MethodTable
 
-/** The pause between two requests for the state of a task that names none, and the least one. */
+/** The pause between two requests for the state of a task that names none, the least and the longest one. */
 const defaultPauseMillis = 1_000
 const leastPauseMillis = 100
+const longestPauseMillis = 3_600_000
 
 const isFinal = ({ status }: Task.Task): boolean => status !== "working" && status !== "input_required"
 
-const pauseOf = ({ pollInterval }: Task.Task): number => Math.max(pollInterval ?? defaultPauseMillis, leastPauseMillis)
+const pauseOf = ({ pollInterval }: Task.Task): number =>
+  Math.min(Math.max(pollInterval ?? defaultPauseMillis, leastPauseMillis), longestPauseMillis)
 
 /** The session of the tasks. */
 export interface ClientTasksDependencies {

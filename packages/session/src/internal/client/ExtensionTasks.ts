@@ -21,9 +21,10 @@ import type { InputRounds } from "./InputRounds.ts"
 
 const { requests } = TaskExtension
 
-/** The pause between two requests for the state of a task that names none, and the least one, in milliseconds. */
+/** The pause between two requests for the state of a task that names none, the least and the longest one. */
 const defaultPauseMillis = 1_000
 const leastPauseMillis = 100
+const longestPauseMillis = 3_600_000
 
 const call = "tools/call"
 
@@ -52,7 +53,7 @@ const stateOf = (
 const isFinal = ({ status }: Task.Task): boolean => status !== "working" && status !== "input_required"
 
 const pauseOf = (pollIntervalMs: number | undefined): number =>
-  Math.max(pollIntervalMs ?? defaultPauseMillis, leastPauseMillis)
+  Math.min(Math.max(pollIntervalMs ?? defaultPauseMillis, leastPauseMillis), longestPauseMillis)
 
 /** The tasks of a server. */
 export class ExtensionTasks {

@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import { MemoryBudget } from "../../MemoryBudget.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import type * as RequestError from "../../RequestError.ts"
@@ -282,6 +283,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
         // Each request of a server has this service.
         const call = Context.getUnsafe(handler.context, RequestContext)
         let isTask = false
+        const one = Semaphore.makeUnsafe(1)
         const replace = (context: TaskContext) => becoming.replace(context)
         const begin = Effect.suspend(() =>
           isTask ? Effect.succeed(true) : Effect.map(
@@ -290,7 +292,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
           )
         )
         // Once, even if the handler and the timer begin at the same time.
-        const becoming = new BecomingContext(call, Effect.uninterruptible(endpoint.exclusively(run, begin)))
+        const becoming = new BecomingContext(call, Effect.uninterruptible(one.withPermits(1)(begin)))
         const served = Effect.provideService(handling, RequestContext, becoming)
         if (begins === "explicitly") return Effect.scoped(served)
         const later = Effect.delay(Effect.ignoreCause(becoming.becomeTask), begins)

@@ -2,8 +2,8 @@
 
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
 import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
+import { NewestTurn } from "./NewestTurn.ts"
 import { OwnedTasks } from "./OwnedTasks.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
 import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
@@ -42,7 +42,8 @@ export class TaskEndpoint implements Tasks {
   readonly planOf: (tool: string) => TaskPlan
   /** The messages of the tasks that run in this process. */
   readonly messages = new Map<string, TaskMessages>()
-  readonly #locks = new Map<unknown, { readonly semaphore: Semaphore.Semaphore; users: number }>()
+  /** The clients that are asked questions: of those that wait for one task, the newest. */
+  readonly asking = new NewestTurn()
 
   private constructor(tasks: OwnedTasks, runs: TaskRuns, planOf: (tool: string) => TaskPlan) {
     this.tasks = tasks
@@ -61,23 +62,5 @@ export class TaskEndpoint implements Tasks {
 
   get running(): Effect.Effect<number> {
     return Effect.sync(() => this.runs.size)
-  }
-
-  /** Runs one effect after the other for each key. */
-  exclusively<A, E, R>(key: unknown, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return Effect.acquireUseRelease(
-      Effect.sync(() => {
-        const lock = this.#locks.get(key) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }
-        lock.users++
-        this.#locks.set(key, lock)
-        return lock
-      }),
-      ({ semaphore }) => semaphore.withPermits(1)(effect),
-      (lock) =>
-        Effect.sync(() => {
-          lock.users--
-          if (lock.users === 0) this.#locks.delete(key)
-        })
-    )
   }
 }

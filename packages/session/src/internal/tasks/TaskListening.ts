@@ -1,6 +1,7 @@
 /** The states of tasks on streams of notifications, in revision 2026-07-28. */
 
 import type { McpError } from "@effect-mcp/protocol"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import { Listener } from "../../Listener.ts"
 import { RequestContext } from "../../RequestContext.ts"
@@ -38,12 +39,9 @@ export const serving = (
     if (!DeclaredExtension.isIn(profile)) return yield* DeclaredExtension.missing("subscriptions/listen")
     const listener = yield* Listener
     const result = yield* handling
-    const taskIds: Array<string> = []
-    for (const id of new Set(requested.slice(0, maxTasks))) {
-      const found = yield* Effect.option(tasks.load(id, principal?.id))
-      if (found._tag === "None") continue
-      taskIds.push(id)
-      yield* Effect.forkScoped(follow(tasks, listener, found.value))
-    }
-    return { notifications: { ...Object(Object(result).notifications), taskIds } }
+    const ids = [...new Set(requested.slice(0, maxTasks))]
+    const found = yield* Effect.forEach(ids, (id) => Effect.option(tasks.load(id, principal?.id)), { concurrency: 16 })
+    const own = Arr.getSomes(found)
+    for (const task of own) yield* Effect.forkScoped(follow(tasks, listener, task))
+    return { notifications: { ...Object(Object(result).notifications), taskIds: own.map(({ id }) => id) } }
   })

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import { RequestContext } from "../../RequestContext.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type * as StoredTask from "../../StoredTask.ts"
+import * as ClientQuestion from "../engine/ClientQuestion.ts"
 import { trust } from "../trust.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
@@ -58,6 +59,13 @@ const outcomeOf = (
     default:
       return undefined
   }
+}
+
+/** Returns whether the client of a request can be asked a question of a task. Its session may be another one. */
+const canAsk = (context: Context, { request: { method, params = {} } }: StoredTask.TaskQuestion): boolean => {
+  const row = ClientQuestion.rowOf(method)
+  return context.session !== undefined && row !== undefined &&
+    ClientQuestion.blocked(row, params, context.profile) === undefined
 }
 
 /** Asks the client of this request a question of a task, and stores its answer. */
@@ -121,10 +129,10 @@ export const make = (
       // The task no longer waits for these.
       for (const key of asked) if (!keys.has(key)) yield* FiberMap.remove(asking, key)
       for (const question of open) {
-        if (asked.has(question.key)) continue
+        if (asked.has(question.key) || !canAsk(context, question)) continue
         asked.add(question.key)
         const delivery = deliverQuestion(endpoint, context, id, question)
-        yield* FiberMap.run(asking, question.key, endpoint.exclusively(`${id} ${question.key}`, delivery))
+        yield* FiberMap.run(asking, question.key, endpoint.asking.run(`${id} ${question.key}`, delivery))
       }
       task = yield* endpoint.tasks.next(task, principal)
     }

@@ -53,6 +53,10 @@ const errorOf = (cause: Cause.Cause<McpError.McpError>): JsonRpc.ErrorObject => 
   return data === undefined ? { code, message } : { code, message, data }
 }
 
+/** Returns whether a client receives less of a failure than its cause says. */
+const isDefect = (cause: Cause.Cause<McpError.McpError>): boolean =>
+  !Cause.hasInterruptsOnly(cause) && !cause.reasons.some(Cause.isFailReason)
+
 /** The tasks that this process runs. */
 export class TaskRuns {
   readonly #tasks: OwnedTasks
@@ -188,7 +192,10 @@ export class TaskRuns {
       : { _tag: "Error", error: errorOf(exit.cause) }
     const store = (ended: StoredTask.Outcome) =>
       this.#tasks.change(id, (task) => task.outcome === undefined ? { outcome: ended, lease: undefined } : undefined)
-    return Effect.flatMap(store(outcome), (changed) =>
+    const reported = Exit.isFailure(exit) && isDefect(exit.cause)
+      ? Effect.logError("the handler of a task failed", exit.cause)
+      : Effect.void
+    return Effect.flatMap(Effect.andThen(reported, store(outcome)), (changed) =>
       changed._tag === "TooLarge"
         ? store({ _tag: "Error", error: tooLarge })
         : Effect.succeed(changed)).pipe(
