@@ -75,8 +75,8 @@ export interface McpServerShape {
 export class McpServer extends Context.Service<McpServer, McpServerShape>()("@effect-mcp/server/McpServer") {}
 
 /**
- * Options of the tasks of a server: their lifetimes and limits. They are stored in the `TaskStore` that is provided to
- * the Layer of the server, and in memory without one. They end with the Layer.
+ * Options of the tasks of a server: their lifetimes and limits. They are stored in the `TaskStore` that is merged with
+ * the groups or provided to the server, and in memory without one. They end with the server.
  *
  * @category models
  */
@@ -219,11 +219,16 @@ const joined = <R>(
 /** Returns the tasks of a server, if the calls of some tool become tasks, or the program has options for them. */
 const tasksOf = (
   registry: ServerRegistry,
+  groups: Context.Context<never>,
   options: TaskOptions | undefined
 ): Effect.Effect<ServerTasks.ServerTasksShape | undefined, never, Scope.Scope> =>
   Effect.gen(function*() {
     if (options === undefined && !registry.hasTaskTools) return undefined
-    const given = yield* Effect.serviceOption(TaskStore.TaskStore)
+    const ambient = yield* Effect.serviceOption(TaskStore.TaskStore)
+    const given = Option.orElse(
+      Context.getOption(groups, TaskStore.TaskStore),
+      () => ambient
+    )
     const store = Option.isSome(given) ? given.value : yield* TaskStore.makeMemory()
     return yield* Effect.provideService(
       ServerTasks.make({ ...options, tools: (tool) => registry.taskOf(tool) }),
@@ -292,7 +297,7 @@ export const host = <A, E, R, RO = never>(
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
   Layer.effectContext(Effect.gen(function*() {
     const { context, references, registry } = yield* build(groups, options)
-    const tasks = yield* tasksOf(registry, options.tasks)
+    const tasks = yield* tasksOf(registry, context, options.tasks)
     const serving = yield* registry.serving(true, tasks !== undefined)
     // The session provides the services of requests and notifications, which the type `RO` may contain.
     const { onClosed, onOpened, ...rest } = trust<HostOptions<OptionServices<RO>>>(options)
@@ -350,8 +355,8 @@ const open = Effect.fnUntraced(function*<A, E, R, RO>(
   E | TransportError.TransportError,
   Transport | Scope.Scope | Exclude<R, McpServer> | OptionServices<RO>
 > {
-  const { references, registry } = yield* build(groups, options)
-  const tasks = yield* tasksOf(registry, options.tasks)
+  const { context, references, registry } = yield* build(groups, options)
+  const tasks = yield* tasksOf(registry, context, options.tasks)
   const serving = yield* registry.serving(true, tasks !== undefined)
   // The session provides the services of requests and notifications, which the type `RO` may contain.
   const own = trust<Options<OptionServices<RO>>>(options)
