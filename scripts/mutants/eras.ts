@@ -66,8 +66,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "cannot cut uninterruptible code",
     file: replayedRun,
-    original: "Effect.interruptible(Effect.callback<never>(() => {",
-    broken: "(Effect.callback<never>(() => {"
+    original: "Effect.interruptible(Effect.flatten(",
+    broken: "(Effect.flatten("
   },
   {
     name: "sends progress again",

@@ -439,7 +439,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "sends results without their type",
     file: modernReplies,
-    original: "resultType: isSuspended ? \"input_required\" : \"complete\",",
+    original: "        resultType,\n",
     broken: ""
   },
   {

@@ -26,7 +26,7 @@ interface Batch {
   readonly scenarios: ReadonlyArray<Scenario>
 }
 
-/** Returns the batches. The suite runs scenarios of extensions only one by one. */
+/** Returns the batches, those of extensions apart. */
 const batchesOf = (scenarios: ReadonlyArray<Scenario>): ReadonlyArray<Batch> =>
   releases.flatMap((release) =>
     revisions.flatMap((revision) => {
@@ -34,7 +34,7 @@ const batchesOf = (scenarios: ReadonlyArray<Scenario>): ReadonlyArray<Batch> =>
       const extensions = all.filter(({ isExtension }) => isExtension)
       return [
         { release, revision, scenarios: all.filter(({ isExtension }) => !isExtension) },
-        ...extensions.map((scenario) => ({ release, revision, scenarios: [scenario] }))
+        { release, revision, scenarios: extensions }
       ]
     })
   ).filter(({ scenarios }) => scenarios.length > 0)
@@ -51,17 +51,28 @@ const runServer = (output: string, tested: string) =>
   Effect.fnUntraced(function*({ release, revision, scenarios }: Batch) {
     const folder = path.join(folderOf(output, { release, revision }), "server")
     const url = yield* Program.serve([tested, "--port", "0", "--newest", revision])
+    const outcomesOf = (run: ReadonlyArray<Scenario>, ...which: ReadonlyArray<string>) =>
+      Effect.map(
+        Program.run([release.program, "server", "--url", url, ...which, "--spec-version", revision, "-o", folder]),
+        ({ output: text }) =>
+          run.map((scenario): Outcome => {
+            const checks = readChecks(folder, scenario)
+            return { scenario, checks, ...(checks === undefined ? { failure: lastLines(text) } : undefined) }
+          })
+      )
     const [only] = scenarios
-    const which = scenarios.length === 1 && only !== undefined
-      ? ["--scenario", only.name, ...(only.isExtension ? ["--force"] : [])]
-      : ["--suite", "all"]
-    const { output: text } = yield* Program.run(
-      [release.program, "server", "--url", url, ...which, "--spec-version", revision, "-o", folder]
-    )
-    return scenarios.map((scenario): Outcome => {
-      const checks = readChecks(folder, scenario)
-      return { scenario, checks, ...(checks === undefined ? { failure: lastLines(text) } : undefined) }
-    })
+    if (only?.isExtension === true) {
+      // The suite runs these only one by one.
+      const outcomes = yield* Effect.forEach(
+        scenarios,
+        (scenario) => outcomesOf([scenario], "--scenario", scenario.name, "--force"),
+        { concurrency: 4 }
+      )
+      return outcomes.flat()
+    }
+    return scenarios.length === 1 && only !== undefined
+      ? yield* outcomesOf(scenarios, "--scenario", only.name)
+      : yield* outcomesOf(scenarios, "--suite", "all")
   }, Effect.scoped)
 
 /** Runs a client process for each scenario. The suite judges its exit as well. */
