@@ -28,7 +28,7 @@ for (const { revision, side } of both) {
       } finally {
         fs.rmSync(output, { recursive: true, force: true })
       }
-    }, 120_000)
+    }, 300_000)
 
     for (const { name } of tested) {
       it(name, () => {
