@@ -1,5 +1,5 @@
 /**
- * The messages of tasks, from revision 2025-11-25. A session does not run tasks.
+ * The messages of tasks in revision 2025-11-25. Those of revision 2026-07-28 are in `TaskExtension`.
  */
 import * as Schema from "effect/Schema"
 import { Meta, RequestMeta } from "./Meta.ts"

@@ -334,8 +334,10 @@ describe("a server with tasks", () => {
   it.effect("[PRG-08] [TSK-17] sends progress and log messages to a client that waits for the result", () =>
     Effect.gen(function*() {
       const tool = Effect.gen(function*() {
-        yield* RequestContext.progress({ progress: 1, total: 2, message: "collecting" })
-        yield* RequestContext.log({ level: "info", data: "collected" })
+        // A handler may take the members out of the context.
+        const { log, progress } = yield* RequestContext.RequestContext
+        yield* progress({ progress: 1, total: 2, message: "collecting" })
+        yield* log({ level: "info", data: "collected" })
         yield* Effect.sleep("1 minute")
         yield* RequestContext.progress({ progress: 2, total: 2 })
         return text("done")

@@ -246,6 +246,10 @@ export class ClientSessionImplementation
       : StructuredOutput.toObjects(method, ResultEnvelope.remove(result))
   }
 
+  get hasTasks(): boolean {
+    return Object.hasOwn(this.declared.extensions ?? {}, TaskExtension.name)
+  }
+
   finishTask(created: unknown): ReturnType<ExtensionTasks["finish"]> {
     return this.#extensionTasks.finish(created)
   }
@@ -399,7 +403,7 @@ export class ClientSessionImplementation
         support,
         outputSchemas: this.#outputSchemas,
         extension: isModern ? this.#extensionTasks : undefined,
-        isDeclared: TaskExtension.name in (this.declared.extensions ?? {})
+        isDeclared: this.hasTasks
       }),
       progress: (token, step) => sender.progress(token, step),
       rootsListChanged: isModern

@@ -48,6 +48,8 @@ export interface InputRoundsOwner {
   readonly modernServer: () => Profile.ServerProfile | undefined
   /** Returns the capabilities that the client declares in each request. */
   readonly declaredCapabilities: () => Capabilities.ClientCapabilities
+  /** Whether the client has declared tasks. */
+  readonly hasTasks: boolean
   /** Waits for the result of a call that became a task. */
   readonly finishTask: (created: unknown) => Effect.Effect<object, RequestError.RequestError>
   readonly contextOf: (
@@ -57,8 +59,8 @@ export interface InputRoundsOwner {
   ) => Context.Context<unknown>
 }
 
-/** The types of results of a client that has declared tasks. */
-const withTasks: ReadonlySet<string> = new Set([...ResultType.core, TaskExtension.resultType])
+/** Returns whether a result is a task, which the server makes for clients that have declared tasks. */
+const isTask = ({ resultType }: { readonly resultType?: unknown }): boolean => resultType === TaskExtension.resultType
 
 /** The number of questions of one round that are answered at the same time. */
 const concurrency = 16
@@ -136,9 +138,9 @@ export class InputRounds {
   ): Effect.Effect<InputRequired.Retry | LaterResult, RequestError.RequestError> | undefined {
     const server = this.#owner.modernServer()
     if (server === undefined || typeof result !== "object" || result === null) return undefined
-    const type = ResultType.of(result, this.#acceptedTypes)
+    const type = ResultType.of(result)
     if (type === "complete") return undefined
-    if (type === TaskExtension.resultType && call.method === "tools/call") {
+    if (this.#owner.hasTasks && call.method === "tools/call" && isTask(result)) {
       return call.takesTask
         ? undefined
         : this.#inTime(call, Effect.map(this.#owner.finishTask(result), (later) => ({ later })))
@@ -165,10 +167,6 @@ export class InputRounds {
       ),
       (answers) => Object.fromEntries(answers)
     )
-  }
-
-  get #acceptedTypes(): ReadonlySet<string> {
-    return TaskExtension.name in (this.#owner.declaredCapabilities().extensions ?? {}) ? withTasks : ResultType.core
   }
 
   /** Returns the questions and the state of an answer, or the reason why the answer is invalid. */

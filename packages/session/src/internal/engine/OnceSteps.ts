@@ -52,8 +52,6 @@ export interface OnceStepsDependencies {
   readonly maxCharacters: number
   /** Called when a step starts or ends. */
   readonly changed?: (running: number) => void
-  /** Stores the result of a step before its handler receives it. */
-  readonly store?: ((key: string, result: StepResult) => Effect.Effect<void>) | undefined
 }
 
 /** The steps of one request. */
@@ -129,9 +127,7 @@ export class OnceSteps {
       )
     }
     this.results.set(key, result)
-    const replayed = this.#replayed(key, schemas, result)
-    const { store } = this.#dependencies
-    return store === undefined ? replayed : Effect.andThen(store(key, result), replayed)
+    return this.#replayed(key, schemas, result)
   }
 
   #replayed(key: string, { error, success }: StepSchemas, result: StepResult): Effect.Effect<unknown, unknown> {

@@ -4,7 +4,6 @@ import {
   type Capabilities,
   MethodTable,
   type Profile,
-  type Progress,
   type RevisionProjection,
   type Sampling
 } from "@effect-mcp/protocol"
@@ -101,13 +100,14 @@ export class TaskContext implements Service {
   }
 
   /** The token of the request stays valid until the task has ended (PRG-08). */
-  progress(step: Progress.Progress): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
-      this.#highest = step.progress
-      if (this.meta?.progressToken !== undefined) this.#dependencies.messages?.offer({ _tag: "Progress", step })
-      return step.message === undefined ? Effect.void : this.#status.set(step.message)
-    })
+  get progress(): Service["progress"] {
+    return (step) =>
+      Effect.suspend(() => {
+        if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
+        this.#highest = step.progress
+        if (this.meta?.progressToken !== undefined) this.#dependencies.messages?.offer({ _tag: "Progress", step })
+        return step.message === undefined ? Effect.void : this.#status.set(step.message)
+      })
   }
 
   get log(): Service["log"] {
