@@ -279,6 +279,16 @@ describe("a stream of notifications of tasks", () => {
       assert.deepStrictEqual([last, got.status], [got, "completed"])
     }))
 
+  it.effect("has each state once, however often the lease of its task is renewed", () =>
+    Effect.gen(function*() {
+      const client = yield* served(tools({ long: Effect.never }))
+      const { taskId } = yield* client.start("long")
+      yield* start(client.send("subscriptions/listen", { notifications: { taskIds: [taskId] } }, "stream"))
+      yield* settled
+      yield* TestClock.adjust("5 minutes")
+      assert.strictEqual(client.of("notifications/tasks").length, 1)
+    }))
+
   it.effect("[TKX-04] is rejected for a client that has not declared the extension", () =>
     Effect.gen(function*() {
       const client = yield* served(tools({}), { client: { capabilities: {} } })

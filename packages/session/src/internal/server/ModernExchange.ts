@@ -267,7 +267,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       run.serve(
         tasks === undefined || begins === undefined
           ? handling
-          : tasks.becoming(message, run, begins, handling, becameTask)
+          : tasks.becoming(received, run, begins, handling, becameTask)
       ))
   }
 

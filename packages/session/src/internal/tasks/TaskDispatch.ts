@@ -168,12 +168,11 @@ const become = (
 ): Effect.Effect<boolean, McpError.McpError> =>
   Effect.suspend(() => {
     if (!run.isOpen) return Effect.succeed(false)
-    const { _meta, arguments: input, name }: JsonRpc.Params = { ...params }
     let context: TaskContext | undefined
     const started = endpoint.runs.start(
       {
         principal: call.principal?.id,
-        request: { method, params: withoutAbsent({ name, arguments: input, _meta }) },
+        request: { method, params },
         client: call.profile,
         ttlMillis: undefined
       },
@@ -319,6 +318,3 @@ const listening = ({ params = {} }: JsonRpc.Request): Subscription.SubscriptionF
   const read = readListening(params)
   return Result.isSuccess(read) ? read.success.notifications : {}
 }
-
-const withoutAbsent = (params: JsonRpc.Params): JsonRpc.Params =>
-  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))

@@ -13,20 +13,25 @@ import * as TaskState from "./TaskState.ts"
 /** The most tasks of one stream. The others are not acknowledged. */
 const maxTasks = 100
 
-/** Reports each state of a task, from the present one to its end. */
+/** Reports each state of a task that differs from the one before, from the present one to its end. */
 const follow = (
   tasks: OwnedTasks,
   listener: Listener["Service"],
-  task: StoredTask.StoredTask
-): Effect.Effect<void> =>
-  Effect.andThen(
-    listener.taskChanged(TaskState.extension(task)),
+  task: StoredTask.StoredTask,
+  reported?: string
+): Effect.Effect<void> => {
+  const state = TaskState.extension(task)
+  // The renewal of a lease changes nothing for the client.
+  const text = JSON.stringify(state)
+  return Effect.andThen(
+    text === reported ? Effect.void : listener.taskChanged(state),
     task.outcome !== undefined ? Effect.void : Effect.flatMap(
       // A store that fails ends the following. The client polls the task, which it does in any case.
       Effect.orElseSucceed(Effect.andThen(tasks.awaitChange(task), tasks.find(task.id)), () => undefined),
-      (next) => next === undefined ? Effect.void : follow(tasks, listener, next)
+      (next) => next === undefined ? Effect.void : follow(tasks, listener, next, text)
     )
   )
+}
 
 /** Serves the tasks of a filter that belong to the client, beside what the program serves of it. */
 export const serving = (

@@ -20,6 +20,9 @@ import * as TaskState from "./TaskState.ts"
 
 type Context = RequestContext["Service"]
 
+/** The time for which a result waits for the last messages of its run, in milliseconds. */
+const lastMessagesMillis = 1_000
+
 /** Sends the messages of a task as they come, until its run has ended. All belong to the task (TSK-17). */
 const deliverMessages = (context: Context, id: string, messages: TaskMessages): Effect.Effect<void> => {
   const _meta = TaskState.relatedMeta(id)
@@ -137,7 +140,9 @@ export const make = (
       task = yield* endpoint.tasks.next(task, principal)
     }
     yield* FiberMap.clear(asking)
-    // A run that was cancelled may take a while to end, and its messages mean nothing to anybody.
-    if (sending !== undefined && task.outcome._tag !== "Cancelled") yield* Fiber.await(sending)
+    // The last messages come before the result. A run whose task was ended elsewhere may take longer to end.
+    if (sending !== undefined && task.outcome._tag !== "Cancelled") {
+      yield* Effect.timeoutOption(Fiber.await(sending), lastMessagesMillis)
+    }
     return yield* TaskState.payload(id, task.outcome)
   })
