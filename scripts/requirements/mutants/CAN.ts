@@ -181,8 +181,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-03",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
-    original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(Effect.flatMap(Fiber.join(fiber), release))))",
+    file: "packages/session/src/internal/client/TaskCreation.ts",
+    original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(Effect.flatMap(Fiber.join(fiber), cancel))))",
     broken: "() => Fiber.interrupt(fiber)",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[CAN-03] and cancels"

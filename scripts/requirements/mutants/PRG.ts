@@ -125,7 +125,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-08",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
+    file: "packages/session/src/internal/client/LegacyTasks.ts",
     original: "exchanges.follow(progress.token, mailbox)",
     broken: "exchanges.follow(-1, mailbox)",
     test: "packages/session/test/tasks/clientTasks.test.ts",

@@ -118,9 +118,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-03",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
-    original: "if (response[\"resultType\"] !== TaskExtension.resultType) {",
-    broken: "if (response[\"resultType\"] === \"never\") {",
+    file: "packages/session/src/internal/client/ExtensionTasks.ts",
+    original: "      isTask(response)\n        ? Effect.map(",
+    broken: "      isTask(response) || tool !== \"\"\n        ? Effect.map(",
     test: "packages/session/test/tasks/extensionClient.test.ts",
     name: "[TKX-03]"
   },
@@ -134,16 +134,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-05",
-    file: "packages/session/src/internal/client/ExtensionTasks.ts",
-    original: "last === undefined ? state : Effect.delay(state, pauseOf(last.pollInterval)),",
-    broken: "last === undefined ? state : Effect.delay(state, leastPauseMillis),",
+    file: "packages/session/src/internal/client/TaskPolling.ts",
+    original: "pause(last.pollInterval, closed)",
+    broken: "pause(100, closed)",
     test: "packages/session/test/tasks/extensionClient.test.ts",
     name: "[TKX-05]"
   },
   {
     id: "TKX-13",
     file: "packages/session/src/internal/client/ExtensionTasks.ts",
-    original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(this.cancel(taskId))))",
+    original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(this.#cancel(taskId))))",
     broken: "() => Effect.void",
     test: "packages/session/test/tasks/extensionClient.test.ts",
     name: "[TKX-13]"

@@ -205,7 +205,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-02",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
+    file: "packages/session/src/internal/client/LegacyTasks.ts",
     original: "if (support === undefined) {",
     broken: "if (support === undefined && tool === \"\") {",
     test: "packages/session/test/tasks/clientTasks.test.ts",
@@ -213,7 +213,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-03",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
+    file: "packages/session/src/internal/client/LegacyTasks.ts",
     original: "_tag: \"MissingCapability\", capability: \"tasks.requests.tools.call\"",
     broken: "_tag: \"StatelessModeNotSupported\"",
     test: "packages/session/test/tasks/clientTasks.test.ts",
@@ -221,7 +221,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-04",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
+    file: "packages/session/src/internal/client/LegacyTasks.ts",
     original: "if ((yield* support.of(tool)) === \"forbidden\") {",
     broken: "if ((yield* support.of(tool)) === \"forbidden\" && tool === \"\") {",
     test: "packages/session/test/tasks/clientTasks.test.ts",
@@ -237,15 +237,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-13",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
-    original: "Math.min(Math.max(pollInterval ?? defaultPauseMillis, leastPauseMillis), longestPauseMillis)",
-    broken: "pollInterval === undefined ? defaultPauseMillis : leastPauseMillis",
+    file: "packages/session/src/internal/client/TaskPolling.ts",
+    original: "wished ?? defaultMillis, leastMillis",
+    broken: "defaultMillis, leastMillis",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[TSK-13]"
   },
   {
     id: "TSK-15",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
+    file: "packages/session/src/internal/client/LegacyTasks.ts",
     original: "outputSchemas.checked(tool, received)",
     broken: "received",
     test: "packages/session/test/tasks/clientTasks.test.ts",
@@ -253,9 +253,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-21",
-    file: "packages/session/src/internal/client/ClientTasks.ts",
-    original: "last === undefined ? state : Effect.andThen(Effect.sleep(pauseOf(last)), state),",
-    broken: "last === undefined ? state : Effect.andThen(Effect.sleep(86_400_000), state),",
+    file: "packages/session/src/internal/client/TaskPolling.ts",
+    original: "wished ?? defaultMillis, leastMillis",
+    broken: "wished ?? 86_400_000, leastMillis",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[TSK-21]",
     hangs: true

@@ -144,6 +144,21 @@ describe("a client calls a tool as a task", () => {
       )
     }))
 
+  it.effect("and stops to wait for the next state when the session closes", () =>
+    Effect.gen(function*() {
+      const { client } = yield* served({ long: Effect.never }, {
+        server: { tasks: yield* tasksOf({ pollInterval: "1 hour" }) }
+      })
+      const { states } = yield* client.tasks.call("long")
+      const followed = yield* start(Stream.runDrain(states))
+      yield* settled
+      yield* client.close
+      yield* settled
+      const exit = followed.pollUnsafe()
+      assert.isTrue(exit !== undefined && Exit.isFailure(exit))
+      assert.strictEqual((yield* reasonOf(followed))._tag, "Closed")
+    }))
+
   it.effect("[TSK-20] and answers its questions while it waits for the result", () =>
     Effect.gen(function*() {
       const { client } = yield* served({ greet }, { client: answering })

@@ -156,6 +156,35 @@ describe("a client that has declared the tasks extension", () => {
       assert.strictEqual(unknown._tag === "ErrorResponse" ? unknown.error.code : unknown, -32602)
     }))
 
+  it.effect("answers no more questions at once than its limit, and none twice", () =>
+    Effect.gen(function*() {
+      const askAll = (count: number) =>
+        Effect.as(
+          Effect.forEach(
+            Array.from({ length: count }, (_, index) => `${index}?`),
+            (message) => Effect.orDie(RequestContext.elicit({ message, requestedSchema: form })),
+            { concurrency: "unbounded" }
+          ),
+          text("done")
+        )
+      const { methods, session } = yield* served(
+        { few: askAll(3), many: askAll(4) },
+        { ...answering, limits: { maxIncomingRequests: 3 } }
+      )
+      const few = yield* start(Effect.flatMap(session.tasks.call("few"), ({ result }) => result))
+      yield* settled
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(plain(yield* Fiber.join(few)), [Content.text("done")])
+      assert.strictEqual(methods().filter((method) => method === "tasks/update").length, 1)
+      const many = yield* session.tasks.call("many")
+      yield* settled
+      const problem = yield* reason(many.result)
+      assert.deepStrictEqual(problem, {
+        _tag: "InvalidResult",
+        problem: "the server asks 4 questions at once; set limits.maxIncomingRequests to allow more than 3"
+      })
+    }))
+
   it.effect("has to declare it", () =>
     Effect.gen(function*() {
       const { methods, session } = yield* served({ quick: Effect.succeed(text("x")) }, { capabilities: {} })

@@ -34,11 +34,11 @@ import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
-import * as ClientTasks from "./ClientTasks.ts"
 import { ExtensionTasks } from "./ExtensionTasks.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
 import { KeptResults } from "./KeptResults.ts"
+import * as LegacyTasks from "./LegacyTasks.ts"
 import * as ListenFilter from "./ListenFilter.ts"
 import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
@@ -123,8 +123,14 @@ export class ClientSessionImplementation
     })
     this.sender = new Sender.Sender(runtime, this)
     this.rounds = new InputRounds.InputRounds(runtime, this)
-    const { rounds, sender } = this
-    this.#extensionTasks = new ExtensionTasks({ sender, rounds, server: () => this.modernServer() })
+    this.#extensionTasks = new ExtensionTasks({
+      runtime,
+      sender: this.sender,
+      rounds: this.rounds,
+      outputSchemas: this.#outputSchemas,
+      server: () => this.modernServer(),
+      isDeclared: this.hasTasks
+    })
     this.listening = new Listening(runtime, this)
     for (const change of ListenFilter.listChanges) if (change in handlers) this.listening.follow(change)
     if (notifications["notifications/message"].name in handlers) this.#logFollowers = 1
@@ -397,14 +403,9 @@ export class ClientSessionImplementation
         Revision.isModern(profile.revision)
           ? this.#setLogLevel(profile, profile.revision, level)
           : Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
-      tasks: ClientTasks.make({
-        runtime,
-        sender,
-        support,
-        outputSchemas: this.#outputSchemas,
-        extension: isModern ? this.#extensionTasks : undefined,
-        isDeclared: this.hasTasks
-      }),
+      tasks: isModern
+        ? this.#extensionTasks.members
+        : LegacyTasks.make({ runtime, sender, support, outputSchemas: this.#outputSchemas }),
       progress: (token, step) => sender.progress(token, step),
       rootsListChanged: isModern
         ? this.#nothing(notifications["notifications/roots/list_changed"].name)

@@ -4,27 +4,29 @@ import {
   ErrorCode,
   type InputRequired,
   McpError,
+  MethodDefinition,
   type Profile,
-  type Task,
+  Task,
   TaskExtension,
   Tool
 } from "@effect-mcp/protocol"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { TaskHandle } from "../../ClientTasks.ts"
+import type { ClientTasks, TaskCallOptions, TaskHandle } from "../../ClientTasks.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { Sender } from "../engine/Sender.ts"
+import type { AnySessionRuntime } from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
 import type { InputRounds } from "./InputRounds.ts"
+import * as LegacyTasks from "./LegacyTasks.ts"
+import type { OutputSchemas } from "./OutputSchemas.ts"
+import * as TaskCreation from "./TaskCreation.ts"
+import * as TaskPolling from "./TaskPolling.ts"
 
 const { requests } = TaskExtension
-
-/** The pause between two requests for the state of a task that names none, the least and the longest one. */
-const defaultPauseMillis = 1_000
-const leastPauseMillis = 100
-const longestPauseMillis = 3_600_000
 
 const call = "tools/call"
 
@@ -32,9 +34,13 @@ const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestErr
 
 /** The session of the tasks. */
 export interface ExtensionTasksDependencies {
+  readonly runtime: AnySessionRuntime
   readonly sender: Sender
   readonly rounds: InputRounds
+  readonly outputSchemas: OutputSchemas | undefined
   readonly server: () => Profile.ServerProfile | undefined
+  /** Whether this client has declared the extension. */
+  readonly isDeclared: boolean
 }
 
 /** Returns the state of a task in the form of revision 2025-11-25. */
@@ -50,10 +56,26 @@ const stateOf = (
   ...(pollIntervalMs === undefined ? undefined : { pollInterval: pollIntervalMs })
 })
 
-const isFinal = ({ status }: Task.Task): boolean => status !== "working" && status !== "input_required"
+/** A call whose response may be a task, or its result. */
+const either = MethodDefinition.request(call, {
+  from: "client",
+  params: Tool.CallToolParams,
+  result: Task.TaskPayload
+})
 
-const pauseOf = (pollIntervalMs: number | undefined): number =>
-  Math.min(Math.max(pollIntervalMs ?? defaultPauseMillis, leastPauseMillis), longestPauseMillis)
+const undeclared: RequestError.RequestErrorReason = {
+  _tag: "UndeclaredCapability",
+  capability: `extensions.${TaskExtension.name}`,
+  option: `capabilities: { extensions: { "${TaskExtension.name}": {} } }`
+}
+
+/** Reads a value of the server, which the caller has by another way than by a request of its own. */
+const read = <A>(schema: Schema.Codec<A>, value: unknown): Effect.Effect<A, RequestError.RequestError> => {
+  const read = validate(schema)(value)
+  return Result.isSuccess(read)
+    ? Effect.succeed(read.success)
+    : fail({ _tag: "InvalidResult", problem: read.failure })
+}
 
 /** The tasks of a server. */
 export class ExtensionTasks {
@@ -63,11 +85,51 @@ export class ExtensionTasks {
     this.#dependencies = dependencies
   }
 
+  /** Returns the members of a session for tasks. */
+  get members(): ClientTasks {
+    return {
+      call: (tool, input, options) => this.#call(tool, input, options),
+      of: (id, { tool } = {}) => this.#handle(id, tool),
+      list: LegacyTasks.listOf(this.#dependencies)
+    }
+  }
+
+  /** Waits for the result of a call that became a task. If the caller is interrupted, cancels the task (TKX-13). */
+  finish(created: unknown): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
+    return Effect.flatMap(read(TaskExtension.CreatedTask, created), ({ pollIntervalMs, taskId }) =>
+      Effect.onInterrupt(
+        Effect.andThen(this.#pause(pollIntervalMs), this.#result(taskId)),
+        () => Effect.asVoid(Effect.forkDetach(Effect.ignore(this.#cancel(taskId))))
+      ))
+  }
+
+  /** Calls a tool of a server that decides whether the call becomes a task (TKX-03). */
+  #call<R = never>(
+    tool: string,
+    input: { readonly [name: string]: unknown } | undefined,
+    options: TaskCallOptions<R> = {}
+  ): Effect.Effect<TaskHandle<R>, RequestError.RequestError, R> {
+    const { isDeclared, sender } = this.#dependencies
+    if (!isDeclared) return fail(undeclared)
+    const params: Tool.CallToolParams = { name: tool, ...(input === undefined ? undefined : { arguments: input }) }
+    const isTask = ({ resultType }: Task.TaskPayload) => resultType === TaskExtension.resultType
+    const response = TaskCreation.untilAnswered(
+      sender.request(either, params, { ...options, isTask: true }),
+      (response) => isTask(response) ? this.#cancel(String(response["taskId"])) : Effect.void
+    )
+    return Effect.flatMap(response, (response) =>
+      isTask(response)
+        ? Effect.map(read(TaskExtension.CreatedTask, response), ({ taskId }) => this.#handle(taskId, tool))
+        : this.#answered(tool, response))
+  }
+
   /** Waits until a task has ended, and returns its result as the server has stored it (TKX-05). */
-  result(taskId: string): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
-    const answered = new Set<string>()
+  #result(taskId: string): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
+    /** The answered questions that the server may still show. */
+    let answered: ReadonlySet<string> = new Set()
     const next = (): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> =>
       Effect.flatMap(this.#get(taskId), (task) => {
+        const again = Effect.andThen(this.#pause(task.pollIntervalMs), Effect.suspend(next))
         switch (task.status) {
           case "completed":
             return Effect.succeed(task.result)
@@ -75,55 +137,60 @@ export class ExtensionTasks {
             return fail({ _tag: "ErrorResponse", error: McpError.received(task.error) })
           case "cancelled":
             return fail({ _tag: "ErrorResponse", error: cancelled })
-          case "input_required":
-            return Effect.andThen(
-              this.#answer(taskId, task.inputRequests, answered),
-              Effect.delay(Effect.suspend(next), pauseOf(task.pollIntervalMs))
-            )
+          case "input_required": {
+            const before = answered
+            answered = new Set(Object.keys(task.inputRequests))
+            return Effect.andThen(this.#answer(taskId, task.inputRequests, before), again)
+          }
           case "working":
-            return Effect.delay(Effect.suspend(next), pauseOf(task.pollIntervalMs))
+            return again
         }
       })
     return Effect.suspend(next)
   }
 
-  /** Waits for the result of a call that became a task. If the caller is interrupted, cancels the task (TKX-13). */
-  finish(created: unknown): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
-    const task = validate(TaskExtension.CreatedTask)(created)
-    if (Result.isFailure(task)) return fail({ _tag: "InvalidResult", problem: task.failure })
-    const { pollIntervalMs, taskId } = task.success
-    return Effect.onInterrupt(
-      Effect.delay(this.result(taskId), pauseOf(pollIntervalMs)),
-      () => Effect.asVoid(Effect.forkDetach(Effect.ignore(this.cancel(taskId))))
-    )
-  }
-
-  cancel(taskId: string): Effect.Effect<unknown, RequestError.RequestError> {
+  #cancel(taskId: string): Effect.Effect<unknown, RequestError.RequestError> {
     return this.#dependencies.sender.request(requests["tasks/cancel"], { taskId })
   }
 
   /** Returns a task by its id. */
-  handle(id: string): TaskHandle {
+  #handle(id: string, tool: string | undefined): TaskHandle {
     const state = Effect.map(this.#get(id), stateOf)
     return {
       id,
       state,
-      states: Stream.paginate<Task.Task | undefined, Task.Task, RequestError.RequestError>(
-        undefined,
-        (last) =>
-          Effect.map(
-            last === undefined ? state : Effect.delay(state, pauseOf(last.pollInterval)),
-            (task) => [[task], isFinal(task) ? Option.none() : Option.some(task)] as const
-          )
-      ),
-      result: Effect.flatMap(this.result(id), (result) => {
-        const read = validate(Tool.CallToolResult)(result)
-        return Result.isSuccess(read)
-          ? Effect.succeed(read.success)
-          : fail({ _tag: "InvalidResult", problem: read.failure })
-      }),
-      cancel: Effect.andThen(this.cancel(id), state)
+      states: TaskPolling.states(state, this.#dependencies.runtime.closed),
+      result: this.#checked(tool, Effect.flatMap(this.#result(id), (result) => read(Tool.CallToolResult, result))),
+      cancel: Effect.andThen(this.#cancel(id), state)
     }
+  }
+
+  /** Returns the handle of a call that the server has answered with its result, without a task. */
+  #answered(tool: string, response: unknown): Effect.Effect<TaskHandle, RequestError.RequestError> {
+    return Effect.map(Effect.zip(read(Tool.CallToolResult, response), Clock.currentTimeMillis), ([result, now]) => {
+      const time = new Date(now).toISOString()
+      const state: Task.Task = { taskId: "", status: "completed", createdAt: time, lastUpdatedAt: time, ttl: null }
+      return {
+        id: undefined,
+        state: Effect.succeed(state),
+        states: Stream.succeed(state),
+        result: this.#checked(tool, Effect.succeed(result)),
+        cancel: fail({
+          _tag: "InvalidParams",
+          problem: "the server has answered the call with its result, and made no task"
+        })
+      }
+    })
+  }
+
+  /** Checks a result against the output schema of its tool. */
+  #checked(tool: string | undefined, result: TaskHandle["result"]): TaskHandle["result"] {
+    const { outputSchemas } = this.#dependencies
+    return tool === undefined || outputSchemas === undefined ? result : outputSchemas.checked(tool, result)
+  }
+
+  #pause(wished: number | undefined): Effect.Effect<void> {
+    return TaskPolling.pause(wished, this.#dependencies.runtime.closed)
   }
 
   #get(taskId: string): Effect.Effect<TaskExtension.DetailedTask, RequestError.RequestError> {
@@ -134,34 +201,20 @@ export class ExtensionTasks {
   #answer(
     taskId: string,
     questions: InputRequired.InputRequests,
-    answered: Set<string>
+    answered: ReadonlySet<string>
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const { rounds, sender, server } = this.#dependencies
     const profile = server()
     const open = Object.entries(questions).filter(([key]) => !answered.has(key))
     if (profile === undefined || open.length === 0) return Effect.void
-    return Effect.flatMap(rounds.answers(call, profile, open), (inputResponses) => {
-      for (const [key] of open) answered.add(key)
-      return sender.request(requests["tasks/update"], { taskId, inputResponses })
-    })
+    const problem = rounds.tooMany(open.length)
+    if (problem !== undefined) return fail({ _tag: "InvalidResult", problem })
+    return Effect.flatMap(
+      rounds.answers(call, profile, open),
+      (inputResponses) => sender.request(requests["tasks/update"], { taskId, inputResponses })
+    )
   }
 }
 
 /** The error of a task that was cancelled, which has no result. */
 const cancelled = McpError.received({ code: ErrorCode.InvalidRequest, message: "the task was cancelled" })
-
-/** Returns the handle of a call that the server has answered with its result, without a task. */
-export const answered = (result: Tool.CallToolResult): TaskHandle => {
-  const now = new Date().toISOString()
-  const state: Task.Task = { taskId: "", status: "completed", createdAt: now, lastUpdatedAt: now, ttl: null }
-  return {
-    id: undefined,
-    state: Effect.succeed(state),
-    states: Stream.succeed(state),
-    result: Effect.succeed(result),
-    cancel: fail({
-      _tag: "InvalidParams",
-      problem: "the server has answered the call with its result, and made no task"
-    })
-  }
-}

@@ -152,6 +152,15 @@ export class InputRounds {
       : this.#inTime(call, this.#retry(call, server, required.success))
   }
 
+  /** Returns the problem of a server that asks this many questions at once, if they are too many. */
+  tooMany(asked: number): string | undefined {
+    const { maxIncomingRequests } = this.#runtime.limits
+    return asked > maxIncomingRequests
+      ? `the server asks ${asked} questions at once; ` +
+        `set limits.maxIncomingRequests to allow more than ${maxIncomingRequests}`
+      : undefined
+  }
+
   /** Answers questions by the handlers of the session. `method` is that of the request that they belong to. */
   answers(
     method: string,
@@ -184,7 +193,7 @@ export class InputRounds {
     if (!InputRequired.methods.has(call.method)) {
       return Result.fail(`the server asks questions in answer to ${call.method}, which must have a result`)
     }
-    const { maxIncomingRequests, maxRounds } = this.#runtime.limits
+    const { maxRounds } = this.#runtime.limits
     if (++call.rounds > maxRounds) {
       return Result.fail(
         `the server has asked ${maxRounds} times, and asks again; set limits.maxRounds to allow more`
@@ -192,13 +201,8 @@ export class InputRounds {
     }
     const required = validate(InputRequired.InputRequiredResult)(result)
     if (Result.isFailure(required)) return required
-    const asked = Object.keys(required.success.inputRequests ?? {}).length
-    return asked > maxIncomingRequests
-      ? Result.fail(
-        `the server asks ${asked} questions at once; ` +
-          `set limits.maxIncomingRequests to allow more than ${maxIncomingRequests}`
-      )
-      : required
+    const problem = this.tooMany(Object.keys(required.success.inputRequests ?? {}).length)
+    return problem === undefined ? required : Result.fail(problem)
   }
 
   /** Fails a call at its deadline, or at the end of the session. */

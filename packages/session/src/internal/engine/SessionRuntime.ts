@@ -454,6 +454,7 @@ export type AnySessionRuntime = Pick<
   SessionRuntime<State>,
   | "apply"
   | "budget"
+  | "closed"
   | "connection"
   | "context"
   | "emit"
