@@ -1,7 +1,7 @@
 /**
  * A stored task: facts, from which each revision computes the status that it sends.
  */
-import type { JsonRpc, Profile } from "@effect-mcp/protocol"
+import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 
@@ -90,8 +90,6 @@ export interface StoredTask {
   /** The `id` of the principal that the task belongs to. */
   readonly principal?: string | undefined
   readonly request: TaskRequest
-  /** The client that sent the request, whose capabilities decide what the task may ask. */
-  readonly client?: Profile.ClientProfile | undefined
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** The last change that a client can see, in milliseconds since the epoch. */
@@ -182,8 +180,7 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 
 /**
  * Returns the task to store in place of a stored one. `undefined` is a conflict: the change was made to another version
- * than the stored one, or it changes an outcome. `id`, `principal`, `request`, `client` and `createdAt` stay as they
- * are.
+ * than the stored one, or it changes an outcome. `id`, `principal`, `request` and `createdAt` stay as they are.
  *
  * @example
  * ```ts
@@ -205,8 +202,8 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 export const change = (stored: StoredTask, task: StoredTask): StoredTask | undefined => {
   if (task.version !== stored.version + 1) return undefined
   if (stored.outcome !== undefined && !isSame(stored.outcome, task.outcome)) return undefined
-  const { client, createdAt, id, principal, request } = stored
-  return { ...task, id, principal, request, client, createdAt }
+  const { createdAt, id, principal, request } = stored
+  return { ...task, id, principal, request, createdAt }
 }
 
 /**

@@ -44,9 +44,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-09",
     file: "packages/session/src/internal/tasks/TaskQuestions.ts",
-    original: "(one) => used.has(one) || this.#asked.has(one),\n          (count) => `question-${count}`,",
-    broken:
-      "() => false,\n          (count) => `question-${questions.filter(TaskState.isOpen).length + 1 + 0 * count}`,",
+    original: "const number = questions.length + 1\n",
+    broken: "const number = questions.filter(TaskState.isOpen).length + 1\n",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },

@@ -293,6 +293,27 @@ describe("a server with tasks", () => {
       assert.strictEqual(client.of("elicitation/create").length, 5)
     }))
 
+  it.effect("asks again by a key that two branches share, when one of them stops to wait", () =>
+    Effect.gen(function*() {
+      const ask = (options: RequestContext.QuestionOptions) =>
+        Effect.result(RequestContext.elicit({ message: "Who?", requestedSchema: form }, { key: "k", ...options }))
+      const tool = Effect.map(
+        Effect.all([ask({ timeout: "1 second" }), ask({})], { concurrency: "unbounded" }),
+        (answers) => text(answers.map(({ _tag }) => _tag).join())
+      )
+      const requests: Array<JsonRpc.Request["id"]> = []
+      const client = yield* served(tools({ tool }), {
+        client: { answer: (request) => requests.push(request.id) > 1 ? answerWith("Ada")(request) : undefined }
+      })
+      const { taskId } = yield* client.start("tool")
+      const waiting = yield* start(client.result("tasks/result", { taskId }))
+      yield* settled
+      assert.strictEqual(requests.length, 1)
+      yield* TestClock.adjust("1 second")
+      yield* settled
+      assert.deepStrictEqual(yield* Fiber.join(waiting), { ...text("Failure,Success"), _meta: related(taskId) })
+    }))
+
   it.effect("[TSK-09] [TSK-23] [TSK-24] interrupts a task that is cancelled, and cancels no ended one", () =>
     Effect.gen(function*() {
       const interrupted = yield* Deferred.make<void>()

@@ -114,7 +114,7 @@ const start = <R>(
       ? undefined
       : new TaskMessages(call, yield* MemoryBudget)
     const task = yield* endpoint.runs.start(
-      { principal: call.principal?.id, request, client: call.profile, ttlMillis: ttl },
+      { principal: call.principal?.id, request, ttlMillis: ttl },
       (task) => {
         // Before the client learns the id: it may ask for the result at once.
         if (messages !== undefined) endpoint.messages.set(task.id, messages)
@@ -173,7 +173,6 @@ const become = (
       {
         principal: call.principal?.id,
         request: { method, params },
-        client: call.profile,
         ttlMillis: undefined
       },
       ({ id: taskId }) => {

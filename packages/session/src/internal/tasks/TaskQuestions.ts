@@ -25,11 +25,10 @@ const textOf = ({ method, params }: StoredTask.TaskRequest): string => Canonical
 
 const isWithdrawn = ({ failure }: StoredTask.TaskQuestion): boolean => failure?._tag === "Withdrawn"
 
-/** Returns the first of these keys that is not used: keys are never used again (TKX-09). */
-const unusedKey = (isUsed: (key: string) => boolean, keyOf: (count: number) => string, from: number): string => {
-  let count = from
-  while (isUsed(keyOf(count))) count++
-  return keyOf(count)
+/** Returns the key of the next question. Questions are never removed, so that no key is used again (TKX-09). */
+const nextKey = (questions: ReadonlyArray<StoredTask.TaskQuestion>, given: string | undefined): string => {
+  const number = questions.length + 1
+  return given === undefined ? `question-${number}` : `key-${number}-${given}`
 }
 
 /** Returns the key that the program has given, without what makes it unique; `undefined` if it has given none. */
@@ -41,16 +40,14 @@ const gone = Effect.interruptible(Effect.never)
 /** The questions of one run of a task. */
 export class TaskQuestions {
   readonly #dependencies: TaskQuestionsDependencies
-  /** The keys of the questions that this run has asked without giving a key. */
-  readonly #asked = new Set<string>()
 
   constructor(dependencies: TaskQuestionsDependencies) {
     this.#dependencies = dependencies
   }
 
   /**
-   * Asks the client, and waits for its answer, however long that takes unless `options` have a time (TSK-20). A run
-   * that takes the place of one that has lapsed receives the answers to the questions of that one.
+   * Asks the client, and waits for its answer, however long that takes unless `options` have a time (TSK-20). Branches
+   * that ask by the same key share the question.
    */
   ask(
     method: string,
@@ -71,7 +68,7 @@ export class TaskQuestions {
         const asked = Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(
             this.#put(request, options.key),
-            (key) => Effect.onInterrupt(restore(this.#answerTo(key, row, params)), () => this.#withdraw(key))
+            (key) => Effect.onInterrupt(restore(this.#answerTo(key, row, params, options)), () => this.#withdraw(key))
           )
         )
         const limits = [options.timeout, options.totalTimeout].flatMap((one) =>
@@ -88,34 +85,18 @@ export class TaskQuestions {
     )
   }
 
-  /** Stores a question, unless an earlier run has. Returns its key. */
+  /** Stores a question, unless its key has one that waits or is answered. Returns the stored key. */
   #put(request: StoredTask.TaskRequest, given: string | undefined): Effect.Effect<string, RequestError.RequestError> {
     const { id, tasks } = this.#dependencies
-    const text = textOf(request)
     let key: string | undefined
     let isOther = false
     const put = tasks.change(id, ({ outcome, questions }) => {
       if (outcome !== undefined) return undefined
-      const used = new Set(questions.map((question) => question.key))
-      const asked = questions.filter((question) => !isWithdrawn(question))
-      if (given !== undefined) {
-        const known = asked.find((question) => givenIn(question.key) === given)
-        isOther = known !== undefined && textOf(known.request) !== text
-        key = known?.key ?? unusedKey((one) => used.has(one), (count) => `key-${count}-${given}`, 1)
-        return known === undefined ? { questions: [...questions, { key, request }] } : undefined
-      }
-      // By its text, and not by its position: branches of a handler may change their order.
-      const known = asked.find((question) =>
-        givenIn(question.key) === undefined && !this.#asked.has(question.key) && textOf(question.request) === text
-      )
-      // The key stays the same if the change is tried again. No other branch of this run takes it.
-      key = known?.key ?? key ??
-        unusedKey(
-          (one) => used.has(one) || this.#asked.has(one),
-          (count) => `question-${count}`,
-          questions.length + 1
-        )
-      this.#asked.add(key)
+      const known = given === undefined
+        ? undefined
+        : questions.find((question) => !isWithdrawn(question) && givenIn(question.key) === given)
+      isOther = known !== undefined && textOf(known.request) !== textOf(request)
+      key = known?.key ?? nextKey(questions, given)
       return known === undefined ? { questions: [...questions, { key, request }] } : undefined
     })
     return Effect.flatMap(Effect.orDie(put), (changed) => {
@@ -140,7 +121,8 @@ export class TaskQuestions {
   #answerTo(
     key: string,
     row: ClientQuestion.QuestionRow,
-    params: object
+    params: object,
+    { key: given }: QuestionOptions
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const { id, tasks } = this.#dependencies
     const wait: Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> = Effect.flatMap(tasks.find(id), (task) => {
@@ -165,8 +147,8 @@ export class TaskQuestions {
           case "InvalidResult":
             return fail({ _tag: "InvalidResult", problem: failure.problem })
           case "Withdrawn":
-            // Another branch has asked by the same key, and has stopped to wait.
-            return gone
+            // Another branch has asked by the same key, and has stopped to wait. This one still needs an answer.
+            return this.ask(row.name, params, given === undefined ? {} : { key: given })
         }
       }
     )

@@ -1,6 +1,6 @@
 /** The tasks that this process runs: their fibers, their leases, and the tasks of others that have lapsed. */
 
-import { type JsonRpc, McpError, type Profile } from "@effect-mcp/protocol"
+import { type JsonRpc, McpError } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -25,7 +25,6 @@ export interface TaskRunsOptions {
 export interface Start {
   readonly principal: string | undefined
   readonly request: StoredTask.TaskRequest
-  readonly client?: Profile.ClientProfile | undefined
   /** The lifetime that the client wishes, in milliseconds. */
   readonly ttlMillis: number | undefined
 }
@@ -91,7 +90,7 @@ export class TaskRuns {
    * id, and `ended` when nothing of the run is left.
    */
   start<R>(
-    { client, principal, request, ttlMillis }: Start,
+    { principal, request, ttlMillis }: Start,
     run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>,
     ended?: (task: StoredTask.StoredTask) => void
   ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R> {
@@ -102,7 +101,6 @@ export class TaskRuns {
         id: webCrypto.randomUUID(),
         principal,
         request,
-        client,
         createdAt: now,
         updatedAt: now,
         ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),
