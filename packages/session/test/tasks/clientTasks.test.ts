@@ -32,6 +32,7 @@ import {
   tools,
   withRawServer
 } from "../support/sessions.ts"
+import { answering, contentOf, form, makeTasks, reason } from "../support/taskServers.ts"
 
 type Handlers = Parameters<typeof tools>[0]
 
@@ -51,11 +52,7 @@ const handlersOf = (byName: Handlers): ServerHandlers => ({
   "tools/list": () => Effect.succeed({ tools: listed })
 })
 
-const tasksOf = (options: Partial<ServerTasks.Options> = {}) =>
-  Effect.flatMap(
-    TaskStore.makeMemory(),
-    (store) => Effect.provideService(ServerTasks.make({ tools: support, ...options }), TaskStore.TaskStore, store)
-  )
+const tasksOf = (options: Partial<ServerTasks.Options> = {}) => makeTasks({ tools: support, ...options })
 
 /** Connects a client with a server with tasks. */
 const served = Effect.fnUntraced(function*(
@@ -75,24 +72,11 @@ const served = Effect.fnUntraced(function*(
   return { client, methods }
 })
 
-const form = { type: "object", properties: { name: { type: "string" } } } as const
-
 /** A tool that asks the user for a name. */
 const greet = Effect.map(
   RequestContext.elicit({ message: "Who are you?", requestedSchema: form }),
   ({ content }) => text(`hello ${content?.["name"]}`)
 ).pipe(Effect.catch(({ message }) => Effect.succeed(text(message))))
-
-const answering: ClientOptions = {
-  handlers: {
-    "elicitation/create": () => Effect.succeed({ action: "accept" as const, content: { name: "Ada" } })
-  }
-}
-
-const plain = ({ content }: Tool.CallToolResult) => content
-
-const reason = <A, R>(effect: Effect.Effect<A, RequestError.RequestError, R>) =>
-  Effect.map(Effect.flip(effect), ({ reason }) => reason)
 
 describe("a client calls a tool as a task", () => {
   it.effect("[TSK-13] and follows its states as often as the server wishes, until it has ended", () =>
@@ -111,7 +95,7 @@ describe("a client calls a tool as a task", () => {
       )
       // One for the state, and one each three seconds.
       assert.strictEqual(methods().filter((method) => method === "tasks/get").length, 6)
-      assert.deepStrictEqual(plain(yield* task.result), [Content.text("done")])
+      assert.deepStrictEqual(contentOf(yield* task.result), [Content.text("done")])
     }))
 
   it.effect("[TSK-21] and follows its states without any notification of them", () =>
@@ -165,9 +149,9 @@ describe("a client calls a tool as a task", () => {
       const task = yield* client.tasks.call("greet")
       yield* settled
       assert.strictEqual((yield* task.state).status, "input_required")
-      assert.deepStrictEqual(plain(yield* task.result), [Content.text("hello Ada")])
+      assert.deepStrictEqual(contentOf(yield* task.result), [Content.text("hello Ada")])
       // Again, and by another handle.
-      assert.deepStrictEqual(plain(yield* client.tasks.of(task.id ?? "").result), [Content.text("hello Ada")])
+      assert.deepStrictEqual(contentOf(yield* client.tasks.of(task.id ?? "").result), [Content.text("hello Ada")])
     }))
 
   it.effect("[TSK-02] [TSK-03] only if the server has declared tasks", () =>
@@ -286,7 +270,7 @@ describe("a client calls a tool as a task", () => {
       const result = yield* start(second.tasks.of(id ?? "").result)
       yield* settled
       yield* TestClock.adjust("1 minute")
-      assert.deepStrictEqual(plain(yield* Fiber.join(result)), [Content.text("done")])
+      assert.deepStrictEqual(contentOf(yield* Fiber.join(result)), [Content.text("done")])
     }))
 
   it.effect("[TSK-15] and receives the failures of the call, and checks structured content", () =>

@@ -1,6 +1,6 @@
 /** The tasks of a server of revision 2026-07-28, as its client uses them. */
 import { Content, McpError, Revision, TaskExtension, type Tool } from "@effect-mcp/protocol"
-import { RequestContext, type RequestError, ServerTasks, TaskStore } from "@effect-mcp/session"
+import { RequestContext, type ServerTasks } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -9,6 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { type ClientOptions, connected, reasonOf, settled, start, text, tools } from "../support/sessions.ts"
+import { answering, contentOf, form, makeTasks, reason } from "../support/taskServers.ts"
 
 type Handlers = Parameters<typeof tools>[0]
 
@@ -20,12 +21,7 @@ const served = Effect.fnUntraced(function*(
   client: ClientOptions = {},
   options: Partial<ServerTasks.Options> = {}
 ) {
-  const store = yield* TaskStore.makeMemory()
-  const tasks = yield* Effect.provideService(
-    ServerTasks.make({ tools: (name) => name === "quick" ? "optional" : "required", ...options }),
-    TaskStore.TaskStore,
-    store
-  )
+  const tasks = yield* makeTasks({ tools: (name) => name === "quick" ? "optional" : "required", ...options })
   const { client: session, links } = yield* connected({
     handlers: tools(byName),
     client: { revisions: Revision.supported, capabilities: declared, ...client },
@@ -35,23 +31,10 @@ const served = Effect.fnUntraced(function*(
   return { session, methods, tasks }
 })
 
-const form = { type: "object", properties: { name: { type: "string" } } } as const
-
 const greet = Effect.map(
   Effect.orDie(RequestContext.elicit({ message: "Who are you?", requestedSchema: form })),
   ({ content }) => text(`hello ${content?.["name"]}`)
 )
-
-const answering: ClientOptions = {
-  handlers: {
-    "elicitation/create": () => Effect.succeed({ action: "accept" as const, content: { name: "Ada" } })
-  }
-}
-
-const plain = ({ content }: Tool.CallToolResult) => content
-
-const reason = <A, R>(effect: Effect.Effect<A, RequestError.RequestError, R>) =>
-  Effect.map(Effect.flip(effect), ({ reason }) => reason)
 
 describe("a client that has declared the tasks extension", () => {
   it.effect("[TKX-03] takes a task or a result, whichever comes", () =>
@@ -62,15 +45,15 @@ describe("a client that has declared the tasks extension", () => {
       })
       const quick = yield* session.tasks.call("quick")
       assert.isUndefined(quick.id)
-      assert.deepStrictEqual(plain(yield* quick.result), [Content.text("quick")])
+      assert.deepStrictEqual(contentOf(yield* quick.result), [Content.text("quick")])
       assert.deepStrictEqual((yield* Stream.runCollect(quick.states)).map(({ status }) => status), ["completed"])
       const long = yield* session.tasks.call("long")
       assert.strictEqual((yield* long.state).status, "working")
       const waiting = yield* start(long.result)
       yield* settled
       yield* TestClock.adjust("2 seconds")
-      assert.deepStrictEqual(plain(yield* Fiber.join(waiting)), [Content.text("long")])
-      assert.deepStrictEqual(plain(yield* session.tasks.of(long.id ?? "").result), [Content.text("long")])
+      assert.deepStrictEqual(contentOf(yield* Fiber.join(waiting)), [Content.text("long")])
+      assert.deepStrictEqual(contentOf(yield* session.tasks.of(long.id ?? "").result), [Content.text("long")])
     }))
 
   it.effect("[TKX-05] asks for the state as often as the server wishes, until the task has ended", () =>
@@ -99,7 +82,7 @@ describe("a client that has declared the tasks extension", () => {
         yield* settled
         yield* TestClock.adjust("1 second")
       }
-      assert.deepStrictEqual(plain(yield* Fiber.join(waiting)), [Content.text("hello Ada")])
+      assert.deepStrictEqual(contentOf(yield* Fiber.join(waiting)), [Content.text("hello Ada")])
       assert.strictEqual(methods().filter((method) => method === "tasks/update").length, 1)
     }))
 
@@ -174,7 +157,7 @@ describe("a client that has declared the tasks extension", () => {
       const few = yield* start(Effect.flatMap(session.tasks.call("few"), ({ result }) => result))
       yield* settled
       yield* TestClock.adjust("2 seconds")
-      assert.deepStrictEqual(plain(yield* Fiber.join(few)), [Content.text("done")])
+      assert.deepStrictEqual(contentOf(yield* Fiber.join(few)), [Content.text("done")])
       assert.strictEqual(methods().filter((method) => method === "tasks/update").length, 1)
       const many = yield* session.tasks.call("many")
       yield* settled

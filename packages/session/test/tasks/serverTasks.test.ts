@@ -2,12 +2,10 @@
 import { JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
 import {
   MemoryTransport,
-  type Principal,
   RequestContext,
   ServerSession,
-  ServerTasks,
+  type ServerTasks,
   SessionHost,
-  TaskStore,
   Transport
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,66 +17,29 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
 import { taskClient, type TaskClientOptions } from "../support/taskClients.ts"
+import { at, form, makeTasks, openedFor, serverWithTasks } from "../support/taskServers.ts"
 
 const related = (taskId: string) => ({ "io.modelcontextprotocol/related-task": { taskId } })
 
-/** Returns a member of a JSON value. */
-const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>((found, name) => Object(found)[name], value)
-
 const optional = (): ServerTasks.TaskSupport => "optional"
 
-/** Creates the tasks of a server. */
-const tasksOf = (options: Partial<ServerTasks.Options> = {}) =>
-  Effect.flatMap(TaskStore.makeMemory(), (store) =>
-    Effect.provideService(
-      ServerTasks.make({ tools: optional, ...options }),
-      TaskStore.TaskStore,
-      store
-    ))
+const tasksOf = (options: Partial<ServerTasks.Options> = {}) => makeTasks({ tools: optional, ...options })
 
 /** Creates a server with one session, and its client. */
 const served = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
-  { client, tasks, ...options }: Partial<ServerSession.Options> & {
-    readonly client?: TaskClientOptions
-    readonly tasks?: ServerTasks.ServerTasksShape
-  } = {}
+  { client, tasks, ...options }: Partial<ServerSession.Options> & { readonly client?: TaskClientOptions } = {}
 ) {
-  const pair = yield* MemoryTransport.make()
-  yield* ServerSession.make(handlers, {
-    info,
-    limits: { gracefulCloseTimeout: 0, progressInterval: 0 },
-    tasks: tasks ?? (yield* tasksOf()),
-    ...options
-  }).pipe(Effect.provideService(Transport.Transport, pair.server))
-  return yield* taskClient(pair.client, client)
-})
-
-/** Gives each message the principal that a transport has authenticated. */
-const authenticated = (
-  transport: Transport.Transport["Service"],
-  principal: Principal.Principal | undefined
-): Transport.Transport["Service"] => ({
-  connect: Effect.map(transport.connect, (connection) => ({
-    ...connection,
-    run: (deliver) => connection.run((inbound) => deliver({ ...inbound, principal }))
-  }))
+  const transport = yield* serverWithTasks(handlers, { ...options, tasks: tasks ?? (yield* tasksOf()) })
+  return yield* taskClient(transport, client)
 })
 
 /** Opens a session of a host, for a principal. */
-const opened = Effect.fnUntraced(function*(
-  host: SessionHost.SessionHostShape,
-  id: string | undefined,
-  options: TaskClientOptions = {}
-) {
-  const pair = yield* MemoryTransport.make()
-  const principal = id === undefined ? undefined : { id }
-  yield* host.open(authenticated(pair.server, principal), { kind: "memory", principal })
-  return yield* taskClient(pair.client, options)
-})
-
-const form = { type: "object", properties: { name: { type: "string" } } } as const
+const opened = (host: SessionHost.SessionHostShape, id: string | undefined, options: TaskClientOptions = {}) =>
+  Effect.flatMap(
+    openedFor(host, id === undefined ? undefined : { id }),
+    (transport) => taskClient(transport, options)
+  )
 
 /** A tool that asks the user for a name. */
 const greet = Effect.map(

@@ -1,15 +1,13 @@
 /** Calls of tools that become tasks, in revision 2026-07-28: the server's side of the extension. */
 import { McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
 import {
-  MemoryTransport,
   type Principal,
   RequestContext,
-  ServerSession,
+  type ServerSession,
   ServerTasks,
   type SessionEvent,
   SessionHost,
-  TaskStore,
-  Transport
+  TaskStore
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -20,34 +18,20 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
 import { extensionClient, type TaskClientOptions } from "../support/taskClients.ts"
+import { at, form, makeTasks, openedFor, serverWithTasks } from "../support/taskServers.ts"
 
 const required = (): ServerTasks.TaskSupport => "required"
 
-const tasksOf = (options: Partial<ServerTasks.Options> = {}) =>
-  Effect.flatMap(
-    TaskStore.makeMemory(),
-    (store) => Effect.provideService(ServerTasks.make({ tools: required, ...options }), TaskStore.TaskStore, store)
-  )
+const tasksOf = (options: Partial<ServerTasks.Options> = {}) => makeTasks({ tools: required, ...options })
 
 /** Creates a server, and its client. */
 const served = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
-  { client, tasks, ...options }: Partial<ServerSession.Options> & {
-    readonly client?: TaskClientOptions
-    readonly tasks?: ServerTasks.ServerTasksShape
-  } = {}
+  { client, tasks, ...options }: Partial<ServerSession.Options> & { readonly client?: TaskClientOptions } = {}
 ) {
-  const pair = yield* MemoryTransport.make()
-  yield* ServerSession.make(handlers, {
-    info,
-    limits: { gracefulCloseTimeout: 0, progressInterval: 0 },
-    tasks: tasks ?? (yield* tasksOf()),
-    ...options
-  }).pipe(Effect.provideService(Transport.Transport, pair.server))
-  return yield* extensionClient(pair.client, client)
+  const transport = yield* serverWithTasks(handlers, { ...options, tasks: tasks ?? (yield* tasksOf()) })
+  return yield* extensionClient(transport, client)
 })
-
-const form = { type: "object", properties: { name: { type: "string" } } } as const
 
 /** Asks the user for a name. */
 const ask = (message: string) =>
@@ -65,9 +49,6 @@ const keysIn = (task: TaskExtension.DetailedTask): { readonly [message: string]:
       Object.entries(task.inputRequests).map(([key, { params }]) => [Object(params).message, key])
     )
     : {}
-
-const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>((found, name) => Object(found)[name], value)
 
 describe("a server with the tasks extension", () => {
   it.effect("[TKX-06] [TKX-07] answers a call with a task that its client can get", () =>
@@ -198,17 +179,8 @@ describe("a server with the tasks extension", () => {
         tasks: yield* tasksOf(),
         limits: { gracefulCloseTimeout: 0 }
       })
-      const opened = Effect.fnUntraced(function*(principal: Principal.Principal | undefined) {
-        const pair = yield* MemoryTransport.make()
-        const transport: Transport.Transport["Service"] = {
-          connect: Effect.map(pair.server.connect, (connection) => ({
-            ...connection,
-            run: (deliver) => connection.run((inbound) => deliver({ ...inbound, principal }))
-          }))
-        }
-        yield* host.open(transport, { kind: "memory", principal })
-        return yield* extensionClient(pair.client)
-      })
+      const opened = (principal: Principal.Principal | undefined) =>
+        Effect.flatMap(openedFor(host, principal), (transport) => extensionClient(transport))
       const ada = yield* opened({ id: "ada" })
       const { taskId } = yield* ada.start("long")
       for (const other of [yield* opened({ id: "grace" }), yield* opened(undefined)]) {
