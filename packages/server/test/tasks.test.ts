@@ -124,6 +124,20 @@ describe("a tool with the annotation Task", () => {
       assert.include(full.message, "There are 1 tasks already")
     }))
 
+  it.effect("with a time that is none is a defect of the Layer", () =>
+    Effect.gen(function*() {
+      const Wrong = McpGroup.make(
+        "wrong",
+        Tool.make("slow").annotate(McpTool.Task, { support: "optional", begins: -1 })
+      )
+      const WrongLive = Wrong.toLayer((handlers) => handlers.tool("slow", () => Effect.void))
+      const exit = yield* Effect.exit(connect(WrongLive))
+      assert.include(
+        String(exit),
+        "McpTool.Task of the tool \"slow\": begins must be a duration of at least 0, not -1"
+      )
+    }))
+
   it.effect("declares no tasks on a server without such a tool", () =>
     Effect.gen(function*() {
       const Plain = McpGroup.make("plain", Tool.make("count", { success: Schema.Int }))

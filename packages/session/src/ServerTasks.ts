@@ -40,7 +40,10 @@ export interface ToolTasks {
  * @category models
  */
 export interface Options {
-  /** The tools that run as tasks. All other ones are `"forbidden"`. */
+  /**
+   * The tools that run as tasks. All other ones are `"forbidden"`. A function is called at each call of a tool, with
+   * the name that the client has sent, which may be that of no tool. Its exception is a defect of the call.
+   */
   readonly tools: { readonly [name: string]: TaskSupport | ToolTasks } | ((name: string) => TaskSupport | ToolTasks)
   /** The time that clients are told to wait between two requests for the state of a task. Default 1 second. */
   readonly pollInterval?: Duration.Input

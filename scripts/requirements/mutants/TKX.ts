@@ -4,16 +4,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-01",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "return support === \"forbidden\" || !DeclaredExtension.isIn(profile) ? undefined : begins",
-    broken: "return support === \"forbidden\" ? undefined : begins",
+    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile) ? undefined : begins",
+    broken: "support === \"forbidden\" ? undefined : begins",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02]"
   },
   {
     id: "TKX-02",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "support === \"required\" && !DeclaredExtension.isIn(profile)",
-    broken: "support === \"required\" && profile.revision === \"2025-11-25\"",
+    original: "plan.support === \"required\" && !DeclaredExtension.isIn(profile)",
+    broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02]"
   },

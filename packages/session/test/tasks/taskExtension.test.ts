@@ -17,7 +17,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
-import { extensionClient, type TaskClientOptions } from "../support/taskClients.ts"
+import { extensionClient, taskClient, type TaskClientOptions } from "../support/taskClients.ts"
 import { at, form, makeTasks, openedFor, serverWithTasks } from "../support/taskServers.ts"
 
 const required = (): ServerTasks.TaskSupport => "required"
@@ -194,6 +194,34 @@ describe("a server with the tasks extension", () => {
         }
       }
       assert.strictEqual((yield* (yield* opened({ id: "ada" })).get(taskId)).status, "working")
+    }))
+
+  it.effect("has the exception of its function of plans as a defect of that call, in both revisions", () =>
+    Effect.gen(function*() {
+      for (const connect of [taskClient, extensionClient]) {
+        const events: Array<SessionEvent.SessionEvent> = []
+        const handled: Array<string> = []
+        const transport = yield* serverWithTasks(
+          { "tools/call": ({ name }) => Effect.as(Effect.sync(() => handled.push(name)), text(name)) },
+          {
+            tasks: yield* tasksOf({
+              tools: (name) => {
+                if (name === "throws") throw new Error("no such tool")
+                return { support: "optional", begins: name === "negative" ? -1 : "explicitly" }
+              }
+            }),
+            observe: (event) => events.push(event)
+          }
+        )
+        const client = yield* connect(transport)
+        for (const name of ["throws", "negative"]) {
+          assert.strictEqual(yield* client.code("tools/call", { name }), -32603)
+          assert.isTrue(events.some(({ _tag }) => _tag === "HandlerFailed"))
+          events.length = 0
+        }
+        assert.deepStrictEqual(at(yield* client.result("tools/call", { name: "x" }), "content"), text("x").content)
+        assert.deepStrictEqual(handled, ["x"])
+      }
     }))
 
   it.effect("shows progress as the status message, and drops log messages with an event", () =>

@@ -3,6 +3,7 @@
 import { ParameterHeader, type Tool as Protocol } from "@effect-mcp/protocol"
 import type { ServerTasks } from "@effect-mcp/session"
 import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -88,8 +89,8 @@ const hints = (annotations: Context.Context<never>): Protocol.ToolAnnotations | 
 }
 
 /**
- * Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served. `prepared` replaces the
- * arguments that the parameters of the tool describe.
+ * Prepares the definition of a tool. Throws a `RegistrationError` if it cannot be served, and an `InvalidOption` for a
+ * time of `McpTool.Task` that is none. `prepared` replaces the arguments that the parameters of the tool describe.
  */
 export const make = (
   group: string,
@@ -136,6 +137,11 @@ export const make = (
   const toolHints = hints(annotations)
   const task = Context.get(annotations, McpTool.Task)
   const tasks: ServerTasks.ToolTasks = typeof task === "string" ? { support: task } : task
+  const { begins } = tasks
+  if (begins !== "atOnce" && begins !== "explicitly") {
+    const prefix = `McpTool.Task of the tool "${tool.name}": `
+    NumericOption.check({ begins }, { begins: NumericOption.duration }, prefix)
+  }
   return {
     task: tasks,
     tool: {

@@ -30,7 +30,7 @@ import { trust } from "../trust.ts"
 import { BecomingContext } from "./BecomingContext.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
 import { TaskContext, type TaskServer } from "./TaskContext.ts"
-import type { Beginning, TaskEndpoint } from "./TaskEndpoint.ts"
+import type { Beginning, TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
 import * as TaskListening from "./TaskListening.ts"
 import { TaskMessages } from "./TaskMessages.ts"
 import * as TaskState from "./TaskState.ts"
@@ -217,11 +217,12 @@ export interface TaskGate {
 
 /** Lets calls of tools become tasks, before they reach the handlers of a server. */
 export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server: TaskServer): TaskGate => {
-  const beginningOf: TaskGate["beginningOf"] = (message, profile) => {
-    if (message.method !== "tools/call" || !Revision.isModern(profile.revision)) return undefined
-    const { begins, support } = endpoint.planOf(toolIn(message))
-    return support === "forbidden" || !DeclaredExtension.isIn(profile) ? undefined : begins
-  }
+  /** Returns the plan of the tool that a call names. The program's function of plans may throw. */
+  const planOf = (message: JsonRpc.Request): Result.Result<TaskPlan, unknown> =>
+    Result.try(() => endpoint.planOf(toolIn(message)))
+
+  const beginningIn = ({ begins, support }: TaskPlan, profile: Profile.Profile): Beginning | undefined =>
+    support === "forbidden" || !DeclaredExtension.isIn(profile) ? undefined : begins
 
   /**
    * Prepares the call of a task. What runs is the call without a task: its middleware, its checks and its form are
@@ -240,10 +241,9 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     )
 
   /** Prepares a call in the revision in which the client decides (TSK-04, TSK-05). */
-  const prepareByClient = (message: JsonRpc.Request, profile: Profile.Profile) => {
+  const prepareByClient = (message: JsonRpc.Request, profile: Profile.Profile, { support }: TaskPlan) => {
     const { task, ...params } = message.params ?? {}
     const tool = toolIn(message)
-    const { support } = endpoint.planOf(tool)
     if (task === undefined) {
       return support === "required" ? Result.fail(required(tool)) : dispatch.prepare(message, profile)
     }
@@ -255,11 +255,11 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
   }
 
   /** Prepares a call in a revision in which the server decides. */
-  const prepareByServer = (message: JsonRpc.Request, profile: Profile.Profile) => {
-    if (endpoint.planOf(toolIn(message)).support === "required" && !DeclaredExtension.isIn(profile)) {
+  const prepareByServer = (message: JsonRpc.Request, profile: Profile.Profile, plan: TaskPlan) => {
+    if (plan.support === "required" && !DeclaredExtension.isIn(profile)) {
       return Result.fail(undeclared(message.method))
     }
-    if (beginningOf(message, profile) !== "atOnce") return dispatch.prepare(message, profile)
+    if (beginningIn(plan, profile) !== "atOnce") return dispatch.prepare(message, profile)
     const { task: _, ...params } = message.params ?? {}
     return prepareTask(message, params, profile, {}, TaskState.extension)
   }
@@ -275,7 +275,12 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
   }
 
   return {
-    beginningOf,
+    beginningOf: (message, profile) => {
+      if (message.method !== "tools/call" || !Revision.isModern(profile.revision)) return undefined
+      const plan = planOf(message)
+      // `prepare` reports a failure.
+      return Result.isSuccess(plan) ? beginningIn(plan.success, profile) : undefined
+    },
     becoming: (message, run, begins, handling, becameTask) =>
       Effect.withFiber((handler) => {
         // Each request of a server has this service.
@@ -300,11 +305,16 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
       ...dispatch,
       prepare: (message, profile, isQuestion) => {
         if (message.method === "subscriptions/listen") return prepareListening(message, profile)
-        if (message.method !== "tools/call") return dispatch.prepare(message, profile, isQuestion)
-        if (profile.revision === revision) return prepareByClient(message, profile)
-        return Revision.isModern(profile.revision)
-          ? prepareByServer(message, profile)
-          : dispatch.prepare(message, profile, isQuestion)
+        const isByClient = profile.revision === revision
+        if (message.method !== "tools/call" || !(isByClient || Revision.isModern(profile.revision))) {
+          return dispatch.prepare(message, profile, isQuestion)
+        }
+        const plan = planOf(message)
+        // A defect of the call. An exception in here would end the session, and a peer needs only an unknown name for it.
+        if (Result.isFailure(plan)) return Result.succeed(Effect.die(plan.failure))
+        return isByClient
+          ? prepareByClient(message, profile, plan.success)
+          : prepareByServer(message, profile, plan.success)
       }
     }
   }
