@@ -459,6 +459,18 @@ describe("the choice of a revision", () => {
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late", "Late"])
     }))
 
+  it.effect("a client of 2026-07-28 only gives a server that starts slowly the time of a handshake", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(() => [], { revisions: ["2026-07-28"] })
+      yield* TestClock.adjust("29 seconds")
+      yield* raw.send(JsonRpc.success(0, discoverResult()))
+      assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2026-07-28")
+      const silent = yield* connectTo(() => [], { revisions: ["2026-07-28"] })
+      yield* TestClock.adjust("30 seconds")
+      const error = yield* Effect.flip(Fiber.join(silent.connecting))
+      assert.include(error.message, "it did not answer server/discover within 30000 ms; add an older revision")
+    }).pipe(Effect.scoped))
+
   it.effect("silence says nothing if each request has a stream of its own: connecting fails as Timeout", () =>
     Effect.gen(function*() {
       const { connecting, raw } = yield* connectTo(RawServer.replyToInitialize(), {

@@ -276,9 +276,10 @@ export class ClientHandshake {
   /** Sends `server/discover`, and continues as its response demands. */
   #probe(version: Revision.ModernRevision, isRetry: boolean): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
     const { description, sender } = this.#owner
-    const { limits } = this.#runtime
+    const { discoverTimeout, handshakeTimeout } = this.#runtime.limits
+    const fallsBack = description.offer !== undefined && !this.#isStreamed
     const discovered = sender.request(MethodTable.requests["server/discover"], {}, {
-      timeout: this.#isStreamed ? limits.handshakeTimeout : Math.min(limits.discoverTimeout, limits.handshakeTimeout),
+      timeout: fallsBack ? Math.min(discoverTimeout, handshakeTimeout) : handshakeTimeout,
       onResponse: (response) => this.#receiveDiscovery(response, isRetry),
       admit: () => this.#admitProbe(),
       metadata: metadata(description, version, undefined)
