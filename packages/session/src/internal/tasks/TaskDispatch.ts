@@ -310,7 +310,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
           return dispatch.prepare(message, profile, isQuestion)
         }
         const plan = planOf(message)
-        // A defect of the call. An exception in here would end the session, and a peer needs only an unknown name for it.
+        // A defect of the call. An exception in here would end the session: an unknown name is enough for that.
         if (Result.isFailure(plan)) return Result.succeed(Effect.die(plan.failure))
         return isByClient
           ? prepareByClient(message, profile, plan.success)
