@@ -177,6 +177,7 @@ const sharedModules: ReadonlySet<string> = new Set([
   "NotificationContext",
   "PreparedResult",
   "Principal",
+  "QuestionTasks",
   "RequestContext",
   "RequestError",
   "NumericOption",

@@ -59,7 +59,8 @@ export interface ServerOptions<H = Handlers.Handlers<"server">, R = never, A = M
 {}
 
 /**
- * Options of a group. Those of a client hold for the clients of all servers.
+ * Options of a group. Those of a client hold for the clients of all servers, except its tasks: a server must not see
+ * those of another, so they are an option of a single server.
  *
  * @category models
  */
@@ -68,7 +69,7 @@ export interface Options<
   H = Handlers.Handlers<"server">,
   R = never,
   A = McpAnswers.Answers
-> extends Omit<McpClient.Options<H, R, A>, "name"> {
+> extends Omit<McpClient.Options<H, R, A>, "name" | "tasks"> {
   /**
    * Options of single servers. They replace those of the group. Their answers may use the services that the answers of
    * the group need.
@@ -203,7 +204,9 @@ const defaultListWithin = Duration.seconds(2)
 
 /** Returns the options of the client of one server. */
 const clientOptions = (options: AnyOptions, server: string, own: AnyServerOptions | undefined) => {
-  const { listWithin: _within, names: _names, servers: _servers, toolName: _toolName, ...shared } = options
+  const given: AnyOptions & Pick<McpClient.Options, "tasks"> = options
+  // A value of a wider type may have tasks, which several servers would share.
+  const { listWithin: _within, names: _names, servers: _servers, tasks: _tasks, toolName: _toolName, ...shared } = given
   return trust<SupervisedClient.AnyOptions>({ ...shared, ...own, name: server })
 }
 

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { AnswerTasksShape } from "./AnswerTasks.ts"
 import type { CallbackContext } from "./CallbackContext.ts"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
@@ -39,6 +40,12 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omi
    * `roots/list`) are declared as capabilities, and run with a `CallbackContext`.
    */
   readonly handlers?: H
+  /**
+   * The tasks of the client. It serves their methods, and lets elicitations and requests for messages of its model
+   * become tasks, if the server wishes (revision 2025-11-25). Several sessions with the same server may have the same
+   * ones.
+   */
+  readonly tasks?: AnswerTasksShape
   /** The handlers of the server's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"server" | "either", R | CallbackContext | Scope.Scope>>
   /**

@@ -7,6 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { TaskEndpoint, type TaskPlan, type Tasks, type TaskSupport as Support } from "./internal/tasks/TaskEndpoint.ts"
+import type { TaskOptions as EndpointOptions } from "./internal/tasks/TaskSettings.ts"
+import * as TaskSettings from "./internal/tasks/TaskSettings.ts"
 import * as NumericOption from "./NumericOption.ts"
 import { TaskStore } from "./TaskStore.ts"
 
@@ -35,31 +37,23 @@ export interface ToolTasks {
 }
 
 /**
+ * The times and limits of tasks.
+ *
+ * @category models
+ */
+export interface TaskOptions extends EndpointOptions {}
+
+/**
  * Options of the tasks of a server.
  *
  * @category models
  */
-export interface Options {
+export interface Options extends TaskOptions {
   /**
    * The tools that run as tasks. All other ones are `"forbidden"`. A function is called at each call of a tool, with
    * the name that the client has sent, which may be that of no tool. Its exception is a defect of the call.
    */
   readonly tools: { readonly [name: string]: TaskSupport | ToolTasks } | ((name: string) => TaskSupport | ToolTasks)
-  /** The time that clients are told to wait between two requests for the state of a task. Default 1 second. */
-  readonly pollInterval?: Duration.Input
-  /** The lifetime of a task whose client wishes none, from its creation. Default 1 hour. */
-  readonly ttl?: Duration.Input
-  /** The longest lifetime that a client can wish. Default 1 day. */
-  readonly maxTtl?: Duration.Input
-  /**
-   * The time after which another process ends a task, because the process that runs it has not renewed its lease. It
-   * does so three times in this time. Default 30 seconds.
-   */
-  readonly lease?: Duration.Input
-  /** The number of tasks that a principal may have in the store, ended ones included. Default 100 (TSK-28). */
-  readonly maxTasks?: number
-  /** The bytes of all tasks of a principal, as `StoredTask.bytesOf` counts them. Default 16 MiB. */
-  readonly maxBytes?: number
 }
 
 /**
@@ -87,17 +81,6 @@ export class ServerTasks extends Context.Service<ServerTasks, ServerTasksShape>(
   "@effect-mcp/session/ServerTasks"
 ) {}
 
-const { count, duration, interval } = NumericOption
-
-const rules: NumericOption.Rules<Options> = {
-  pollInterval: interval,
-  ttl: duration,
-  maxTtl: duration,
-  lease: interval,
-  maxTasks: count,
-  maxBytes: count
-}
-
 /** The time after which a call becomes a task, in milliseconds. */
 const defaultAfterMillis = 5_000
 
@@ -105,7 +88,7 @@ const planOf = (given: TaskSupport | ToolTasks): TaskPlan => {
   const { begins, support }: ToolTasks = typeof given === "string" ? { support: given } : given
   if (begins === undefined) return { support, begins: support === "required" ? "atOnce" : defaultAfterMillis }
   if (begins === "atOnce" || begins === "explicitly") return { support, begins }
-  NumericOption.check({ begins }, { begins: duration })
+  NumericOption.check({ begins }, { begins: NumericOption.duration })
   return { support, begins: Duration.toMillis(begins) }
 }
 
@@ -149,26 +132,10 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
  * @category constructors
  */
 export const make = (options: Options): Effect.Effect<ServerTasksShape, never, TaskStore | Scope.Scope> =>
-  Effect.flatMap(TaskStore, (store) => {
-    NumericOption.check(options, rules)
-    const {
-      lease = "30 seconds",
-      maxBytes = 16 * 1024 * 1024,
-      maxTasks = 100,
-      maxTtl = "1 day",
-      pollInterval = "1 second",
-      tools,
-      ttl = "1 hour"
-    } = options
-    const longest = Duration.toMillis(maxTtl)
-    return TaskEndpoint.make(store, {
-      planOf: plansOf(tools),
-      limits: { maxTasks, maxBytes },
-      pollMillis: Duration.toMillis(pollInterval),
-      ttlMillis: { default: Math.min(Duration.toMillis(ttl), longest), longest },
-      leaseMillis: Duration.toMillis(lease)
-    })
-  })
+  Effect.flatMap(
+    TaskStore,
+    (store) => TaskEndpoint.make(store, { ...TaskSettings.make(options), planOf: plansOf(options.tools) })
+  )
 
 /**
  * Provides the tasks of a server; see {@link make}.

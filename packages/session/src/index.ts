@@ -1,6 +1,7 @@
 /**
  * Sessions of the Model Context Protocol for clients and servers, and the ports below them.
  */
+export * as AnswerTasks from "./AnswerTasks.ts"
 export * as CallbackContext from "./CallbackContext.ts"
 export * as ClientSession from "./ClientSession.ts"
 export * as ClientTasks from "./ClientTasks.ts"
@@ -21,6 +22,7 @@ export * as NotificationContext from "./NotificationContext.ts"
 export * as PreparedResult from "./PreparedResult.ts"
 export * as Principal from "./Principal.ts"
 export * as Question from "./Question.ts"
+export * as QuestionTasks from "./QuestionTasks.ts"
 export * as Recording from "./Recording.ts"
 export * as RequestContext from "./RequestContext.ts"
 export * as RequestError from "./RequestError.ts"

@@ -181,7 +181,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-03",
-    file: "packages/session/src/internal/client/TaskCreation.ts",
+    file: "packages/session/src/internal/tasks/TaskCreation.ts",
     original: "() => Effect.asVoid(Effect.forkDetach(Effect.ignore(Effect.flatMap(Fiber.join(fiber), cancel))))",
     broken: "() => Fiber.interrupt(fiber)",
     test: "packages/session/test/tasks/clientTasks.test.ts",
@@ -194,5 +194,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return !uncancelled",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[CAN-03] and cancels"
+  },
+  {
+    id: "CAN-03",
+    file: "packages/session/src/internal/tasks/RequestedTasks.ts",
+    original: "untilAnswered(created, ({ task })",
+    broken: "((effect: unknown, _: unknown) => effect as typeof created)(created, ({ task })",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[CAN-03]",
+    hangs: true
   }
 ]

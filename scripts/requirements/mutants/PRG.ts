@@ -125,10 +125,18 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-08",
-    file: "packages/session/src/internal/client/LegacyTasks.ts",
+    file: "packages/session/src/internal/tasks/RequestedTasks.ts",
     original: "exchanges.follow(progress.token, mailbox)",
     broken: "exchanges.follow(-1, mailbox)",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[PRG-08] and receives"
+  },
+  {
+    id: "PRG-08",
+    file: "packages/session/src/internal/tasks/AnswerDispatch.ts",
+    original: "!(step.progress > this.#highest)",
+    broken: "step.progress < 2",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[PRG-08] [TSK-17]"
   }
 ]

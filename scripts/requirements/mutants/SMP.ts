@@ -48,8 +48,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SMP-09",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "blocked ?? (needsContext(params, peer) ?",
-    broken: "blocked ?? (false ?",
+    original: "(needsContext(params, peer) ?",
+    broken: "(false ?",
     test: "packages/session/test/serverRequestsByRevision.test.ts",
     name: "includeContext thisServer needs a capability in 2025-11-25",
     hangs: true
@@ -65,8 +65,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SMP-09",
     file: "packages/session/src/internal/engine/SemanticChecks.ts",
-    original: "return blocked ?? (needsContext(params, peer)",
-    broken: "return blocked ?? (peer?.revision === \"2025-11-25\" && needsContext(params, peer)",
+    original: "(needsContext(params, peer) ?",
+    broken: "(peer?.revision === \"2025-11-25\" && needsContext(params, peer) ?",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks only in modes, and with tools"
   },

@@ -133,7 +133,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-05",
-    file: "packages/session/src/internal/client/TaskPolling.ts",
+    file: "packages/session/src/internal/tasks/TaskPolling.ts",
     original: "pause(last.pollInterval, closed)",
     broken: "pause(100, closed)",
     test: "packages/session/test/tasks/extensionClient.test.ts",

@@ -108,17 +108,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-17",
     file: "packages/session/src/internal/tasks/TaskResult.ts",
-    original: "{ timeout: Duration.infinity, meta: TaskState.relatedMeta(id) }",
-    broken: "{ timeout: Duration.infinity }",
+    original: "meta: TaskState.relatedMeta(id),",
+    broken: "",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-17] [TSK-20] asks"
   },
   {
     id: "TSK-19",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "MethodTable.notifications[\"notifications/tasks/status\"],\n      task,",
-    broken:
-      "MethodTable.notifications[\"notifications/tasks/status\"],\n      { ...task, _meta: TaskState.relatedMeta(task.taskId) },",
+    original: "Outgoing.notification(row, task, profile, server)",
+    broken: "Outgoing.notification(row, { ...task, _meta: TaskState.relatedMeta(task.taskId) }, profile, server)",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-19]"
   },
@@ -173,8 +172,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-27",
     file: "packages/session/src/internal/tasks/TaskHandlers.ts",
-    original: "principal === undefined && !listsAnonymous",
-    broken: "principal === undefined && listsAnonymous === undefined",
+    original: "principal !== undefined || listsAnonymous,",
+    broken: "principal !== undefined || listsAnonymous !== undefined,",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-27]"
   },
@@ -197,9 +196,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-18",
     file: "packages/session/src/internal/tasks/TaskHandlers.ts",
-    original: "withPrincipal((principal) => Effect.map(endpoint.tasks.load(taskId, principal), TaskState.legacy)),",
+    original:
+      "({ taskId }: Task.TaskParams) =>\n    using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),",
     broken:
-      "Effect.flatMap(RequestContext, ({ meta, principal }) =>\n      Effect.map(\n        endpoint.tasks.load(Object(Object(meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal?.id),\n        TaskState.legacy\n      )),",
+      "({ _meta, taskId }: Task.TaskParams) =>\n    using((principal) =>\n      Effect.map(\n        tasks.load(Object(Object(_meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal),\n        TaskState.legacy\n      )\n    ),",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-18]"
   },
@@ -237,7 +237,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-13",
-    file: "packages/session/src/internal/client/TaskPolling.ts",
+    file: "packages/session/src/internal/tasks/TaskPolling.ts",
     original: "wished ?? defaultMillis, leastMillis",
     broken: "defaultMillis, leastMillis",
     test: "packages/session/test/tasks/clientTasks.test.ts",
@@ -253,11 +253,76 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-21",
-    file: "packages/session/src/internal/client/TaskPolling.ts",
+    file: "packages/session/src/internal/tasks/TaskPolling.ts",
     original: "wished ?? defaultMillis, leastMillis",
     broken: "wished ?? 86_400_000, leastMillis",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[TSK-21]",
     hangs: true
+  },
+  {
+    id: "TSK-01",
+    file: "packages/session/src/internal/tasks/AnswerEndpoint.ts",
+    original: "handles(\"sampling/createMessage\") ? { sampling: { createMessage: {} } } : undefined",
+    broken: "{ sampling: { createMessage: {} } }",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-01] [TSK-02]"
+  },
+  {
+    id: "TSK-02",
+    file: "packages/session/src/internal/engine/SemanticChecks.ts",
+    original: "return Capabilities.coversTasks(tasks, { requests }) ?",
+    broken: "return Capabilities.coversTasks(tasks, { requests: {} }) ?",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-01] [TSK-02]"
+  },
+  {
+    id: "TSK-14",
+    file: "packages/session/src/internal/tasks/AnswerDispatch.ts",
+    original: "return { task: TaskState.legacy(task) }",
+    broken: "return { task: { ...TaskState.legacy(task), taskId: \"t\" } }",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-07] [TSK-08]"
+  },
+  {
+    id: "TSK-16",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original:
+      "task.outcome === undefined ? Effect.flatMap(this.next(task, principal), wait) : Effect.succeed(task.outcome)",
+    broken: "Effect.succeed(task.outcome ?? { _tag: \"Cancelled\" })",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-07] [TSK-08]"
+  },
+  {
+    id: "TSK-17",
+    file: "packages/session/src/internal/tasks/AnswerDispatch.ts",
+    original: "{ ...step, progressToken, _meta: TaskState.relatedMeta(this.#taskId) }",
+    broken: "{ ...step, progressToken }",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[PRG-08] [TSK-17]"
+  },
+  {
+    id: "TSK-20",
+    file: "packages/session/src/internal/tasks/TaskContext.ts",
+    original: "ClientQuestion.rowOfStored(row.name, params) === undefined",
+    broken: "row.name !== \"\"",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-20] when that asks"
+  },
+  {
+    id: "TSK-26",
+    file: "packages/session/src/AnswerTasks.ts",
+    original: "server = webCrypto.randomUUID()",
+    broken: "server = \"the server\"",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-26]"
+  },
+  {
+    id: "TSK-28",
+    file: "packages/session/src/AnswerTasks.ts",
+    original: "TaskSettings.make(times)",
+    broken: "TaskSettings.make({})",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-28]"
   }
 ]

@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { CallbackContext } from "../../CallbackContext.ts"
 import type { Extension } from "../../Extension.ts"
-import type * as Handlers from "../../Handlers.ts"
+import * as Handlers from "../../Handlers.ts"
 import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
 import type { Middleware } from "../../Middleware.ts"
 import * as RequestError from "../../RequestError.ts"
@@ -31,6 +31,10 @@ import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import type { RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import * as AnswerDispatch from "../tasks/AnswerDispatch.ts"
+import type { AnswerEndpoint } from "../tasks/AnswerEndpoint.ts"
+import type { Tasks } from "../tasks/TaskEndpoint.ts"
+import * as TaskHandlers from "../tasks/TaskHandlers.ts"
 import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
@@ -55,7 +59,13 @@ export interface Options extends Omit<Session.Options, "revisions"> {
   readonly extensions?: ReadonlyArray<Extension<"server" | "either", unknown>>
   readonly middleware?: Middleware<unknown, unknown>
   readonly validator?: JsonSchemaValidatorShape
+  readonly tasks?: Tasks
 }
+
+/** Joins the handlers of the program with others. Throws an error if both serve a method, which no type shows here. */
+const merged = trust<
+  (...records: ReadonlyArray<Handlers.Handlers<"server", unknown>>) => Handlers.Handlers<"server", unknown>
+>(Handlers.merge)
 
 const { notifications, requests } = MethodTable
 
@@ -97,7 +107,10 @@ export class ClientSessionImplementation
     description: ClientHandshake.ClientDescription,
     runtime: SessionRuntime.SessionRuntime<Handshake.ClientState>
   ) {
-    const { extensions, handlers = {}, middleware, validator } = options
+    const { extensions, handlers: programs = {}, middleware, tasks, validator } = options
+    // `AnswerTasks.make` makes no other ones.
+    const endpoint = tasks === undefined ? undefined : trust<AnswerEndpoint>(tasks)
+    const handlers = endpoint === undefined ? programs : merged(programs, TaskHandlers.ofClient(endpoint))
     this.runtime = runtime
     this.description = description
     this.middleware = middleware?.outbound
@@ -115,13 +128,16 @@ export class ClientSessionImplementation
         read: (result) => this.withoutEnvelope(requests["tools/list"].name, result),
         onListed: () => this.listening.follow("notifications/tools/list_changed")
       })
-    this.dispatch = Dispatch.make("server", handlers, {
+    const dispatch = Dispatch.make("server", handlers, {
       middleware: middleware?.inbound,
       extensions,
       declared: () => this.declaredCapabilities(),
       projection: description.projection
     })
     this.sender = new Sender.Sender(runtime, this)
+    this.dispatch = endpoint === undefined
+      ? dispatch
+      : AnswerDispatch.make(dispatch, endpoint, { sender: this.sender, closed: runtime.closed })
     this.rounds = new InputRounds.InputRounds(runtime, this)
     this.#extensionTasks = new ExtensionTasks({
       runtime,

@@ -8,6 +8,7 @@ import * as HandshakeError from "../../HandshakeError.ts"
 import * as Limits from "../../Limits.ts"
 import { Transport } from "../../Transport.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import * as AnswerEndpoint from "../tasks/AnswerEndpoint.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import { ClientSessionImplementation, type Options } from "./ClientSessionImplementation.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
@@ -21,9 +22,13 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const limits = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
+  const { capabilities, handlers = {}, tasks } = options
+  const declared = tasks === undefined
+    ? capabilities
+    : { tasks: AnswerEndpoint.capabilities((method) => Object.hasOwn(handlers, method)), ...capabilities }
   const description = ClientHandshake.describe({
     ...options,
-    capabilities: Handlers.clientCapabilities(options.handlers ?? {}, options.capabilities)
+    capabilities: Handlers.clientCapabilities(handlers, declared)
   })
   const transport = yield* Transport
   const isKnown = description.probe !== undefined && description.offer !== undefined && LegacyServers.has(transport)

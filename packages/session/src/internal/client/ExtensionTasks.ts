@@ -20,11 +20,11 @@ import * as RequestError from "../../RequestError.ts"
 import type { Sender } from "../engine/Sender.ts"
 import type { AnySessionRuntime } from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
+import * as TaskCreation from "../tasks/TaskCreation.ts"
+import * as TaskPolling from "../tasks/TaskPolling.ts"
 import type { InputRounds } from "./InputRounds.ts"
 import * as LegacyTasks from "./LegacyTasks.ts"
 import type { OutputSchemas } from "./OutputSchemas.ts"
-import * as TaskCreation from "./TaskCreation.ts"
-import * as TaskPolling from "./TaskPolling.ts"
 
 const { requests } = TaskExtension
 

@@ -5,7 +5,8 @@ import {
   type MethodDefinition,
   MethodTable,
   type Profile,
-  RevisionProjection
+  RevisionProjection,
+  Task
 } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type { RequestErrorReason } from "../../RequestError.ts"
@@ -16,6 +17,9 @@ import { validate } from "./validation.ts"
 
 /** A method that can be asked. */
 export type QuestionRow = MethodDefinition.RequestMethod<string, MethodDefinition.Sender, never, unknown>
+
+/** The row of a question that a server sends as a request. */
+export type ServerRow = MethodDefinition.RequestMethod<string, "server", object, unknown>
 
 /** The row of questions to the user. */
 export const elicitation = trust<QuestionRow>(MethodTable.requests["elicitation/create"])
@@ -29,6 +33,15 @@ const rows = new Map<string, QuestionRow>([
 
 /** Returns the row of a method, or `undefined` if it cannot be asked. */
 export const rowOf = (method: string): QuestionRow | undefined => rows.get(method)
+
+const taskResult = trust<QuestionRow>(MethodTable.requests["tasks/result"])
+
+/** Returns the row of a stored question, which may become a task of the client, or ask for the result of one. */
+export const rowOfStored = (method: string, params: object): QuestionRow | undefined => {
+  if (method === taskResult.name) return taskResult
+  const row = rows.get(method)
+  return row === undefined || !("task" in params) ? row : { ...row, result: trust(Task.CreateTaskResult) }
+}
 
 /** Returns why a client cannot be asked this question. */
 export const blocked = (
@@ -55,7 +68,8 @@ export const make = (
 /** Returns why an answer does not fit its question. */
 export const problemOf = (row: QuestionRow, params: object, answer: unknown): string | undefined => {
   const checked = validate<unknown>(trust(row.result))(answer)
-  return Result.isFailure(checked)
-    ? checked.failure
+  if (Result.isFailure(checked)) return checked.failure
+  return Outgoing.returnsTask(row)
+    ? undefined
     : SemanticChecks.validateResult(row.name, params, checked.success)
 }

@@ -9,7 +9,8 @@ import {
   type Profile,
   RequestMetadata,
   Revision,
-  RevisionProjection
+  RevisionProjection,
+  Task
 } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type { RequestErrorReason } from "../../RequestError.ts"
@@ -100,6 +101,9 @@ export const validateCapability = (
     ? undefined
     : { _tag: "MissingCapability", capability }
 }
+
+/** Returns whether the result of a request is the task that it becomes, which no notification cancels (CAN-03). */
+export const returnsTask = (row: { readonly result: unknown }): boolean => Object.is(row.result, Task.CreateTaskResult)
 
 /**
  * Returns why a message of this method cannot be sent to this peer, also if its revision no longer has the method. A

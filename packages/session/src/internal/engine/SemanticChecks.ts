@@ -8,7 +8,8 @@ import {
   MethodTable,
   type Profile,
   Revision,
-  Sampling
+  Sampling,
+  type Task
 } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import type * as RequestError from "../../RequestError.ts"
@@ -61,13 +62,31 @@ const needsContext = (
   (includeContext === "thisServer" || includeContext === "allServers") &&
   Revision.isAtLeast(peer?.revision ?? extended, extended)
 
+/** Returns why a client cannot be asked a question as a task (TSK-02). */
+const validateTask = (
+  { task }: { readonly task?: Task.TaskMetadata },
+  peer: Profile.Profile | undefined,
+  requests: NonNullable<Capabilities.ClientTasks["requests"]>,
+  capability: string
+): RequestError.RequestErrorReason | undefined => {
+  if (task === undefined || peer === undefined) return undefined
+  if (peer.revision !== extended) {
+    return { _tag: "NotInRevision", revision: peer.revision, since: extended, until: extended }
+  }
+  // The peer of a server is a client.
+  const { tasks } = trust<Capabilities.ClientCapabilities>(peer.capabilities)
+  return Capabilities.coversTasks(tasks, { requests }) ? undefined : { _tag: "MissingCapability", capability }
+}
+
 const createMessage: SemanticCheck<Sampling.CreateMessageParams> = (params, peer) => {
   const invalid = validateParams(MethodTable.requests["sampling/createMessage"], params)
   if (invalid !== undefined) return invalid
   const checked = Sampling.checkToolUse(params.messages)
   if (Result.isFailure(checked)) return { _tag: "InvalidParams", problem: checked.failure }
   const blocked = Sampling.usesTools(params) ? validateCapability(peer, "sampling.tools", extended) : undefined
-  return blocked ?? (needsContext(params, peer) ? validateCapability(peer, "sampling.context", extended) : undefined)
+  return blocked ??
+    (needsContext(params, peer) ? validateCapability(peer, "sampling.context", extended) : undefined) ??
+    validateTask(params, peer, { sampling: { createMessage: {} } }, "tasks.requests.sampling.createMessage")
 }
 
 const hasMultipleChoice = (params: Elicitation.ElicitParams): boolean =>
@@ -81,7 +100,8 @@ const elicit: SemanticCheck<Elicitation.ElicitParams> = (params, peer) =>
         peer,
         "elicitation.form",
         hasMultipleChoice(params) ? extended : MethodTable.requests["elicitation/create"].since
-      ))
+      )) ??
+    validateTask(params, peer, { elicitation: { create: {} } }, "tasks.requests.elicitation.create")
 
 const checks: { readonly [Name in keyof MethodTable.Requests]?: SemanticCheck<MethodTable.ParamsOf<Name>> } = {
   "sampling/createMessage": createMessage,

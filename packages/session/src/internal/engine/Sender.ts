@@ -55,7 +55,7 @@ export interface SendOptions<R> extends RequestOptions<R> {
   readonly admit?: () => Outgoing.RequestAdmission
   /** Called with the id of the request, before it is sent. */
   readonly onOpen?: ((id: RequestId.RequestId) => void) | undefined
-  /** Whether the request becomes a task, which no notification cancels (CAN-03). */
+  /** Whether the request may become a task, although the result of its row is no task. */
   readonly isTask?: boolean
   /** The metadata of this request, instead of those of the session. */
   readonly metadata?: Meta.Meta | undefined
@@ -344,7 +344,7 @@ export class Sender {
         allowedMillis: call.allowedMillis,
         extendsTo: call.extendsTo,
         onResponse: options?.onResponse,
-        isTask: options?.isTask
+        isTask: call.takesTask
       }, own)
       return Effect.flatMap(opening, (exchange) => {
         if (!PendingRequests.isExchange(exchange)) return Effect.fail(closedError(method, exchange))
@@ -472,7 +472,8 @@ export class Sender {
         ? Outgoing.admitRequest(this.#runtime, row.name === "ping" ? Outgoing.sendPing : Outgoing.sendRequest)
         : options.admit()
       if (typeof admission === "object") return fail(admission)
-      const blocked = (options?.isTask === true ? undefined : SemanticChecks.validateNoTask(row.name, params)) ??
+      const takesTask = options?.isTask === true || Outgoing.returnsTask(row)
+      const blocked = (takesTask ? undefined : SemanticChecks.validateNoTask(row.name, params)) ??
         this.#validate(row, params)
       if (blocked !== undefined) return fail(blocked)
       const allowedMillis = options?.timeout === undefined
@@ -494,7 +495,7 @@ export class Sender {
         deadline: Math.min(startedAt + allowedMillis, total),
         highest: Number.NEGATIVE_INFINITY,
         isAnsweredByProgram: options?.questions === "program",
-        takesTask: options?.isTask === true,
+        takesTask,
         rounds: 0
       }
       const sent = this.#sendInRounds(row, params, Outgoing.isHeld(admission), call, options)
@@ -504,7 +505,7 @@ export class Sender {
         const received = fits(given)
         const result = Result.isSuccess(received) ? received : this.#tolerate(row, given, fits) ?? received
         if (Result.isFailure(result)) return fail({ _tag: "InvalidResult", problem: result.failure })
-        const problem = SemanticChecks.validateResult(row.name, params, result.success)
+        const problem = takesTask ? undefined : SemanticChecks.validateResult(row.name, params, result.success)
         return problem === undefined ? Effect.succeed(result.success) : fail({ _tag: "InvalidResult", problem })
       })
     })

@@ -2,12 +2,15 @@
 
 import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
+import type { QuestionTasks } from "../../QuestionTasks.ts"
 import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
 import * as Batch from "../engine/Batch.ts"
 import { HandlerContext, type HandlerContextDependencies } from "../engine/HandlerContext.ts"
+import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
+import * as QuestionsAsTasks from "../tasks/QuestionsAsTasks.ts"
 import { trust } from "../trust.ts"
 import type { ServerSessionShape } from "./ServerSessionShape.ts"
 
@@ -27,6 +30,8 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
     | undefined
   /** Returns the `Mcp-Param-*` headers of the request. */
   readonly parameterHeaders?: () => Service["parameterHeaders"]
+  /** The requests on the stream of an origin that become tasks. `undefined` where none can. */
+  readonly questionTasks?: ((incoming: Pick<IncomingRequest, "ended" | "origin">) => QuestionTasks) | undefined
   /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
   /** Sends a log message, unless its level is below the one that the client has set. */
@@ -138,6 +143,10 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   get elicit(): Service["elicit"] {
     const { request } = this
     return (params, options) => request("elicitation/create", params, options)
+  }
+
+  get tasks(): Service["tasks"] {
+    return this.dependencies.questionTasks?.(this.incoming) ?? QuestionsAsTasks.none(this.profile)
   }
 
   /** A call that can become a task has another context. */

@@ -6,6 +6,7 @@ import {
   Handshake,
   JsonRpc,
   type Logging,
+  type MethodDefinition,
   MethodTable,
   type Profile,
   Revision,
@@ -20,8 +21,10 @@ import type * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
 import type { Principal } from "../../Principal.ts"
+import type { QuestionTasks } from "../../QuestionTasks.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
+import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
 import { SessionClosed } from "../../SessionClosed.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
@@ -33,11 +36,13 @@ import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
+import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
+import * as QuestionsAsTasks from "../tasks/QuestionsAsTasks.ts"
 import { trust } from "../trust.ts"
 import * as ListenStream from "./ListenStream.ts"
 import * as ModernExchange from "./ModernExchange.ts"
@@ -338,6 +343,23 @@ export class ServerSessionImplementation
     return this.#server.middleware?.outbound
   }
 
+  questionTasks(incoming: Pick<IncomingRequest, "ended" | "origin">): QuestionTasks {
+    return this.#questionTasks((row, params, options) =>
+      incoming.ended
+        ? Effect.fail(RequestError.make(row.name, { _tag: "ExchangeEnded" }))
+        : this.sender.request(row, params, { ...options, replyTo: incoming.origin })
+    )
+  }
+
+  #questionTasks(request: Sender.Request): QuestionTasks {
+    return QuestionsAsTasks.make({
+      request: (row, params, options) =>
+        OnceSteps.outside(row.name, Effect.suspend(() => request(row, params, options))),
+      closed: this.runtime.closed,
+      receiver: this.runtime
+    })
+  }
+
   sendLog(
     message: Omit<Logging.LogMessageParams, "_meta">,
     replyTo: StreamOrigin | undefined
@@ -371,6 +393,17 @@ export class ServerSessionImplementation
     options: ServerRequestOptions<R> | undefined
   ): Effect.Effect<MethodTable.ResultOf<Name>, RequestError.RequestError, R> {
     return this.extension(requests[name], params, options)
+  }
+
+  #send<Params extends object, Result, R = never>(
+    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
+    params: Params,
+    options: RequestOptions<R> | undefined,
+    replyTo: StreamOrigin | undefined
+  ): Effect.Effect<Result, RequestError.RequestError, R> {
+    return this.#hasModernClient && !("reason" in this.runtime.state())
+      ? Effect.fail(RequestError.make(row.name, Outgoing.notInModernRevision))
+      : this.sender.request(row, params, { ...options, replyTo })
   }
 
   /** Whether the requests of the client have no handshake. It ignores requests of the server, pings included. */
@@ -459,10 +492,7 @@ export class ServerSessionImplementation
 
   get extension(): ServerSessionShape["extension"] {
     return (row, params, options) =>
-      this.#related(row.name, options, (replyTo) =>
-        this.#hasModernClient && !("reason" in this.runtime.state())
-          ? Effect.fail(RequestError.make(row.name, Outgoing.notInModernRevision))
-          : this.sender.request(row, params, { ...options, replyTo }))
+      this.#related(row.name, options, (replyTo) => this.#send(row, params, options, replyTo))
   }
 
   get ping(): ServerSessionShape["ping"] {
@@ -490,6 +520,10 @@ export class ServerSessionImplementation
 
   get elicitUrl(): ServerSessionShape["elicitUrl"] {
     return (message, page, options) => this.#request("elicitation/create", { mode: "url", message, ...page }, options)
+  }
+
+  get tasks(): ServerSessionShape["tasks"] {
+    return this.#questionTasks((row, params, options) => this.#send(row, params, options, undefined))
   }
 
   get elicitationComplete(): ServerSessionShape["elicitationComplete"] {

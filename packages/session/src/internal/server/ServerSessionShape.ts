@@ -19,6 +19,7 @@ import type {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type { QuestionTasks } from "../../QuestionTasks.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
@@ -128,6 +129,8 @@ export interface ServerSessionShape extends Session.Session<State> {
    * @deprecated The name fits both kinds of elicitation: use `elicitForm`.
    */
   readonly elicit: ServerSessionShape["elicitForm"]
+  /** Requests of the client's user and model that become tasks of the client, in revision 2025-11-25. */
+  readonly tasks: QuestionTasks
   /** Notifies the client that the user is done with a page, so that the client may retry its request (ELI-12). */
   readonly elicitationComplete: (elicitationId: string, options?: RelatedRequest) => Effect.Effect<void, RequestError>
   /**

@@ -87,6 +87,10 @@ export class BecomingContext implements Service {
     return (params, options) => Effect.suspend(() => this.#current.elicit(params, options))
   }
 
+  get tasks(): Service["tasks"] {
+    return this.#current.tasks
+  }
+
   get once(): Service["once"] {
     return (key, schemas, step) => Effect.suspend(() => this.#current.once(key, schemas, step))
   }

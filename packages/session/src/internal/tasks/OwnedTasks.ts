@@ -162,6 +162,13 @@ export class OwnedTasks {
     )
   }
 
+  /** Waits until a task of a principal has ended, and returns its outcome (TSK-16). */
+  outcome(id: string, principal: string | undefined): Effect.Effect<StoredTask.Outcome, McpError.McpError> {
+    const wait = (task: StoredTask.StoredTask): Effect.Effect<StoredTask.Outcome, McpError.McpError> =>
+      task.outcome === undefined ? Effect.flatMap(this.next(task, principal), wait) : Effect.succeed(task.outcome)
+    return Effect.flatMap(this.load(id, principal), wait)
+  }
+
   /** Deletes a task. */
   remove(id: string): Effect.Effect<void, TaskStoreError> {
     return this.#call("remove", () => this.#store.remove(id))

@@ -12,10 +12,13 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
+import * as ClientQuestion from "../engine/ClientQuestion.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
+import type { Request } from "../engine/Sender.ts"
 import { trust } from "../trust.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
+import * as QuestionsAsTasks from "./QuestionsAsTasks.ts"
 import { StatusMessage } from "./StatusMessage.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
 import { TaskQuestions } from "./TaskQuestions.ts"
@@ -145,8 +148,7 @@ export class TaskContext implements Service {
   }
 
   get request(): Service["request"] {
-    const request = (name: string, params: object, options?: QuestionOptions) =>
-      this.#questions.ask(name, params, options)
+    const request = (name: string, params: object, options?: QuestionOptions) => this.#ask(name, params, options)
     // The question checks the answer against the schema of its method.
     return trust<Service["request"]>(request)
   }
@@ -169,6 +171,24 @@ export class TaskContext implements Service {
     return (params, options) => this.request("elicitation/create", params, options)
   }
 
+  /** A question waits as any other one of the task. What concerns its task travels on the session of the call. */
+  get tasks(): Service["tasks"] {
+    const { profile, session } = this.#call
+    if (session === undefined) return QuestionsAsTasks.none(profile)
+    const request = (row: ClientQuestion.QuestionRow, params: object, options?: QuestionOptions) =>
+      ClientQuestion.rowOfStored(row.name, params) === undefined
+        ? session.extension(trust<ClientQuestion.ServerRow>(row), params, options)
+        : this.#questions.ask(row, params, options)
+    return QuestionsAsTasks.make({
+      // The rows have the types of their params and results.
+      request: trust<Request>(request),
+      closed: session.closed,
+      receiver: undefined,
+      // If the handler stops to wait, `TaskResult` cancels what the client creates.
+      untilAnswered: (created) => created
+    })
+  }
+
   get becomeTask(): Service["becomeTask"] {
     return Effect.succeed(true)
   }
@@ -179,7 +199,14 @@ export class TaskContext implements Service {
 
   /** Asks the client a question that was asked before the call became a task. */
   ask(method: string, params: object, key: string | undefined): ReturnType<TaskQuestions["ask"]> {
-    return this.#questions.ask(method, params, key === undefined ? {} : { key })
+    return this.#ask(method, params, key === undefined ? {} : { key })
+  }
+
+  #ask(name: string, params: object, options: QuestionOptions | undefined): ReturnType<TaskQuestions["ask"]> {
+    const row = ClientQuestion.rowOf(name)
+    return row === undefined
+      ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
+      : this.#questions.ask(row, params, options)
   }
 
   get #onceSteps(): OnceSteps.OnceSteps {

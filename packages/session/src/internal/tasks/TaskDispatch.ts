@@ -29,6 +29,7 @@ import { validate } from "../engine/validation.ts"
 import { trust } from "../trust.ts"
 import { BecomingContext } from "./BecomingContext.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
+import * as StatusNotifications from "./StatusNotifications.ts"
 import { TaskContext, type TaskServer } from "./TaskContext.ts"
 import type { Beginning, TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
 import * as TaskListening from "./TaskListening.ts"
@@ -70,35 +71,19 @@ const run = <R>(
       trust<Context.Context<R>>(services.pipe(Context.add(RequestContext, context), Context.add(Scope.Scope, scope))))
   })
 
-/** Notifies the session that started a task of its statuses, as long as both last. */
-const notifyOfStatus = (
-  { tasks }: TaskEndpoint,
+/** Returns the session that started a task, for notifications of its statuses; `undefined` without sessions. */
+const notifiedSession = (
   server: TaskServer,
-  { profile, session }: RequestContext["Service"],
-  created: StoredTask.StoredTask
-): Effect.Effect<void> => {
-  if (session === undefined) return Effect.void
-  const send = (task: Task.Task) => {
-    const built = Outgoing.notification(
-      MethodTable.notifications["notifications/tasks/status"],
-      task,
-      profile,
-      server
-    )
-    return Result.isSuccess(built) ? Effect.ignore(session.send(built.success)) : Effect.void
+  { profile, session }: RequestContext["Service"]
+): StatusNotifications.NotifiedSession | undefined =>
+  session && {
+    closed: session.closed,
+    send: (task) => {
+      const row = MethodTable.notifications["notifications/tasks/status"]
+      const built = Outgoing.notification(row, task, profile, server)
+      return Result.isSuccess(built) ? Effect.ignore(session.send(built.success)) : Effect.void
+    }
   }
-  const watch = (known: StoredTask.StoredTask, status: Task.Status): Effect.Effect<void> =>
-    Effect.flatMap(
-      Effect.orElseSucceed(Effect.andThen(tasks.awaitChange(known), tasks.find(known.id)), () => undefined),
-      (task) => {
-        if (task === undefined) return Effect.void
-        const now = TaskState.legacy(task)
-        const told = now.status === status ? Effect.void : send(now)
-        return Effect.andThen(told, task.outcome === undefined ? watch(task, now.status) : Effect.void)
-      }
-    )
-  return Effect.raceFirst(watch(created, "working"), session.closed).pipe(Effect.asVoid)
-}
 
 /** Starts the task of a call. */
 const start = <R>(
@@ -125,7 +110,10 @@ const start = <R>(
         messages?.end()
       }
     )
-    yield* endpoint.runs.fork(notifyOfStatus(endpoint, server, call, task))
+    const notified = notifiedSession(server, call)
+    if (notified !== undefined) {
+      yield* endpoint.runs.fork(StatusNotifications.follow(endpoint.tasks, notified, task))
+    }
     return task
   })
 

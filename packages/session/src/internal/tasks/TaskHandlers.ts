@@ -1,17 +1,14 @@
 /** The handlers of the methods for tasks in revision 2025-11-25. */
 
-import { type Capabilities, McpError } from "@effect-mcp/protocol"
+import { type Capabilities, McpError, type Task } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Handlers } from "../../Handlers.ts"
 import { RequestContext } from "../../RequestContext.ts"
+import type { AnswerEndpoint } from "./AnswerEndpoint.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 import * as TaskResult from "./TaskResult.ts"
 import * as TaskState from "./TaskState.ts"
-
-/** Runs an effect with the id of the principal that has sent the request. */
-const withPrincipal = <A, E, R>(use: (principal: string | undefined) => Effect.Effect<A, E, R>) =>
-  Effect.flatMap(RequestContext, ({ principal }) => use(principal?.id))
 
 /** The error of a list for clients that cannot be told apart: each would see the tasks of all others (TSK-27). */
 const anonymousList = new McpError.McpError({
@@ -22,29 +19,28 @@ const anonymousList = new McpError.McpError({
 /** The requests that may become tasks. The capabilities of the methods follow from their handlers (TSK-01). */
 export const capabilities: Capabilities.ServerTasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
 
-/**
- * Returns the handlers. With `listsAnonymous`, clients without a principal list the tasks of all such clients: a server
- * with one client permits that.
- */
-export const make = (
-  endpoint: TaskEndpoint,
-  { listsAnonymous }: { readonly listsAnonymous: boolean }
-): Handlers<"client", RequestContext | Scope.Scope> => ({
-  "tasks/get": ({ taskId }) =>
-    withPrincipal((principal) => Effect.map(endpoint.tasks.load(taskId, principal), TaskState.legacy)),
-  "tasks/result": ({ taskId }) => TaskResult.make(endpoint, taskId),
-  "tasks/list": ({ cursor }) =>
-    withPrincipal((principal) =>
-      principal === undefined && !listsAnonymous
-        ? Effect.fail(anonymousList)
-        : Effect.map(endpoint.tasks.list(principal, cursor), ({ next, tasks }) => ({
+/** Returns the handlers of the tasks of one principal at a time, which `using` provides. */
+const handlersOf = <R, Result>(
+  { runs, tasks }: Pick<TaskEndpoint, "runs" | "tasks">,
+  using: <A, E>(use: (principal: string | undefined) => Effect.Effect<A, E>) => Effect.Effect<A, E, R>,
+  mayList: (principal: string | undefined) => boolean,
+  result: (taskId: string) => Effect.Effect<Task.TaskPayload, McpError.McpError, Result>
+) => ({
+  "tasks/get": ({ taskId }: Task.TaskParams) =>
+    using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),
+  "tasks/result": ({ taskId }: Task.TaskParams) => result(taskId),
+  "tasks/list": ({ cursor }: { readonly cursor?: string }) =>
+    using((principal) =>
+      mayList(principal)
+        ? Effect.map(tasks.list(principal, cursor), ({ next, tasks }) => ({
           tasks: tasks.map(TaskState.legacy),
           ...(next === undefined ? undefined : { nextCursor: next })
         }))
+        : Effect.fail(anonymousList)
     ),
-  "tasks/cancel": ({ taskId }) =>
-    withPrincipal((principal) =>
-      Effect.flatMap(endpoint.runs.cancel(taskId, principal), ({ isNew, task }) => {
+  "tasks/cancel": ({ taskId }: Task.TaskParams) =>
+    using((principal) =>
+      Effect.flatMap(runs.cancel(taskId, principal), ({ isNew, task }) => {
         const state = TaskState.legacy(task)
         return isNew
           ? Effect.succeed(state)
@@ -52,3 +48,28 @@ export const make = (
       })
     )
 })
+
+/**
+ * Returns the handlers of a server. With `listsAnonymous`, clients without a principal list the tasks of all such
+ * clients: a server with one client permits that.
+ */
+export const make = (
+  endpoint: TaskEndpoint,
+  { listsAnonymous }: { readonly listsAnonymous: boolean }
+): Handlers<"client", RequestContext | Scope.Scope> =>
+  handlersOf(
+    endpoint,
+    (use) => Effect.flatMap(RequestContext, ({ principal }) => use(principal?.id)),
+    (principal) => principal !== undefined || listsAnonymous,
+    (taskId) => TaskResult.make(endpoint, taskId)
+  )
+
+/** Returns the handlers of a client, whose tasks belong to its server. */
+export const ofClient = (endpoint: AnswerEndpoint): Handlers<"server"> =>
+  handlersOf(
+    endpoint,
+    (use) => use(endpoint.owner),
+    () => true,
+    (taskId) =>
+      Effect.flatMap(endpoint.tasks.outcome(taskId, endpoint.owner), (outcome) => TaskState.payload(taskId, outcome))
+  )

@@ -50,16 +50,15 @@ export class TaskQuestions {
    * that ask by the same key share the question.
    */
   ask(
-    method: string,
+    row: ClientQuestion.QuestionRow,
     params: object,
     options: QuestionOptions = {}
   ): Effect.Effect<unknown, RequestError.RequestError> {
+    const method = row.name
     return OnceSteps.outside(
       method,
       Effect.suspend(() => {
         const { profile, projection } = this.#dependencies
-        const row = ClientQuestion.rowOf(method)
-        if (row === undefined) return Effect.fail(RequestError.make(method, { _tag: "ExchangeEnded" }))
         const blocked = ClientQuestion.blocked(row, params, profile)
         if (blocked !== undefined) return Effect.fail(RequestError.make(method, blocked))
         const question = ClientQuestion.make(row, params, profile, projection)
@@ -148,7 +147,7 @@ export class TaskQuestions {
             return fail({ _tag: "InvalidResult", problem: failure.problem })
           case "Withdrawn":
             // Another branch has asked by the same key, and has stopped to wait. This one still needs an answer.
-            return this.ask(row.name, params, given === undefined ? {} : { key: given })
+            return this.ask(row, params, given === undefined ? {} : { key: given })
         }
       }
     )

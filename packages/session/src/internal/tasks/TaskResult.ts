@@ -1,6 +1,6 @@
 /** The request for the result of a task in revision 2025-11-25. Its stream carries the messages of the task. */
 
-import type { Logging, McpError, Task } from "@effect-mcp/protocol"
+import { type Logging, type McpError, Task } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,11 @@ import { RequestContext } from "../../RequestContext.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type * as StoredTask from "../../StoredTask.ts"
 import * as ClientQuestion from "../engine/ClientQuestion.ts"
+import * as Outgoing from "../engine/Outgoing.ts"
+import { validate } from "../engine/validation.ts"
+import type { ServerSessionShape } from "../server/ServerSessionShape.ts"
 import { trust } from "../trust.ts"
+import * as TaskCreation from "./TaskCreation.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
 import * as TaskState from "./TaskState.ts"
@@ -66,9 +70,22 @@ const outcomeOf = (
 
 /** Returns whether the client of a request can be asked a question of a task. Its session may be another one. */
 const canAsk = (context: Context, { request: { method, params = {} } }: StoredTask.TaskQuestion): boolean => {
-  const row = ClientQuestion.rowOf(method)
+  const row = ClientQuestion.rowOfStored(method, params)
   return context.session !== undefined && row !== undefined &&
     ClientQuestion.blocked(row, params, context.profile) === undefined
+}
+
+const readCreated = validate(Task.CreateTaskResult)
+
+/** Cancels a task of the client. */
+const cancelCreated = (
+  session: ServerSessionShape,
+  created: unknown
+): Effect.Effect<unknown, RequestError> => {
+  const read = readCreated(created)
+  return Result.isSuccess(read)
+    ? session.request("tasks/cancel", { taskId: read.success.task.taskId })
+    : Effect.void
 }
 
 /** Asks the client of this request a question of a task, and stores its answer. */
@@ -78,10 +95,6 @@ const deliverQuestion = (
   id: string,
   { key, request: { method, params = {} } }: StoredTask.TaskQuestion
 ): Effect.Effect<void> => {
-  // The question was checked against the schema of its method before it was stored.
-  const request = trust<
-    (name: string, params: object, options: object) => Effect.Effect<unknown, RequestError>
-  >(context.request)
   const isWaiting = (task: StoredTask.StoredTask | undefined) =>
     task?.questions.some((question) => question.key === key && TaskState.isOpen(question)) === true
   const store = (outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">) =>
@@ -89,11 +102,24 @@ const deliverQuestion = (
       task.outcome === undefined && isWaiting(task)
         ? { questions: task.questions.map((one) => one.key === key ? { ...one, ...outcome } : one) }
         : undefined)
-  const asked = request(method, params, { timeout: Duration.infinity, meta: TaskState.relatedMeta(id) })
+  const { id: relatedRequestId, session } = context
+  const row = ClientQuestion.rowOfStored(method, params)
+  // `canAsk` has checked both.
+  if (session === undefined || row === undefined) return Effect.void
+  // The question was checked against the schema of its method before it was stored.
+  const asked = session.extension(trust<ClientQuestion.ServerRow>(row), params, {
+    timeout: Duration.infinity,
+    meta: TaskState.relatedMeta(id),
+    relatedRequestId
+  })
+  // The client may create a task after the handler has stopped to wait.
+  const answered = Outgoing.returnsTask(row)
+    ? TaskCreation.untilAnswered(asked, (created) => cancelCreated(session, created))
+    : asked
   return Effect.gen(function*() {
     // Another request for the result may have asked while this one waited.
     if (!isWaiting(yield* tasks.find(id))) return
-    const outcome = outcomeOf(yield* Effect.result(asked))
+    const outcome = outcomeOf(yield* Effect.result(answered))
     if (outcome === undefined) return
     const stored = yield* Effect.retry(store(outcome), Schedule.spaced("1 second"))
     if (stored._tag === "TooLarge") {

@@ -1,0 +1,58 @@
+/** The tasks of a client: answers to questions of a server that outlive the requests of the questions. */
+
+import type { Capabilities } from "@effect-mcp/protocol"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
+import { OwnedTasks } from "./OwnedTasks.ts"
+import type { Tasks } from "./TaskEndpoint.ts"
+import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
+
+/** Options of the tasks of a client. */
+export interface AnswerEndpointOptions extends TaskRunsOptions {
+  readonly limits: PrincipalLimits
+  /** The principal of all tasks in the store: the server that asks. */
+  readonly owner: string
+}
+
+/** The tasks of a client. */
+export class AnswerEndpoint implements Tasks {
+  readonly tasks: OwnedTasks
+  readonly runs: TaskRuns
+  readonly owner: string
+
+  private constructor(tasks: OwnedTasks, runs: TaskRuns, owner: string) {
+    this.tasks = tasks
+    this.runs = runs
+    this.owner = owner
+  }
+
+  /** Creates the tasks of a client. They end when the scope closes. */
+  static make(
+    store: TaskStore["Service"],
+    { limits, owner, ...options }: AnswerEndpointOptions
+  ): Effect.Effect<AnswerEndpoint, never, Scope.Scope> {
+    const tasks = new OwnedTasks(store, limits)
+    return Effect.map(TaskRuns.make(tasks, options), (runs) => new AnswerEndpoint(tasks, runs, owner))
+  }
+
+  get running(): Effect.Effect<number> {
+    return Effect.sync(() => this.runs.size)
+  }
+}
+
+/** The questions that may become tasks. */
+const methods = ["elicitation/create", "sampling/createMessage"] as const
+
+/** Returns whether a request of a server may become a task. */
+export const isQuestion = (method: string): boolean => methods.some((one) => one === method)
+
+/** Returns the capabilities of a client with handlers of these methods (TSK-01). */
+export const capabilities = (handles: (method: string) => boolean): Capabilities.ClientTasks => ({
+  list: {},
+  cancel: {},
+  requests: {
+    ...(handles("elicitation/create") ? { elicitation: { create: {} } } : undefined),
+    ...(handles("sampling/createMessage") ? { sampling: { createMessage: {} } } : undefined)
+  }
+})

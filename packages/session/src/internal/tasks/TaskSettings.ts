@@ -1,0 +1,61 @@
+/** The times and limits of tasks, with their defaults. */
+
+import * as Duration from "effect/Duration"
+import * as NumericOption from "../../NumericOption.ts"
+import type { PrincipalLimits } from "../../TaskStore.ts"
+import type { TaskRunsOptions } from "./TaskRuns.ts"
+
+/** The times and limits that a program can set. */
+export interface TaskOptions {
+  /** The time that the other side is told to wait between two requests for the state of a task. Default 1 second. */
+  readonly pollInterval?: Duration.Input
+  /** The lifetime of a task for which the other side wishes none, from its creation. Default 1 hour. */
+  readonly ttl?: Duration.Input
+  /** The longest lifetime that the other side can wish. Default 1 day. */
+  readonly maxTtl?: Duration.Input
+  /**
+   * The time after which another process ends a task, because the process that runs it has not renewed its lease. It
+   * does so three times in this time. Default 30 seconds.
+   */
+  readonly lease?: Duration.Input
+  /** The number of tasks that a principal may have in the store, ended ones included. Default 100 (TSK-28). */
+  readonly maxTasks?: number
+  /** The bytes of all tasks of a principal, as `StoredTask.bytesOf` counts them. Default 16 MiB. */
+  readonly maxBytes?: number
+}
+
+/** The times and limits of tasks. */
+export interface TaskSettings extends TaskRunsOptions {
+  readonly limits: PrincipalLimits
+}
+
+const { count, duration, interval } = NumericOption
+
+const rules: NumericOption.Rules<TaskOptions> = {
+  pollInterval: interval,
+  ttl: duration,
+  maxTtl: duration,
+  lease: interval,
+  maxTasks: count,
+  maxBytes: count
+}
+
+/** Returns the times and limits of a program. Throws an `InvalidOption` for one that is none. */
+export const make = (options: TaskOptions): TaskSettings => {
+  NumericOption.check(options, rules)
+  const {
+    lease = "30 seconds",
+    maxBytes = 16 * 1024 * 1024,
+    maxTasks = 100,
+    maxTtl = "1 day",
+    pollInterval = "1 second",
+    ttl = "1 hour"
+  } = options
+  const longest = Duration.toMillis(maxTtl)
+  return {
+    limits: { maxTasks, maxBytes },
+    pollMillis: Duration.toMillis(pollInterval),
+    ttlMillis: { default: Math.min(Duration.toMillis(ttl), longest), longest },
+    leaseMillis: Duration.toMillis(lease)
+  }
+}
