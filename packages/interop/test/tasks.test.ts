@@ -1,9 +1,10 @@
 /** Tasks of revision 2025-11-25 with the official SDK, version 1, in both directions. */
 import type { Tool } from "@effect-mcp/protocol"
-import { ClientSession } from "@effect-mcp/session"
+import { AnswerTasks, ClientSession, TaskStore } from "@effect-mcp/session"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks"
 import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,12 +17,22 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()
 
 describe("a client and the task server of official v1", () => {
-  const session = ClientSession.layer({
-    info,
-    handlers: {
-      "elicitation/create": () => Effect.succeed({ action: "accept" as const, content: { name: "Ada" } })
-    }
-  }).pipe(Layer.provide(Child.server(Child.file("taskServerV1.ts")).transport))
+  const sessionWith = (tasks: AnswerTasks.AnswerTasksShape) =>
+    ClientSession.layer({
+      info,
+      handlers: {
+        "elicitation/create": ({ message }) =>
+          message === "Publish?"
+            ? Effect.delay(Effect.succeed({ action: "decline" as const }), "300 millis")
+            : Effect.succeed({ action: "accept" as const, content: { name: "Ada" } })
+      },
+      capabilities: { elicitation: { form: {} } },
+      tasks
+    }).pipe(Layer.provide(Child.server(Child.file("taskServerV1.ts")).transport))
+
+  const session = Layer.unwrap(Effect.map(AnswerTasks.make({ pollInterval: "100 millis" }), sessionWith)).pipe(
+    Layer.provide(TaskStore.layerMemory())
+  )
 
   layer(session, { excludeTestServices: true })((it) => {
     it.effect("[TSK-13] [TSK-15] follows a task to its end, and collects its result", () =>
@@ -46,6 +57,18 @@ describe("a client and the task server of official v1", () => {
         assert.strictEqual(textOf(yield* task.result), "hello Ada")
       }))
 
+    it.effect("[TSK-14] answers a question as a task, which the server polls", () =>
+      Effect.gen(function*() {
+        const { callTool } = yield* ClientSession.ClientSession
+        const words = textOf(yield* callTool("consent")).split(" ")
+        assert.deepStrictEqual([words[0], words[1], ...words.slice(-2)], [
+          "taskCreated",
+          "working",
+          "result",
+          "decline"
+        ])
+      }))
+
     it.effect("[TSK-24] receives a failure, and the error of a task that it has cancelled", () =>
       Effect.gen(function*() {
         const { tasks } = yield* ClientSession.ClientSession
@@ -64,8 +87,18 @@ describe("a client and the task server of official v1", () => {
 /** Connects a client of official v1 with a server whose tools run as tasks. */
 const official = Effect.acquireRelease(
   Effect.promise(async () => {
-    const client = new Client({ name: "official", version: "1.0.0" }, { capabilities: { elicitation: {} } })
-    client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: { name: "Ada" } }))
+    const client = new Client({ name: "official", version: "1.0.0" }, {
+      capabilities: { elicitation: {}, tasks: { cancel: {}, requests: { elicitation: { create: {} } } } },
+      taskStore: new InMemoryTaskStore()
+    })
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }, { taskStore }) => {
+      if (params.message !== "Publish?" || taskStore === undefined) {
+        return { action: "accept", content: { name: "Ada" } }
+      }
+      const task = await taskStore.createTask({ ttl: params.task?.ttl ?? null, pollInterval: 100 })
+      setTimeout(() => void taskStore.storeTaskResult(task.taskId, "completed", { action: "decline" }), 300)
+      return { task }
+    })
     await client.connect(new StdioClientTransport({ command: "node", args: [Child.file("taskServer.ts")] }))
     await client.listTools()
     return client
@@ -103,6 +136,13 @@ describe("a server and the task client of official v1", () => {
       const { last, seen } = yield* streamed(yield* official, "greet")
       assert.include(seen, "input_required")
       assert.deepInclude(Object(last).result, { content: [{ type: "text", text: "hello Ada" }] })
+    }))
+
+  it.live("[TSK-13] [TSK-14] asks its user as a task of the client, and polls it", () =>
+    Effect.gen(function*() {
+      const client = yield* official
+      const { content } = yield* Effect.promise(() => client.callTool({ name: "consent" }))
+      assert.deepStrictEqual(content, [{ type: "text", text: "completed: decline" }])
     }))
 
   it.live("[TSK-24] [TSK-29] reports a failure, and cancels", () =>
