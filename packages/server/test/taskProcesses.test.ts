@@ -78,4 +78,29 @@ describe("two processes with one database", () => {
       }),
     30_000
   )
+
+  it.live(
+    "the task of a resumable tool goes on in another process after kill −9, and asks and reserves nothing twice",
+    () =>
+      Effect.gen(function*() {
+        const filename = yield* newFile
+        const scope = yield* Scope.make()
+        const one = yield* Scope.provide(started(filename, 1_500), scope)
+        const pid = Number(
+          textOf(yield* (yield* one.session.tasks.call("report")).result).replace("the report of ", "")
+        )
+        const book = yield* one.session.tasks.call("book")
+        yield* Effect.forkScoped(Effect.ignore(book.result))
+        yield* Effect.repeat(Effect.sleep("20 millis"), { while: () => !one.stderr.includes("asked Ada") })
+        process.kill(pid, "SIGKILL")
+        yield* Scope.close(scope, Exit.void)
+        const other = yield* started(filename, 1_500)
+        const [, first, second] = /^reserved by (\d+) for Ada, confirmed by (\d+)$/.exec(
+          textOf(yield* other.session.tasks.of(book.id ?? "").result)
+        ) ?? []
+        assert.strictEqual(Number(first), pid)
+        assert.notStrictEqual(second, first)
+      }),
+    60_000
+  )
 })

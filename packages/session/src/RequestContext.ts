@@ -371,6 +371,8 @@ export const listRoots = (
  * all results together have more characters than `limits.maxRequestStateCharacters`. With other clients it does the
  * same, so that a test with any of them shows a mistake.
  *
+ * A task of a resumable tool stores the results, for the process that runs it again (`ServerTasks`).
+ *
  * @example
  * ```ts
  * import { RequestContext } from "@effect-mcp/session"

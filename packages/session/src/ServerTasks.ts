@@ -34,6 +34,14 @@ export interface ToolTasks {
    * Default: as soon as it arrives if `support` is `"required"`, otherwise after 5 seconds.
    */
   readonly begins?: "atOnce" | "explicitly" | Duration.Input
+  /**
+   * Whether a task of the tool is run again if the process that runs it ends: by another process on the same store, or
+   * by the same one after its restart. The handler starts from its beginning. Questions that were answered are not
+   * asked again, and steps of `RequestContext.once` do not run again. Everything else does, so that it must be harmless
+   * to do it twice. The task is started at most 5 times, and then ends as failed. The handler of a later run has no
+   * session. Default: no, the task ends as failed.
+   */
+  readonly resumable?: boolean
 }
 
 /**
@@ -85,11 +93,15 @@ export class ServerTasks extends Context.Service<ServerTasks, ServerTasksShape>(
 const defaultAfterMillis = 5_000
 
 const planOf = (given: TaskSupport | ToolTasks): TaskPlan => {
-  const { begins, support }: ToolTasks = typeof given === "string" ? { support: given } : given
-  if (begins === undefined) return { support, begins: support === "required" ? "atOnce" : defaultAfterMillis }
-  if (begins === "atOnce" || begins === "explicitly") return { support, begins }
+  const { begins, resumable: isResumable = false, support }: ToolTasks = typeof given === "string"
+    ? { support: given }
+    : given
+  if (begins === undefined) {
+    return { support, begins: support === "required" ? "atOnce" : defaultAfterMillis, isResumable }
+  }
+  if (begins === "atOnce" || begins === "explicitly") return { support, begins, isResumable }
   NumericOption.check({ begins }, { begins: NumericOption.duration })
-  return { support, begins: Duration.toMillis(begins) }
+  return { support, begins: Duration.toMillis(begins), isResumable }
 }
 
 const forbidden = planOf("forbidden")

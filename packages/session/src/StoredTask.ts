@@ -1,9 +1,10 @@
 /**
  * A stored task: facts, from which each revision computes the status that it sends.
  */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import type { JsonRpc, Profile } from "@effect-mcp/protocol"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
+import type { Principal } from "./Principal.ts"
 
 /**
  * The outcome of a task. A task whose result has `isError` is `failed` in revision 2025-11-25 and `completed` in the
@@ -78,6 +79,21 @@ export interface TaskLease {
 }
 
 /**
+ * The facts that another process needs to run a task again, after the process that ran it has ended. Only tasks of
+ * resumable tools have them.
+ *
+ * @category models
+ */
+export interface TaskResumption {
+  /** The client that has called the tool. */
+  readonly profile: Profile.ClientProfile
+  /** The claims of the principal. */
+  readonly claims?: Principal["claims"]
+  /** The number of times that the task was started. */
+  readonly runs: number
+}
+
+/**
  * A stored task, which consists of JSON values.
  *
  * Questions and steps are lists and no records, so that no key is found that was not stored, such as `constructor`.
@@ -113,6 +129,8 @@ export interface StoredTask {
    * any process, set `expiresAt` to the present time.
    */
   readonly lease?: TaskLease | undefined
+  /** The facts for another run; `undefined` if there is none. */
+  readonly resumption?: TaskResumption | undefined
   /** The number of the change: 1 when the task is created, and one more with each change. */
   readonly version: number
 }

@@ -44,8 +44,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-09",
     file: "packages/session/src/internal/tasks/TaskQuestions.ts",
-    original: "const number = questions.length + 1\n",
-    broken: "const number = questions.filter(TaskState.isOpen).length + 1\n",
+    original: "keyAt(questions.length, given)",
+    broken: "keyAt(questions.filter(TaskState.isOpen).length, given)",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },

@@ -141,7 +141,12 @@ const values: Arbitrary.Arbitrary<Partial<Task>> = Arbitrary.all({
     { key: "open", request }
   ]),
   steps: Arbitrary.map(json, (result) => [{ key: "constructor", result }]),
-  lease: oneOf<StoredTask.TaskLease | undefined>(undefined, { owner: "é", expiresAt: 1.5 })
+  lease: oneOf<StoredTask.TaskLease | undefined>(undefined, { owner: "é", expiresAt: 1.5 }),
+  resumption: oneOf<StoredTask.TaskResumption | undefined>(undefined, {
+    profile: { revision: "2025-11-25", capabilities: {}, info: { name: "n", version: "1" } },
+    claims: { constructor: "\ud800" },
+    runs: 2
+  })
 })
 
 /** One of three. */

@@ -57,6 +57,8 @@ export interface OnceStepsDependencies {
 /** The steps of one request. */
 export class OnceSteps {
   readonly results: Map<string, StepResult>
+  /** Stores a result outside of this process, before the handler receives it. */
+  persist: ((key: string, result: StepResult) => Effect.Effect<void>) | undefined
   readonly #dependencies: OnceStepsDependencies
   readonly #running = new Set<string>()
   #characters = 0
@@ -127,7 +129,8 @@ export class OnceSteps {
       )
     }
     this.results.set(key, result)
-    return this.#replayed(key, schemas, result)
+    const replayed = this.#replayed(key, schemas, result)
+    return this.persist === undefined ? replayed : Effect.andThen(this.persist(key, result), replayed)
   }
 
   #replayed(key: string, { error, success }: StepSchemas, result: StepResult): Effect.Effect<unknown, unknown> {

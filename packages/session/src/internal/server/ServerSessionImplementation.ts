@@ -80,6 +80,7 @@ export interface SessionOptions extends SessionRuntime.Surroundings {
 
 /** A server that can open any number of sessions. */
 export interface PreparedServer {
+  readonly tasks: ServerDefinition.ServerDefinition["tasks"]
   /** Connects and starts to serve. Leaving the scope closes the session. */
   readonly open: (options: SessionOptions) => Effect.Effect<ServerSessionImplementation, TransportError, Scope.Scope>
 }
@@ -137,7 +138,7 @@ export const prepare = (
       ),
       observe
     }
-  return { open: (options) => open(server, options) }
+  return { tasks: server.tasks, open: (options) => open(server, options) }
 }
 
 /** Makes a server with one session, connects, and starts to serve. Leaving the scope closes the session. */
@@ -146,7 +147,11 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<ServerSessionImplementation, TransportError, Transport | Scope.Scope> {
   const prepared = prepare(handlers, options, { isShared: false })
-  return yield* prepared.open(yield* SessionRuntime.surroundings)
+  const surroundings = yield* SessionRuntime.surroundings
+  const session = yield* prepared.open(surroundings)
+  const stopResuming = prepared.tasks?.resumeWith(surroundings.context)
+  if (stopResuming !== undefined) yield* Effect.addFinalizer(() => Effect.sync(stopResuming))
+  return session
 })
 
 const open = Effect.fnUntraced(function*(

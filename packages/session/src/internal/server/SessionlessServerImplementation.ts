@@ -82,6 +82,7 @@ export const makeWith = (
     unmatchedWarnings: new RateLimit(limits.maxMalformedRepliesPerSecond),
     requestState: ServerDefinition.requestStateSettings(definition, context, clock)
   }
+  const stopResuming = definition.tasks?.resumeWith(context)
   const idle = Latch.makeUnsafe(true)
   let inFlight = 0
   const begin = () => {
@@ -113,6 +114,7 @@ export const makeWith = (
     revisions: definition.description.supported,
     drain: Effect.suspend(() => {
       ListenStream.endAll(server)
+      stopResuming?.()
       return Effect.asVoid(
         Effect.timeoutOption(Effect.interruptible(Latch.await(idle)), Duration.millis(limits.gracefulCloseTimeout))
       )

@@ -9,7 +9,7 @@ import type { Tasks } from "./TaskEndpoint.ts"
 import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 
 /** Options of the tasks of a client. */
-export interface AnswerEndpointOptions extends TaskRunsOptions {
+export interface AnswerEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
   readonly limits: PrincipalLimits
   /** The principal of all tasks in the store: the server that asks. */
   readonly owner: string

@@ -9,9 +9,11 @@ import {
 } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
+import type * as StoredTask from "../../StoredTask.ts"
 import * as ClientQuestion from "../engine/ClientQuestion.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
@@ -19,6 +21,7 @@ import type { Request } from "../engine/Sender.ts"
 import { trust } from "../trust.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
 import * as QuestionsAsTasks from "./QuestionsAsTasks.ts"
+import type { TaskCall } from "./ResumedCall.ts"
 import { StatusMessage } from "./StatusMessage.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
 import { TaskQuestions } from "./TaskQuestions.ts"
@@ -37,14 +40,17 @@ export interface TaskServer {
 export interface TaskContextDependencies {
   readonly server: TaskServer
   readonly tasks: OwnedTasks
-  /** The id of the task. */
-  readonly taskId: string
+  readonly task: StoredTask.StoredTask
+  /** Returns whether this process still runs the task. */
+  readonly isOurs: (task: StoredTask.StoredTask) => boolean
   /** The messages for a client that waits for the result; `undefined` in a revision in which none can. */
   readonly messages: TaskMessages | undefined
   /** The scope of the run. */
   readonly scope: Scope.Scope
   /** The steps that were run before the call became a task. */
   readonly steps?: OnceSteps.OnceSteps | undefined
+  /** The questions that this run has asked before the call became a task. */
+  readonly before?: ReadonlyArray<StoredTask.TaskQuestion> | undefined
 }
 
 /** Returns whether a message cannot be sent because of a mistake of the program. */
@@ -58,19 +64,25 @@ const { notifications } = MethodTable
  * task, and so do its questions. What it reads of the request is that of the call.
  */
 export class TaskContext implements Service {
-  readonly #call: Service
+  readonly #call: TaskCall
   readonly #dependencies: TaskContextDependencies
   readonly #questions: TaskQuestions
   readonly #status: StatusMessage
-  #steps: OnceSteps.OnceSteps | undefined
+  readonly #steps: OnceSteps.OnceSteps
   #highest = Number.NEGATIVE_INFINITY
 
-  constructor(call: Service, dependencies: TaskContextDependencies) {
-    const { scope, server: { projection }, taskId: id, tasks } = dependencies
+  constructor(call: TaskCall, dependencies: TaskContextDependencies) {
+    const { before = [], isOurs, scope, server: { maxStepCharacters, projection }, task, tasks } = dependencies
+    const { id } = task
     this.#call = call
     this.#dependencies = dependencies
-    this.#steps = dependencies.steps
-    this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection })
+    this.#steps = dependencies.steps ?? new OnceSteps.OnceSteps(
+      { maxCharacters: maxStepCharacters },
+      // `persist` has stored results of steps.
+      task.steps.map(({ key, result }) => [key, trust<OnceSteps.StepResult>(result)] as const)
+    )
+    if (task.resumption !== undefined) this.#steps.persist = (key, result) => this.#persist({ key, result })
+    this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection, isOurs, before })
     this.#status = new StatusMessage(tasks, id, scope)
   }
 
@@ -155,7 +167,7 @@ export class TaskContext implements Service {
 
   get once(): Service["once"] {
     const once = (key: string, schemas: OnceSteps.StepSchemas, step: Effect.Effect<unknown, unknown>) =>
-      Effect.suspend(() => this.#onceSteps.run(key, schemas, step))
+      Effect.suspend(() => this.#steps.run(key, schemas, step))
     // The schemas decode to the types of the step.
     return trust<Service["once"]>(once)
   }
@@ -209,8 +221,29 @@ export class TaskContext implements Service {
       : this.#questions.ask(row, params, options)
   }
 
-  get #onceSteps(): OnceSteps.OnceSteps {
-    return this.#steps ??= new OnceSteps.OnceSteps({ maxCharacters: this.#dependencies.server.maxStepCharacters })
+  /** Stores a step for another run. Dies if it does not fit, and waits while the store fails. */
+  #persist(step: StoredTask.TaskStep): Effect.Effect<void> {
+    const { isOurs, task: { id }, tasks } = this.#dependencies
+    const stored = tasks.change(id, (task) => isOurs(task) ? { steps: [...task.steps, step] } : undefined)
+    return Effect.flatMap(
+      Effect.orDie(Effect.retry(stored, Schedule.spaced("1 second"))),
+      ({ _tag }) => {
+        switch (_tag) {
+          case "Changed":
+            return Effect.void
+          case "TooLarge":
+            return Effect.die(
+              new Error(
+                `the result of once(${JSON.stringify(step.key)}) does not fit into the bytes that all tasks of a ` +
+                  "principal may have together: return less, or raise `maxBytes` of the tasks"
+              )
+            )
+          default:
+            // Another process runs the task, or it has ended: this run is being interrupted.
+            return Effect.interruptible(Effect.never)
+        }
+      }
+    )
   }
 
   #notification(name: keyof typeof notifications, params: object) {

@@ -3,8 +3,8 @@
 import {
   ErrorCode,
   Excerpt,
-  type JsonRpc,
-  type McpError,
+  JsonRpc,
+  McpError,
   MethodTable,
   type Profile,
   Revision,
@@ -29,11 +29,15 @@ import { validate } from "../engine/validation.ts"
 import { trust } from "../trust.ts"
 import { BecomingContext } from "./BecomingContext.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
+import * as ResumedCall from "./ResumedCall.ts"
+import type { TaskCall } from "./ResumedCall.ts"
 import * as StatusNotifications from "./StatusNotifications.ts"
 import { TaskContext, type TaskServer } from "./TaskContext.ts"
 import type { Beginning, TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
 import * as TaskListening from "./TaskListening.ts"
 import { TaskMessages } from "./TaskMessages.ts"
+import * as TaskQuestions from "./TaskQuestions.ts"
+import type { ResumedRun } from "./TaskRuns.ts"
 import * as TaskState from "./TaskState.ts"
 
 type Handling<R> = Effect.Effect<unknown, McpError.McpError, R>
@@ -56,16 +60,17 @@ const revision = "2025-11-25"
 
 /** Returns the program that runs the handler of a call as a task. */
 const run = <R>(
-  { tasks }: TaskEndpoint,
+  { runs, tasks }: TaskEndpoint,
   server: TaskServer,
-  call: RequestContext["Service"],
-  { id: taskId }: StoredTask.StoredTask,
+  call: TaskCall,
+  task: StoredTask.StoredTask,
   messages: TaskMessages | undefined,
   handling: Handling<R>
 ): Handling<R> =>
   // A scope of its own: that of the call has closed when the client received the id.
   Effect.scopedWith((scope) => {
-    const context = new TaskContext(call, { server, tasks, taskId, messages, scope })
+    const isOurs = (task: StoredTask.StoredTask) => runs.isOurs(task)
+    const context = new TaskContext(call, { server, tasks, task, isOurs, messages, scope })
     return Effect.updateContext(handling, (services: Context.Context<never>) =>
       // The services of the call, with those of the task in their place.
       trust<Context.Context<R>>(services.pipe(Context.add(RequestContext, context), Context.add(Scope.Scope, scope))))
@@ -85,12 +90,20 @@ const notifiedSession = (
     }
   }
 
+/** Returns what another process needs to run the task of a call again. */
+const resumptionOf = (
+  { principal, profile }: Pick<TaskCall, "principal" | "profile">,
+  isResumable: boolean
+): Pick<StoredTask.TaskResumption, "claims" | "profile"> | undefined =>
+  isResumable ? { profile, claims: principal?.claims } : undefined
+
 /** Starts the task of a call. */
 const start = <R>(
   endpoint: TaskEndpoint,
   server: TaskServer,
   request: StoredTask.TaskRequest,
   { ttl }: Task.TaskMetadata,
+  isResumable: boolean,
   handling: Handling<R>
 ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R | RequestContext> =>
   Effect.gen(function*() {
@@ -99,7 +112,7 @@ const start = <R>(
       ? undefined
       : new TaskMessages(call, yield* MemoryBudget)
     const task = yield* endpoint.runs.start(
-      { principal: call.principal?.id, request, ttlMillis: ttl },
+      { principal: call.principal?.id, request, ttlMillis: ttl, resumption: resumptionOf(call, isResumable) },
       (task) => {
         // Before the client learns the id: it may ask for the result at once.
         if (messages !== undefined) endpoint.messages.set(task.id, messages)
@@ -133,6 +146,12 @@ export interface BecomingRun {
   /** Whether the call has no result yet. */
   readonly isOpen: boolean
   readonly steps: OnceSteps.OnceSteps
+  /** The questions that have an answer, in the order in which they were asked. */
+  readonly answers: ReadonlyArray<{
+    readonly question: { readonly method: string; readonly params?: object }
+    readonly given: string | undefined
+    readonly answer: unknown
+  }>
   /** Ends the call with this result, while the handler goes on. Its questions are asked by `ask` from then on. */
   detach(result: object, ask: Ask): void
 }
@@ -150,6 +169,7 @@ const become = (
   { method, params }: JsonRpc.Request,
   call: RequestContext["Service"],
   run: BecomingRun,
+  isResumable: boolean,
   handler: Fiber.Fiber<unknown, unknown>,
   replace: (context: TaskContext) => void,
   becameTask: () => void
@@ -157,17 +177,36 @@ const become = (
   Effect.suspend(() => {
     if (!run.isOpen) return Effect.succeed(false)
     let context: TaskContext | undefined
+    const before = run.answers.map(({ answer, given, question: { method, params } }, index) =>
+      TaskQuestions.answered(index, { method, params: { ...params } }, answer, given)
+    )
+    const { steps } = run
     const started = endpoint.runs.start(
       {
         principal: call.principal?.id,
         request: { method, params },
-        ttlMillis: undefined
+        ttlMillis: undefined,
+        // Only another run asks the first questions again.
+        ...(isResumable
+          ? {
+            questions: before,
+            steps: [...steps.results].map(([key, result]) => ({ key, result })),
+            resumption: resumptionOf(call, isResumable)
+          }
+          : undefined)
       },
-      ({ id: taskId }) => {
+      (task) => {
         const scope = Scope.makeUnsafe()
-        const messages = undefined
-        const { steps } = run
-        context = new TaskContext(call, { server, tasks: endpoint.tasks, taskId, messages, scope, steps })
+        context = new TaskContext(call, {
+          server,
+          tasks: endpoint.tasks,
+          task,
+          isOurs: (task) => endpoint.runs.isOurs(task),
+          messages: undefined,
+          scope,
+          steps,
+          before
+        })
         replace(context)
         // The handler of a call fails with nothing else.
         const running = trust<Handling<never>>(Fiber.join(handler))
@@ -201,6 +240,8 @@ export interface TaskGate {
     handling: Handling<unknown>,
     becameTask: () => void
   ) => Handling<unknown>
+  /** Runs tasks again with these services, until the returned function is called. */
+  readonly resumeWith: (context: Context.Context<never>) => () => void
 }
 
 /** Lets calls of tools become tasks, before they reach the handlers of a server. */
@@ -221,15 +262,18 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     params: JsonRpc.Params,
     profile: Profile.Profile,
     task: Task.TaskMetadata,
+    { isResumable }: TaskPlan,
     toResult: (task: StoredTask.StoredTask) => object
   ) =>
     Result.map(
       dispatch.prepare({ ...message, params }, profile),
-      (handling) => Effect.map(start(endpoint, server, { method: message.method, params }, task, handling), toResult)
+      (handling) =>
+        Effect.map(start(endpoint, server, { method: message.method, params }, task, isResumable, handling), toResult)
     )
 
   /** Prepares a call in the revision in which the client decides (TSK-04, TSK-05). */
-  const prepareByClient = (message: JsonRpc.Request, profile: Profile.Profile, { support }: TaskPlan) => {
+  const prepareByClient = (message: JsonRpc.Request, profile: Profile.Profile, plan: TaskPlan) => {
+    const { support } = plan
     const { task, ...params } = message.params ?? {}
     const tool = toolIn(message)
     if (task === undefined) {
@@ -239,7 +283,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     const checked = checkTask(task)
     return Result.isFailure(checked)
       ? Result.fail(RequestRejections.invalidParams(`Invalid params for tools/call: task: ${checked.failure}`))
-      : prepareTask(message, params, profile, checked.success, (task) => ({ task: TaskState.legacy(task) }))
+      : prepareTask(message, params, profile, checked.success, plan, (task) => ({ task: TaskState.legacy(task) }))
   }
 
   /** Prepares a call in a revision in which the server decides. */
@@ -249,7 +293,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     }
     if (beginningIn(plan, profile) !== "atOnce") return dispatch.prepare(message, profile)
     const { task: _, ...params } = message.params ?? {}
-    return prepareTask(message, params, profile, {}, TaskState.extension)
+    return prepareTask(message, params, profile, {}, plan, TaskState.extension)
   }
 
   /** Prepares a stream of notifications, which the server has for tasks even if the program has none. */
@@ -262,7 +306,47 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     return Result.map(others, (handling) => TaskListening.serving(endpoint.tasks, taskIds, handling))
   }
 
+  /** Prepares another run of a task, whose process has ended. */
+  const resumed = (
+    task: StoredTask.StoredTask,
+    resumption: StoredTask.TaskResumption,
+    context: Context.Context<never>
+  ): ResumedRun => {
+    const { id, request: { method, params } } = task
+    const { profile } = resumption
+    const prepared = dispatch.prepare(JsonRpc.request(id, method, params), profile)
+    const call = ResumedCall.make(task, resumption)
+    const messages = Revision.isModern(profile.revision)
+      ? undefined
+      : new TaskMessages(call, Context.get(context, MemoryBudget))
+    const handling = Result.isSuccess(prepared)
+      ? prepared.success
+      : Effect.fail(McpError.received(prepared.failure))
+    return {
+      run: Effect.suspend(() => {
+        if (messages !== undefined) endpoint.messages.set(id, messages)
+        // The services of the handlers are those of the server.
+        return Effect.provideContext(
+          run(endpoint, server, call, task, messages, handling),
+          trust<Context.Context<unknown>>(context)
+        )
+      }),
+      ended: () => {
+        endpoint.messages.delete(id)
+        messages?.end()
+      }
+    }
+  }
+
   return {
+    resumeWith: (context) =>
+      endpoint.resumeWith((task) => {
+        const { request: { method, params }, resumption } = task
+        const plan = planOf(JsonRpc.request(task.id, method, params))
+        return resumption !== undefined && Result.isSuccess(plan) && plan.success.isResumable
+          ? resumed(task, resumption, context)
+          : undefined
+      }),
     beginningOf: (message, profile) => {
       if (message.method !== "tools/call" || !Revision.isModern(profile.revision)) return undefined
       const plan = planOf(message)
@@ -274,11 +358,13 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
         // Each request of a server has this service.
         const call = Context.getUnsafe(handler.context, RequestContext)
         let isTask = false
+        const plan = planOf(message)
+        const isResumable = Result.isSuccess(plan) && plan.success.isResumable
         const one = Semaphore.makeUnsafe(1)
         const replace = (context: TaskContext) => becoming.replace(context)
         const begin = Effect.suspend(() =>
           isTask ? Effect.succeed(true) : Effect.map(
-            become(endpoint, server, message, call, run, handler, replace, becameTask),
+            become(endpoint, server, message, call, run, isResumable, handler, replace, becameTask),
             (became) => isTask = became
           )
         )

@@ -6,7 +6,7 @@ import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
 import { NewestTurn } from "./NewestTurn.ts"
 import { OwnedTasks } from "./OwnedTasks.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
-import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
+import { type Resumer, TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 
 /** Whether a tool runs as a task: never, if the client wishes, or always. */
 export type TaskSupport = "forbidden" | "optional" | "required"
@@ -21,10 +21,12 @@ export type Beginning = "atOnce" | "explicitly" | number
 export interface TaskPlan {
   readonly support: TaskSupport
   readonly begins: Beginning
+  /** Whether another process runs a task of the tool again. */
+  readonly isResumable: boolean
 }
 
 /** Options of an endpoint. */
-export interface TaskEndpointOptions extends TaskRunsOptions {
+export interface TaskEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
   readonly limits: PrincipalLimits
   readonly planOf: (tool: string) => TaskPlan
 }
@@ -44,11 +46,18 @@ export class TaskEndpoint implements Tasks {
   readonly messages = new Map<string, TaskMessages>()
   /** The clients that are asked questions: of those that wait for one task, the newest. */
   readonly asking = new NewestTurn()
+  readonly #resumers: Set<Resumer>
 
-  private constructor(tasks: OwnedTasks, runs: TaskRuns, planOf: (tool: string) => TaskPlan) {
+  private constructor(
+    tasks: OwnedTasks,
+    runs: TaskRuns,
+    planOf: (tool: string) => TaskPlan,
+    resumers: Set<Resumer>
+  ) {
     this.tasks = tasks
     this.runs = runs
     this.planOf = planOf
+    this.#resumers = resumers
   }
 
   /** Creates the tasks of an endpoint. They end when the scope closes. */
@@ -57,7 +66,26 @@ export class TaskEndpoint implements Tasks {
     { limits, planOf, ...options }: TaskEndpointOptions
   ): Effect.Effect<TaskEndpoint, never, Scope.Scope> {
     const tasks = new OwnedTasks(store, limits)
-    return Effect.map(TaskRuns.make(tasks, options), (runs) => new TaskEndpoint(tasks, runs, planOf))
+    const resumers = new Set<Resumer>()
+    const resume: Resumer = (task) => {
+      for (const resumer of resumers) {
+        const run = resumer(task)
+        if (run !== undefined) return run
+      }
+      return undefined
+    }
+    return Effect.map(
+      TaskRuns.make(tasks, { ...options, resume }),
+      (runs) => new TaskEndpoint(tasks, runs, planOf, resumers)
+    )
+  }
+
+  /** Lets a server run tasks again whose processes have ended, until the returned function is called. */
+  resumeWith(resumer: Resumer): () => void {
+    this.#resumers.add(resumer)
+    return () => {
+      this.#resumers.delete(resumer)
+    }
   }
 
   get running(): Effect.Effect<number> {

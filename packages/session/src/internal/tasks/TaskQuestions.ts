@@ -19,17 +19,27 @@ export interface TaskQuestionsDependencies {
   readonly id: string
   readonly profile: Profile.ClientProfile
   readonly projection: RevisionProjection.Projection | undefined
+  /** Returns whether this process still runs the task. */
+  readonly isOurs: (task: StoredTask.StoredTask) => boolean
+  /** The questions that this run has asked before the call became a task. */
+  readonly before: ReadonlyArray<StoredTask.TaskQuestion>
 }
 
 const textOf = ({ method, params }: StoredTask.TaskRequest): string => CanonicalJson.textOf({ method, params })
 
+/** Returns a question that was answered before its call became a task. `index` is its place among those. */
+export const answered = (
+  index: number,
+  request: StoredTask.TaskRequest,
+  answer: unknown,
+  key: string | undefined
+): StoredTask.TaskQuestion => ({ key: keyAt(index, key), request, answer })
+
 const isWithdrawn = ({ failure }: StoredTask.TaskQuestion): boolean => failure?._tag === "Withdrawn"
 
-/** Returns the key of the next question. Questions are never removed, so that no key is used again (TKX-09). */
-const nextKey = (questions: ReadonlyArray<StoredTask.TaskQuestion>, given: string | undefined): string => {
-  const number = questions.length + 1
-  return given === undefined ? `question-${number}` : `key-${number}-${given}`
-}
+/** Returns the key of a question. Questions are never removed, so that no key is used again (TKX-09). */
+const keyAt = (index: number, given: string | undefined): string =>
+  given === undefined ? `question-${index + 1}` : `key-${index + 1}-${given}`
 
 /** Returns the key that the program has given, without what makes it unique; `undefined` if it has given none. */
 const givenIn = (key: string): string | undefined => /^key-\d+-(.*)$/s.exec(key)?.[1]
@@ -40,9 +50,14 @@ const gone = Effect.interruptible(Effect.never)
 /** The questions of one run of a task. */
 export class TaskQuestions {
   readonly #dependencies: TaskQuestionsDependencies
+  /** The number of times that this run has asked each question without a key. */
+  readonly #occurrences = new Map<string, number>()
 
   constructor(dependencies: TaskQuestionsDependencies) {
     this.#dependencies = dependencies
+    for (const { key, request } of dependencies.before) {
+      if (givenIn(key) === undefined) this.#occurrence(textOf(request))
+    }
   }
 
   /**
@@ -84,18 +99,35 @@ export class TaskQuestions {
     )
   }
 
-  /** Stores a question, unless its key has one that waits or is answered. Returns the stored key. */
+  /** Returns the number of times that this run has asked a question before. */
+  #occurrence(text: string): number {
+    const occurrence = this.#occurrences.get(text) ?? 0
+    this.#occurrences.set(text, occurrence + 1)
+    return occurrence
+  }
+
+  /**
+   * Stores a question, unless its key has one that waits or is answered. Returns the stored key. A question without a
+   * key is that of an earlier run with the same text, which was asked as many times before: its position would not do,
+   * because branches may change their order.
+   */
   #put(request: StoredTask.TaskRequest, given: string | undefined): Effect.Effect<string, RequestError.RequestError> {
-    const { id, tasks } = this.#dependencies
+    const { id, isOurs, tasks } = this.#dependencies
+    const text = textOf(request)
+    const occurrence = given === undefined ? this.#occurrence(text) : 0
     let key: string | undefined
     let isOther = false
-    const put = tasks.change(id, ({ outcome, questions }) => {
-      if (outcome !== undefined) return undefined
-      const known = given === undefined
-        ? undefined
-        : questions.find((question) => !isWithdrawn(question) && givenIn(question.key) === given)
-      isOther = known !== undefined && textOf(known.request) !== textOf(request)
-      key = known?.key ?? nextKey(questions, given)
+    const put = tasks.change(id, (task) => {
+      key = undefined
+      if (!isOurs(task)) return undefined
+      const { questions } = task
+      const alike = questions.filter((question) =>
+        !isWithdrawn(question) && givenIn(question.key) === given &&
+        (given !== undefined || textOf(question.request) === text)
+      )
+      const known = alike[occurrence]
+      isOther = known !== undefined && textOf(known.request) !== text
+      key = known?.key ?? keyAt(questions.length, given)
       return known === undefined ? { questions: [...questions, { key, request }] } : undefined
     })
     return Effect.flatMap(Effect.orDie(put), (changed) => {
@@ -112,7 +144,7 @@ export class TaskQuestions {
           if (isOther) {
             return Effect.die(new Error(`two different questions of the task have the key ${JSON.stringify(given)}`))
           }
-          return key === undefined || changed.task.outcome !== undefined ? gone : Effect.succeed(key)
+          return key === undefined ? gone : Effect.succeed(key)
       }
     })
   }

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import type * as StoredTask from "../../StoredTask.ts"
 import { TaskStoreError } from "../../TaskStore.ts"
 import * as webCrypto from "../webCrypto.ts"
@@ -19,7 +19,18 @@ export interface TaskRunsOptions {
   readonly ttlMillis: { readonly default: number; readonly longest: number }
   /** The time after which another process counts this one as ended, unless it has renewed its lease. */
   readonly leaseMillis: number
+  /** Runs tasks again whose processes have ended. Default: they end as failed. */
+  readonly resume?: Resumer
 }
+
+/** A task that runs again. `ended` is called when nothing of the run is left. */
+export interface ResumedRun {
+  readonly run: Effect.Effect<unknown, McpError.McpError>
+  readonly ended: () => void
+}
+
+/** Prepares another run of a task; `undefined` if its tool is not served here. */
+export type Resumer = (task: StoredTask.StoredTask) => ResumedRun | undefined
 
 /** A request that becomes a task. */
 export interface Start {
@@ -27,6 +38,11 @@ export interface Start {
   readonly request: StoredTask.TaskRequest
   /** The lifetime that the client wishes, in milliseconds. */
   readonly ttlMillis: number | undefined
+  /** The facts for another run; `undefined` if there is none. */
+  readonly resumption?: Pick<StoredTask.TaskResumption, "claims" | "profile"> | undefined
+  /** The questions that were answered before the request became a task. */
+  readonly questions?: ReadonlyArray<StoredTask.TaskQuestion>
+  readonly steps?: ReadonlyArray<StoredTask.TaskStep>
 }
 
 /** The number of due tasks that are handled in one go. */
@@ -39,6 +55,18 @@ const internalError = (message: string): JsonRpc.ErrorObject => ({ code: McpErro
 
 /** The error of a task whose process has ended, as another process finds it. */
 const lapsed = internalError("The process that ran the task has ended")
+
+/** The number of times that a task is started. A task that ends its process each time would do so for ever. */
+const maxStarts = 5
+
+/** The error of a resumable task whose last process has ended. */
+const lapsedAgain = internalError(`The process that ran the task has ended, for the ${maxStarts}th time`)
+
+/** The error of a resumable task that no process has run again. */
+const abandoned = internalError("The process that ran the task has ended, and no other one has run the task again")
+
+/** The number of leases for which a resumable task waits for a process that runs it again. */
+const maxWaitingLeases = 10
 
 /** The error of a task whose process ends. */
 const stopped = internalError("The server has stopped")
@@ -63,6 +91,8 @@ export class TaskRuns {
   readonly #scope: Scope.Scope
   readonly #owner = webCrypto.randomUUID()
   readonly #running = new Map<string, Fiber.Fiber<unknown>>()
+  /** Whether the scope has begun to close. */
+  #isStopping = false
 
   private constructor(tasks: OwnedTasks, options: TaskRunsOptions, scope: Scope.Scope) {
     this.#tasks = tasks
@@ -73,7 +103,13 @@ export class TaskRuns {
   /** Creates the runs of an endpoint. They are interrupted when the scope closes, and their tasks end as failed. */
   static make(tasks: OwnedTasks, options: TaskRunsOptions): Effect.Effect<TaskRuns, never, Scope.Scope> {
     return Effect.gen(function*() {
-      const runs = new TaskRuns(tasks, options, yield* Effect.scope)
+      const runs = new TaskRuns(tasks, options, yield* Scope.fork(yield* Effect.scope))
+      // Added later than the scope of the runs, it is called earlier.
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          runs.#isStopping = true
+        })
+      )
       yield* Effect.forkScoped(runs.#renew)
       yield* Effect.forkScoped(runs.#sweep)
       return runs
@@ -90,7 +126,7 @@ export class TaskRuns {
    * id, and `ended` when nothing of the run is left.
    */
   start<R>(
-    { principal, request, ttlMillis }: Start,
+    { principal, questions = [], request, resumption, steps = [], ttlMillis }: Start,
     run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>,
     ended?: (task: StoredTask.StoredTask) => void
   ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R> {
@@ -106,31 +142,45 @@ export class TaskRuns {
         ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),
         pollMillis,
         cancelRequested: false,
-        questions: [],
-        steps: [],
+        questions,
+        steps,
         lease: this.#leaseFrom(now),
+        resumption: resumption && { ...resumption, runs: 1 },
         version: 1
       }
       yield* this.#tasks.create(task)
-      // The store has it before the client learns its id (TKX-07). The caller may be interrupted: the task is not.
-      const running = Effect.onExit(
-        Effect.interruptible(run(task)),
-        (exit) => this.#end(task.id, exit)
-      )
+      // The store has it before the client learns its id (TKX-07).
+      yield* this.#launch(task, run(task), () => ended?.(task))
+      return task
+    }))
+  }
+
+  /** Returns whether this process has the lease of a task. */
+  isOurs({ lease, outcome }: StoredTask.StoredTask): boolean {
+    return outcome === undefined && lease?.owner === this.#owner
+  }
+
+  /** Runs a task whose lease this process has. The caller may be interrupted: the task is not. */
+  #launch<R>(
+    task: StoredTask.StoredTask,
+    run: Effect.Effect<unknown, McpError.McpError, R>,
+    ended: () => void
+  ): Effect.Effect<void, never, R> {
+    return Effect.gen({ self: this }, function*() {
+      const running = Effect.onExit(Effect.interruptible(run), (exit) => this.#end(task, exit))
       // Uninterruptible outside of the run: interrupted before its first step, a fiber would store no outcome.
       const fiber = yield* Effect.forkIn(Effect.ignoreCause(running), this.#scope, { uninterruptible: true })
       const watcher = yield* Effect.forkIn(
-        Effect.andThen(this.#endedElsewhere(task), Effect.sync(() => fiber.interruptUnsafe())),
+        Effect.andThen(this.#lost(task), Effect.sync(() => fiber.interruptUnsafe())),
         this.#scope
       )
       this.#running.set(task.id, fiber)
       fiber.addObserver(() => {
         this.#running.delete(task.id)
         watcher.interruptUnsafe()
-        ended?.(task)
+        ended()
       })
-      return task
-    }))
+    })
   }
 
   /**
@@ -169,27 +219,29 @@ export class TaskRuns {
     return { owner: this.#owner, expiresAt: now + this.#options.leaseMillis }
   }
 
-  /** Waits until the store has an outcome of a task, or the task no longer. */
-  #endedElsewhere(task: StoredTask.StoredTask): Effect.Effect<void> {
+  /** Waits until the store has an outcome of a task, or another process its lease, or the store the task no longer. */
+  #lost(task: StoredTask.StoredTask): Effect.Effect<void> {
     const watch = (known: StoredTask.StoredTask): Effect.Effect<void, TaskStoreError> =>
       Effect.andThen(
         this.#tasks.awaitChange(known),
         Effect.flatMap(
           this.#tasks.find(known.id),
-          (found) => found !== undefined && found.outcome === undefined ? watch(found) : Effect.void
+          (found) => found !== undefined && this.isOurs(found) ? watch(found) : Effect.void
         )
       )
     // A store that fails now may work later. Until then, nothing cancels the task from elsewhere.
     return Effect.retry(watch(task), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)
   }
 
-  /** Stores the outcome of a run. One that has an outcome already keeps it. */
-  #end(id: string, exit: Exit.Exit<unknown, McpError.McpError>): Effect.Effect<void> {
+  /** Stores the outcome of a run. One that has an outcome already keeps it, and one that runs elsewhere runs on. */
+  #end({ id, resumption }: StoredTask.StoredTask, exit: Exit.Exit<unknown, McpError.McpError>): Effect.Effect<void> {
+    const isStopped = this.#isStopping && Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+    if (isStopped && resumption !== undefined) return this.#release(id)
     const outcome: StoredTask.Outcome = Exit.isSuccess(exit)
       ? { _tag: "Result", result: exit.value }
       : { _tag: "Error", error: errorOf(exit.cause) }
     const store = (ended: StoredTask.Outcome) =>
-      this.#tasks.change(id, (task) => task.outcome === undefined ? { outcome: ended, lease: undefined } : undefined)
+      this.#tasks.change(id, (task) => this.isOurs(task) ? { outcome: ended, lease: undefined } : undefined)
     const reported = Exit.isFailure(exit) && isDefect(exit.cause)
       ? Effect.logError("the handler of a task failed", exit.cause)
       : Effect.void
@@ -200,6 +252,18 @@ export class TaskRuns {
         Effect.catchCause((cause) => Effect.logError("the outcome of a task could not be stored", cause)),
         Effect.asVoid
       )
+  }
+
+  /** Hands a task that this process has stopped to any process, also to this one after its restart. */
+  #release(id: string): Effect.Effect<void> {
+    const released = Effect.clockWith((clock) =>
+      this.#tasks.change(id, (task) => {
+        const expiresAt = clock.currentTimeMillisUnsafe()
+        return this.isOurs(task) ? { lease: { owner: this.#owner, expiresAt }, updatedAt: task.updatedAt } : undefined
+      })
+    )
+    // If this fails, the lease lapses later.
+    return Effect.ignoreCause(released)
   }
 
   /** Renews the leases of the tasks that run here. */
@@ -213,30 +277,49 @@ export class TaskRuns {
         Effect.clockWith((clock) =>
           this.#tasks.change(
             id,
-            ({ lease, outcome, updatedAt }) =>
-              outcome === undefined && lease?.owner === this.#owner
+            (task) =>
+              this.isOurs(task)
                 // The time of the update stays, because nothing has changed for the client.
-                ? { lease: this.#leaseFrom(clock.currentTimeMillisUnsafe()), updatedAt }
+                ? { lease: this.#leaseFrom(clock.currentTimeMillisUnsafe()), updatedAt: task.updatedAt }
                 : undefined
           )
         )
     )
   }
 
-  /** Deletes tasks that have expired, and ends those whose processes have. */
+  /** Deletes tasks that have expired, and runs again, or ends, those whose processes have ended. */
   get #sweep(): Effect.Effect<never> {
     const due = (now: number) => this.#tasks.due(now, sweepSize)
     return this.#regularly("sweeping tasks", sweepConcurrency, due, (id, now) => {
-      const lapse = this.#tasks.change(
-        id,
-        (task) =>
-          task.outcome === undefined && task.lease !== undefined && task.lease.expiresAt <= now && !isExpired(task, now)
-            ? { outcome: { _tag: "Error", error: lapsed }, lease: undefined }
-            : undefined
-      )
-      return Effect.flatMap(
-        lapse,
-        (found) => found._tag === "Unchanged" && isExpired(found.task, now) ? this.#tasks.remove(id) : Effect.void
+      let resumed: ResumedRun | undefined
+      const swept = this.#tasks.change(id, (task) => {
+        resumed = undefined
+        const { lease, outcome } = task
+        // A process that was suspended for longer than a lease renews those of its own tasks.
+        const isLapsed = lease !== undefined && lease.expiresAt <= now && !this.#running.has(id)
+        if (outcome !== undefined || !isLapsed || isExpired(task, now)) return undefined
+        const end = (error: JsonRpc.ErrorObject): Partial<StoredTask.StoredTask> => ({
+          outcome: { _tag: "Error", error },
+          lease: undefined
+        })
+        const { resumption, updatedAt } = task
+        if (resumption === undefined) return end(lapsed)
+        if (resumption.runs >= maxStarts) return end(lapsedAgain)
+        resumed = this.#options.resume?.(task)
+        if (resumed !== undefined) {
+          return { lease: this.#leaseFrom(now), resumption: { ...resumption, runs: resumption.runs + 1 }, updatedAt }
+        }
+        return now - lease.expiresAt > maxWaitingLeases * this.#options.leaseMillis ? end(abandoned) : undefined
+      })
+      return Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(restore(swept), (found) => {
+          if (found._tag === "Changed" && resumed !== undefined) {
+            return this.#launch(found.task, resumed.run, resumed.ended)
+          }
+          return found._tag === "Unchanged" && isExpired(found.task, now)
+            ? restore(this.#tasks.remove(id))
+            : Effect.void
+        })
       )
     })
   }

@@ -25,7 +25,7 @@ export interface TaskOptions {
 }
 
 /** The times and limits of tasks. */
-export interface TaskSettings extends TaskRunsOptions {
+export interface TaskSettings extends Omit<TaskRunsOptions, "resume"> {
   readonly limits: PrincipalLimits
 }
 

@@ -37,8 +37,18 @@ export interface RunDependencies {
 /** A question without an answer, and the fibers that wait for it. */
 interface Asked {
   readonly question: InputRequired.InputRequest
+  /** The key that the program has given. */
+  readonly given: string | undefined
   /** Resumes each of these fibers with another effect. */
   readonly waiting: Set<(next: Effect.Effect<unknown, RequestError.RequestError>) => void>
+}
+
+/** A question with its answer. */
+export interface AnsweredQuestion {
+  readonly question: InputRequired.InputRequest
+  /** The key that the program has given. */
+  readonly given: string | undefined
+  readonly answer: unknown
 }
 
 /** Asks in another way than by the result of the call. */
@@ -87,6 +97,7 @@ export class ReplayedRun {
   readonly #questions = new Map<string, string>()
   readonly #occurrences = new Map<string, number>()
   readonly #taken = new Map<string, unknown>()
+  readonly #answers: Array<AnsweredQuestion> = []
   /** The number of digests that are being made. The run is not cut meanwhile. */
   #digesting = 0
   /** The number of runs in a row, this one included, that took none of the answers to the questions before. */
@@ -139,6 +150,11 @@ export class ReplayedRun {
     return !this.#isClosed
   }
 
+  /** The questions of this run that have an answer, in the order in which it has asked them. */
+  get answers(): ReadonlyArray<AnsweredQuestion> {
+    return this.#answers
+  }
+
   /** The steps that must not run again. */
   get steps(): OnceSteps.OnceSteps {
     return this.#onceSteps
@@ -149,8 +165,8 @@ export class ReplayedRun {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#ask = ask
-    for (const [key, { question: { method, params = {} }, waiting }] of this.#open) {
-      for (const resume of waiting) resume(ask(method, params, key))
+    for (const { given, question: { method, params = {} }, waiting } of this.#open.values()) {
+      for (const resume of waiting) resume(ask(method, params, given))
     }
     this.#open.clear()
     this.#resume?.(Effect.succeed(result))
@@ -198,7 +214,7 @@ export class ReplayedRun {
             return this.#fail(`two different questions have the key ${JSON.stringify(own)}`)
           }
           this.#questions.set(own, digest)
-          return this.#answerTo(own, known, question, params)
+          return this.#answerTo(own, known, question, params, key)
         })
       })
     )
@@ -244,10 +260,12 @@ export class ReplayedRun {
     key: string,
     row: ClientQuestion.QuestionRow,
     question: InputRequired.InputRequest,
-    params: object
+    params: object,
+    given: string | undefined
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const answer = this.#takeAnswer(key)
     if (answer !== undefined) {
+      this.#answers.push({ question, given, answer })
       const problem = ClientQuestion.problemOf(row, params, answer)
       return problem === undefined
         ? Effect.succeed(answer)
@@ -257,7 +275,7 @@ export class ReplayedRun {
       // Interruptible in uninterruptible code as well. Otherwise the cut could not end it.
       Effect.interruptible(Effect.flatten(
         Effect.callback<Effect.Effect<unknown, RequestError.RequestError>>((resume) => {
-          const asked = this.#open.get(key) ?? { question, waiting: new Set() }
+          const asked = this.#open.get(key) ?? { question, given, waiting: new Set() }
           const resumeWith = (next: Effect.Effect<unknown, RequestError.RequestError>) => resume(Effect.succeed(next))
           asked.waiting.add(resumeWith)
           this.#open.set(key, asked)
