@@ -65,6 +65,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/client/src/McpRemoteToolkit.ts",
     "packages/client/src/McpSampling.ts"
   ],
+  "effect/persistence/KeyValueStore": "packages/client/src/KeyValueTaskIds.ts",
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
   "effect/sql/*": ["packages/server/src/NodeSqlite.ts", "packages/server/src/TaskStoreSql.ts"],
   "effect/reactivity/*": "packages/server/src/NodeSqlite.ts",

@@ -238,7 +238,7 @@ describe("a task of a resumable tool", () => {
       assert.include(message, "The process that ran the task has ended, for the 5th time")
     }))
 
-  it.effect("runs in one process only: one that hung for longer than its lease stops, and its outcome does not count", () =>
+  it.effect("runs in one process: one that hung for longer than its lease stops, and stores no outcome", () =>
     Effect.gen(function*() {
       const store = yield* TaskStore.makeMemory()
       const interrupted: Array<string> = []

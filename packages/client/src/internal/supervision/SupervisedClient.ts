@@ -12,6 +12,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
+import * as Option from "effect/Option"
 import * as Record from "effect/Record"
 import type * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
@@ -19,9 +20,11 @@ import type * as Stream from "effect/Stream"
 import type * as McpAnswers from "../../McpAnswers.ts"
 import type * as McpCall from "../../McpCall.ts"
 import type { McpTarget } from "../../McpTarget.ts"
+import type { McpTasks } from "../../McpTasks.ts"
 import * as McpTypedClient from "../../McpTypedClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
 import type { ServerUnavailable } from "../../ServerUnavailable.ts"
+import * as TaskIds from "../../TaskIds.ts"
 import * as Answering from "../answers/Answering.ts"
 import * as ListChanges from "../lists/ListChanges.ts"
 import { ServerLists } from "../lists/ServerLists.ts"
@@ -33,6 +36,7 @@ import { CallsInFlight } from "./CallsInFlight.ts"
 import * as Reconnection from "./Reconnection.ts"
 import { StatusBoard } from "./StatusBoard.ts"
 import { StderrLines } from "./StderrLines.ts"
+import * as SupervisedTasks from "./SupervisedTasks.ts"
 import { SupervisedTransport } from "./SupervisedTransport.ts"
 import * as Supervisor from "./Supervisor.ts"
 import * as ToolAnnotations from "./ToolAnnotations.ts"
@@ -104,6 +108,8 @@ export interface McpClientShape extends McpCall.McpCalls {
   readonly resourceTemplates: Effect.Effect<ReadonlyArray<Resource.ResourceTemplate>, McpCall.CallError>
   /** Streams the names of the lists that may have changed. A slow follower gets each name once. */
   readonly changes: Stream.Stream<ListChanges.ListName>
+  /** Calls of tools that outlive the sessions with the server. */
+  readonly tasks: McpTasks
   /** Sets the level of the server's log messages, in this session and in all later ones. */
   readonly setLogLevel: (level: Logging.Level, options?: McpCall.CallOptions) => Effect.Effect<void, McpCall.CallError>
   /**
@@ -336,7 +342,13 @@ export const make = Effect.fnUntraced(function*(
         logLevel = level
         return send(options, reading, (session) => session.setLogLevel(level, options))
       }),
-    watch: (uri) => watched.watch(uri)
+    watch: (uri) => watched.watch(uri),
+    tasks: SupervisedTasks.make({
+      server: name,
+      ids: Option.getOrUndefined(yield* Effect.serviceOption(TaskIds.TaskIds)) ?? (yield* TaskIds.makeMemory),
+      session: calls.session(options.waitFor ?? defaultWaitFor),
+      send: (given, reads, request) => send(given, () => Effect.succeed(reads), request)
+    })
   }
   return {
     client: { ...client, of: McpTypedClient.make(client) },
