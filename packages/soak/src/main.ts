@@ -8,6 +8,7 @@
  * leaks are found.
  *
  * `--supervised 10000` kills the servers of supervised clients that many times instead, and starts them again.
+ * `--tasks 10000` runs that many tasks instead, which end in every way and expire.
  */
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -21,10 +22,11 @@ import { parse } from "./settings.ts"
 import * as Soak from "./soak.ts"
 import * as Supervised from "./supervised/supervised.ts"
 import { table } from "./table.ts"
+import * as Tasks from "./tasks/tasks.ts"
 import { judge } from "./verdict.ts"
 
 const settings = orExit(() => parse(process.argv.slice(2)))
-const { endings, leakBytes, out, restarts, rounds, seed, sessions, subjects } = settings
+const { endings, leakBytes, out, restarts, rounds, seed, sessions, subjects, tasks } = settings
 
 const progress = (sample: Sample, round: number): void => {
   const heap = Format.amount("heap used", sample.levels["heap used"] ?? 0)
@@ -47,18 +49,22 @@ const soakSessions = () => {
   return Soak.run({ subjects, plan, leakBytes, onFailure, onSample: progress })
 }
 
+const subjectNames = subjects.map(({ name }) => name).join(", ")
 console.log(
-  restarts === undefined
-    ? `about ${sessions} sessions, and at least one for each ending, over ${
-      subjects.map(({ name }) => name).join(", ")
-    }; seed ${seed}`
-    : `${restarts} restarts of the servers of supervised clients; seed ${seed}`
+  restarts !== undefined
+    ? `${restarts} restarts of the servers of supervised clients; seed ${seed}`
+    : tasks !== undefined
+    ? `${tasks} tasks; seed ${seed}`
+    : `about ${sessions} sessions, and at least one for each ending, over ${subjectNames}; seed ${seed}`
 )
 
+const inRounds = { rounds, seed, leakBytes, onFailure, onSample: progress }
 const outcome = await Effect.runPromise(
-  restarts === undefined
-    ? soakSessions()
-    : Supervised.run({ restarts, rounds, seed, leakBytes, onFailure, onSample: progress })
+  restarts !== undefined
+    ? Supervised.run({ total: restarts, ...inRounds })
+    : tasks !== undefined
+    ? Tasks.run({ total: tasks, ...inRounds })
+    : soakSessions()
 )
 const verdict = judge(outcome)
 

@@ -11,6 +11,8 @@ export interface Settings {
   readonly sessions: number
   /** The number of restarts of the servers of supervised clients; `undefined` for a soak of sessions. */
   readonly restarts: number | undefined
+  /** The number of tasks; `undefined` for another soak. */
+  readonly tasks: number | undefined
   readonly rounds: number
   readonly seed: number
   readonly subjects: ReadonlyArray<Subject>
@@ -37,6 +39,7 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
     options: {
       sessions: { type: "string", default: defaults.sessions },
       supervised: { type: "string" },
+      tasks: { type: "string" },
       rounds: { type: "string", default: defaults.rounds },
       seed: { type: "string", default: defaults.seed },
       only: { type: "string", multiple: true, default: [] },
@@ -51,6 +54,7 @@ export const parse = (args: ReadonlyArray<string>): Settings => {
   return {
     sessions: wholeNumber("sessions", values.sessions, 1),
     restarts: values.supervised === undefined ? undefined : wholeNumber("supervised", values.supervised, 1),
+    tasks: values.tasks === undefined ? undefined : wholeNumber("tasks", values.tasks, 1),
     rounds: wholeNumber("rounds", values.rounds, 1),
     seed: wholeNumber("seed", values.seed, 0),
     subjects: subjects.filter(({ name }) => values.only.length === 0 || values.only.includes(name)),

@@ -18,8 +18,8 @@ import { unexpected } from "./Unexpected.ts"
 /** A session that did not end as expected. */
 export interface Failure {
   readonly subject: string
-  /** The way in which the session had to end, or the restart after which it failed. */
-  readonly ending: EndingName | "restart"
+  /** The way in which the session had to end, or what failed otherwise: the client after a restart, or with tasks. */
+  readonly ending: EndingName | "restart" | "task"
   readonly client: string
   readonly problem: string
 }

@@ -117,4 +117,19 @@ describe.concurrent("a soak", () => {
       assert.match(report.verdict.problems.join("\n"), /^heap used grows by 1\d\d\d\.\d for each session/m)
       assert.match(report.verdict.problems.join("\n"), /^objects grows by 1\.\d for each session/m)
     }), testTimeout)
+
+  it.live(
+    "[law 2] leaves nothing of tasks that have ended in every way, and expired",
+    () =>
+      Effect.gen(function*() {
+        const { exitCode, report, output } = yield* soak("--tasks", "100", "--rounds", "1")
+        assert.deepStrictEqual(report.verdict.problems, [], output)
+        assert.strictEqual(exitCode, 0)
+        assert.deepStrictEqual(report.sessionsByEnding, { "2025-11-25: task": 50, "2026-07-28: task": 50 })
+        const [before, after] = report.samples
+        assert.strictEqual(after?.counts["tasks: stored"], 0)
+        assert.deepStrictEqual(after?.counts, before?.counts)
+      }),
+    testTimeout
+  )
 })
