@@ -116,12 +116,13 @@ const make = (seed: number): Effect.Effect<Rounds.Lives, never, Scope.Scope> =>
       way: Way
     ) {
       const task = yield* session.tasks.call(way)
-      if (way === "cancelled") return yield* task.cancel
+      // On a busy machine, a task may expire before its client comes to it.
+      if (way === "cancelled") return yield* Effect.exit(task.cancel)
       if (way === "expires") return yield* unexpectedSuccess(task.result)
       if (way !== "left") return yield* Effect.exit(task.result)
       // Another session collects it.
       const other = yield* connect(revision)
-      return yield* other.tasks.of(task.id ?? "").result
+      return yield* Effect.exit(other.tasks.of(task.id ?? "").result)
     })
 
     const client = Effect.fnUntraced(function*(
