@@ -11,12 +11,11 @@ import {
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
-import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { info, settled, start, text, tools } from "../support/sessions.ts"
+import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
+import { startProcess } from "../support/taskProcesses.ts"
 import { contentOf, form, openedFor, reason } from "../support/taskServers.ts"
 
 type Work = Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext>
@@ -33,65 +32,32 @@ const answers = (...names: ReadonlyArray<string>) => {
   return { asked, elicit }
 }
 
-/** A process on a store, which can be stopped, and killed: then nothing of it reaches the store. */
+/** Starts a process with the tool `work`, which is resumable. */
 const processOn = Effect.fnUntraced(function*(
   store: TaskStore.TaskStore["Service"],
   work: Work,
   plan: Partial<ServerTasks.ToolTasks> = {},
   options: Partial<ServerTasks.Options> = {}
 ) {
-  const scope = yield* Scope.make()
-  let state: "alive" | "hung" | "dead" = "alive"
-  const alive = <A>(operation: Effect.Effect<A, TaskStore.TaskStoreError>) =>
-    Effect.suspend(() => {
-      if (state === "alive") return operation
-      return state === "hung" ? Effect.never : Effect.fail(new TaskStore.TaskStoreError({ cause: "killed" }))
-    })
-  const own: TaskStore.TaskStore["Service"] = {
-    ...store,
-    load: (id) => alive(store.load(id)),
-    replace: (task, limits) => alive(store.replace(task, limits)),
-    due: (now, limit) => alive(store.due(now, limit))
-  }
-  const handlers = {
+  const handlers: ServerHandlers = {
     ...tools({ work }),
     "tools/list": () =>
       Effect.succeed({
-        tools: [{ name: "work", inputSchema: { type: "object" }, execution: { taskSupport: "optional" } }] as const
+        tools: [{ name: "work", inputSchema: { type: "object" }, execution: { taskSupport: "optional" } }]
       })
   }
-  const host = yield* Scope.provide(
-    Effect.flatMap(
-      Effect.provideService(
-        ServerTasks.make({ tools: { work: { support: "optional", resumable: true, ...plan } }, ...options }),
-        TaskStore.TaskStore,
-        own
-      ),
-      (tasks) => SessionHost.make(handlers, { info, tasks, limits: { gracefulCloseTimeout: 0 } })
-    ),
-    scope
-  )
-  const stop = Scope.close(scope, Exit.void)
-  yield* Effect.addFinalizer(() => stop)
+  const started = yield* startProcess(store, handlers, {
+    tools: { work: { support: "optional", resumable: true, ...plan } },
+    ...options
+  })
   return {
-    stop,
-    /** From now on, nothing of the process reaches the store. */
-    hang: Effect.sync(() => {
-      state = "hung"
-    }),
-    wake: Effect.sync(() => {
-      state = "alive"
-    }),
-    kill: Effect.suspend(() => {
-      state = "dead"
-      return stop
-    }),
+    ...started,
     /** Connects a client of ada. */
     client: (
       elicit: (params: Elicitation.ElicitParams) => Effect.Effect<Elicitation.ElicitResult> = () => Effect.never,
       revision: "2025-11-25" | "2026-07-28" = "2025-11-25"
     ) =>
-      Effect.flatMap(openedFor(host, ada), (transport) =>
+      Effect.flatMap(openedFor(started.host, ada), (transport) =>
         ClientSession.make({
           info,
           revisions: [revision],
