@@ -30,7 +30,7 @@ const client = {
   revision: Schema.Literals(["2025-11-25", "2026-07-28"])
 }
 
-/** What a client does with a task: one of any principal by its number, or an unknown one. */
+/** A use of a task by a client: of one of any principal by its number, or of an unknown one. */
 const Use = Schema.Struct({
   do: Schema.Literals(["get", "get", "get", "result", "result", "cancel", "answer", "answer", "list", "listen"]),
   ...client,
@@ -112,7 +112,7 @@ const simulate = Effect.fnUntraced(function*(commands: ReadonlyArray<typeof Comm
   const store = yield* TaskStore.makeMemory()
   const known: Array<Known> = []
   const steps = new Map<number, number>()
-  /** What has failed in the background. An interruption is no failure: its connection was lost. */
+  /** Failures in the background. An interruption is none: its connection was lost. */
   const failures: Array<unknown> = []
   const inBackground = <A, E>(effect: Effect.Effect<A, E>, scope: Scope.Scope) =>
     Effect.forkIn(
