@@ -11,6 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
+import * as References from "effect/References"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -112,7 +113,12 @@ for (const revision of ["2025-11-25", "2026-07-28"] as const) {
 const connected = Effect.fnUntraced(function*(
   work: Effect.Effect<Tool.CallToolResult, McpError.McpError>,
   ids?: TaskIds.TaskIds["Service"],
-  plan: ServerTasks.ToolTasks = { support: "required" }
+  plan: ServerTasks.ToolTasks = { support: "required" },
+  options: {
+    readonly store?: TaskStore.TaskStore["Service"]
+    readonly revision?: "2025-11-25" | "2026-07-28"
+    readonly ttl?: number
+  } = {}
 ) {
   const handlers: Handlers.Handlers<"client"> = {
     "tools/list": () =>
@@ -121,13 +127,18 @@ const connected = Effect.fnUntraced(function*(
       }),
     "tools/call": () => work
   }
-  const tasks = yield* ServerTasks.make({ tools: { work: plan }, pollInterval: "100 millis" }).pipe(
-    Effect.provide(TaskStore.layerMemory())
+  const { revision = "2026-07-28", store = yield* TaskStore.makeMemory(), ttl = 60_000 } = options
+  const limits = { ttl, pollInterval: "100 millis", lease: "300 millis" } as const
+  const tasks = yield* Effect.provideService(
+    ServerTasks.make({ tools: { work: plan }, ...limits }),
+    TaskStore.TaskStore,
+    store
   )
   const client = McpClient.make(McpTarget.transport(ServerSession.layerInProcess(handlers, { info, tasks })), {
     info,
     name: "work",
     healthCheck: false,
+    revisions: [revision],
     capabilities: { extensions: { [TaskExtension.name]: {} } }
   })
   return yield* ids === undefined ? client : Effect.provideService(client, TaskIds.TaskIds, ids)
@@ -155,6 +166,39 @@ describe("the tasks of a supervised client", () => {
       assert.strictEqual((yield* cancelled.cancel).status, "cancelled")
       assert.strictEqual(yield* count, 0)
       assert.strictEqual((yield* Stream.runCollect(client.tasks.of(cancelled.id ?? "").states)).length, 1)
+    }))
+
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+    it.live(`${revision}: are kept if the server fails while they run`, () =>
+      Effect.gen(function*() {
+        const memory = yield* TaskStore.makeMemory()
+        let isBroken = false
+        const load: TaskStore.TaskStore["Service"]["load"] = (id) =>
+          Effect.suspend(() =>
+            isBroken ? Effect.fail(new TaskStore.TaskStoreError({ cause: "down" })) : memory.load(id)
+          )
+        const client = yield* connected(Effect.never, undefined, { support: "required" }, {
+          revision,
+          store: { ...memory, load }
+        })
+        const task = yield* client.tasks.call("work")
+        isBroken = true
+        yield* Effect.flip(task.result)
+        isBroken = false
+        assert.strictEqual((yield* client.tasks.started).length, 1)
+      }).pipe(Effect.provideService(References.MinimumLogLevel, "None")))
+  }
+
+  it.live("that have expired do not keep others from being collected", () =>
+    Effect.gen(function*() {
+      const client = yield* connected(Effect.succeed(done), undefined, { support: "required" }, { ttl: 300 })
+      yield* client.tasks.call("work")
+      yield* Effect.sleep("1 second")
+      const collect = Effect.gen(function*() {
+        for (const { id } of yield* client.tasks.started) yield* Stream.runDrain(client.tasks.of(id).states)
+      })
+      assert.strictEqual((yield* Effect.flip(collect))._tag, "RequestError")
+      yield* collect
     }))
 
   it.effect("of which none was made are results", () =>

@@ -53,7 +53,10 @@ const program = Effect.gen(function*() {
     }
     case "list": {
       for (const { id, startedAt, tool } of yield* tasks.started) {
-        const { status } = yield* tasks.of(id).state
+        const status = yield* Effect.match(tasks.of(id).state, {
+          onSuccess: ({ status }) => status,
+          onFailure: ({ message }) => message
+        })
         yield* Console.log(`${id} ${tool} of ${new Date(startedAt).toISOString()}: ${status}`)
       }
       return
@@ -63,12 +66,13 @@ const program = Effect.gen(function*() {
       if (started.length === 0) return yield* Console.log("nothing was started, or all of it was collected")
       for (const { id, tool } of started) {
         const task = tasks.of(id, { tool })
-        yield* Stream.runForEach(
-          Stream.changes(Stream.map(task.states, ({ status, statusMessage = "" }) => `${status} ${statusMessage}`)),
-          (line) => Console.error(line)
+        const lines = Stream.map(task.states, ({ status, statusMessage = "" }) => `${status} ${statusMessage}`)
+        const shown = Stream.runForEach(Stream.changes(lines), (line) => Console.error(line))
+        // Beside each other: a task that asks waits for the request for its result. One that has expired is no end.
+        yield* Effect.all([shown, task.result], { concurrency: 2 }).pipe(
+          Effect.flatMap(([, { structuredContent }]) => Console.log(JSON.stringify(structuredContent, null, 2))),
+          Effect.catchTag("RequestError", ({ message }) => Console.error(`${id}: ${message}`))
         )
-        const { structuredContent } = yield* task.result
-        yield* Console.log(JSON.stringify(structuredContent, null, 2))
       }
       return
     }

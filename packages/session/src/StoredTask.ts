@@ -50,6 +50,8 @@ export interface TaskQuestion {
   /** Identifies the question for the life of the task: a later question has another key. */
   readonly key: string
   readonly request: TaskRequest
+  /** The number of times that the run had asked the same before. Absent if the program has given the key. */
+  readonly occurrence?: number
   /** The result that the client sent. */
   readonly answer?: unknown
   readonly failure?: QuestionFailure | undefined

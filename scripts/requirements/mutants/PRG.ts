@@ -134,8 +134,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-08",
     file: "packages/session/src/internal/tasks/AnswerDispatch.ts",
-    original: "!(step.progress > this.#highest)",
-    broken: "step.progress < 2",
+    original:
+      "!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void\n        this.#highest",
+    broken: "step.progress < 2) return Effect.void\n        this.#highest",
     test: "packages/session/test/tasks/questionTasks.test.ts",
     name: "[PRG-08] [TSK-17]"
   }

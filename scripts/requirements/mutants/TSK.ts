@@ -304,8 +304,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-20",
     file: "packages/session/src/internal/tasks/TaskContext.ts",
-    original: "ClientQuestion.rowOfStored(row.name, params) === undefined",
-    broken: "row.name !== \"\"",
+    original: "ClientQuestion.rowOfStored(row.name, params) !== undefined",
+    broken: "row.name === \"\"",
     test: "packages/session/test/tasks/questionTasks.test.ts",
     name: "[TSK-20] when that asks"
   },

@@ -1,26 +1,14 @@
 /** Tasks that another process runs again, after the process that ran them has ended. */
-import { type Elicitation, type McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
-import {
-  ClientSession,
-  type Principal,
-  RequestContext,
-  ServerTasks,
-  SessionHost,
-  TaskStore,
-  Transport
-} from "@effect-mcp/session"
+import type { Elicitation } from "@effect-mcp/protocol"
+import { RequestContext, ServerTasks, SessionHost, TaskStore } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
-import { startProcess } from "../support/taskProcesses.ts"
-import { contentOf, form, openedFor, reason } from "../support/taskServers.ts"
-
-type Work = Effect.Effect<Tool.CallToolResult, McpError.McpError, RequestContext.RequestContext>
-
-const ada: Principal.Principal = { id: "ada", claims: { scope: "reports" } }
+import { ada, ask, processOn, type Work } from "../support/resumableWork.ts"
+import { info, settled, start, text, tools } from "../support/sessions.ts"
+import { contentOf, reason } from "../support/taskServers.ts"
 
 /** The answers of a client, one after the other. */
 const answers = (...names: ReadonlyArray<string>) => {
@@ -31,47 +19,6 @@ const answers = (...names: ReadonlyArray<string>) => {
   }
   return { asked, elicit }
 }
-
-/** Starts a process with the tool `work`, which is resumable. */
-const processOn = Effect.fnUntraced(function*(
-  store: TaskStore.TaskStore["Service"],
-  work: Work,
-  plan: Partial<ServerTasks.ToolTasks> = {},
-  options: Partial<ServerTasks.Options> = {}
-) {
-  const handlers: ServerHandlers = {
-    ...tools({ work }),
-    "tools/list": () =>
-      Effect.succeed({
-        tools: [{ name: "work", inputSchema: { type: "object" }, execution: { taskSupport: "optional" } }]
-      })
-  }
-  const started = yield* startProcess(store, handlers, {
-    tools: { work: { support: "optional", resumable: true, ...plan } },
-    ...options
-  })
-  return {
-    ...started,
-    /** Connects a client of ada. */
-    client: (
-      elicit: (params: Elicitation.ElicitParams) => Effect.Effect<Elicitation.ElicitResult> = () => Effect.never,
-      revision: "2025-11-25" | "2026-07-28" = "2025-11-25"
-    ) =>
-      Effect.flatMap(openedFor(started.host, ada), (transport) =>
-        ClientSession.make({
-          info,
-          revisions: [revision],
-          capabilities: { extensions: { [TaskExtension.name]: {} } },
-          handlers: { "elicitation/create": elicit },
-          limits: { gracefulCloseTimeout: 0 }
-        }).pipe(Effect.provideService(Transport.Transport, transport)))
-  }
-})
-
-const ask = (message: string) =>
-  Effect.orDie(
-    Effect.map(RequestContext.elicit({ message, requestedSchema: form }), ({ content }) => String(content?.["name"]))
-  )
 
 /** A step that counts how often it was run. */
 const counted = () => {

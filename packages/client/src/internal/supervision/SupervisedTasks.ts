@@ -1,6 +1,6 @@
 /** The tasks of a supervised client, over all of its sessions. */
 
-import type { Tool } from "@effect-mcp/protocol"
+import { ErrorCode, type Task, type Tool } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type { TaskHandle } from "@effect-mcp/session/ClientTasks"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
@@ -41,9 +41,13 @@ const again = Schedule.spaced("1 second")
 const isLost = (error: McpCall.CallError): boolean =>
   error._tag === "RequestError" && Calls.outcomeOf(error) !== "Final"
 
-/** Returns whether the server has said what became of a task. */
-const isFinal = (error: McpCall.CallError): boolean =>
-  error._tag === "RequestError" && (Calls.isAnswer(error) || error.reason._tag === "UnusableSchema")
+/** Returns whether the server does not know a task, which may have expired. */
+const isUnknown = (error: McpCall.CallError): boolean =>
+  error._tag === "RequestError" && error.reason._tag === "ErrorResponse" &&
+  error.reason.error.code === ErrorCode.InvalidParams
+
+const isEnded = ({ status }: Task.Task): boolean =>
+  status === "completed" || status === "failed" || status === "cancelled"
 
 export const make = ({ ids, send, server, session }: SupervisedTasksDependencies): McpTasks => {
   /** Calls the store of ids, whose failures are no failures of the task. */
@@ -57,7 +61,13 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
   /** Follows a task by what each session knows of it. `first` is its handle in the session that has started it. */
   const task = <R>(id: string, tool: string | undefined, first?: TaskHandle<R>): McpTask<R> => {
     const handleIn = (session: Session) => session.tasks.of(id, tool === undefined ? {} : { tool })
-    const state = send({}, true, (session) => handleIn(session).state)
+    const ifUnknown = (error: McpCall.CallError) => isUnknown(error) ? forget(id) : Effect.void
+    const state = Effect.tapError(send({}, true, (session) => handleIn(session).state), ifUnknown)
+    // An error may be the outcome of the task, or a trouble of the server or of this client while the task goes on.
+    const ifEnded = Effect.matchEffect(state, {
+      onFailure: () => Effect.void,
+      onSuccess: (state) => isEnded(state) ? forget(id) : Effect.void
+    })
     // Not a call in flight: while one is, the health of the server is not checked, and this may take days.
     const asked: Effect.Effect<Tool.CallToolResult, McpCall.CallError> = Effect.flatMap(
       session,
@@ -68,7 +78,7 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
       Stream.unwrap(Effect.map(session, (session) => handleIn(session).states)),
       isLost,
       () => Stream.unwrap(Effect.as(Effect.sleep("1 second"), states))
-    )
+    ).pipe(Stream.tapError(ifUnknown))
     const result = first === undefined
       ? later
       : Effect.catchIf(first.result, isLost, () => later)
@@ -77,7 +87,7 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
       state,
       states,
       result: Effect.tap(
-        Effect.tapError(result, (error) => isFinal(error) ? forget(id) : Effect.void),
+        Effect.tapError(result, (error) => isLost(error) || error._tag === "ServerUnavailable" ? Effect.void : ifEnded),
         () => forget(id)
       ),
       cancel: Effect.tap(send({}, true, (session) => handleIn(session).cancel), () => forget(id))

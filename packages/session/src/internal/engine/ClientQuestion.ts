@@ -34,11 +34,18 @@ const rows = new Map<string, QuestionRow>([
 /** Returns the row of a method, or `undefined` if it cannot be asked. */
 export const rowOf = (method: string): QuestionRow | undefined => rows.get(method)
 
-const taskResult = trust<QuestionRow>(MethodTable.requests["tasks/result"])
+const taskRows = new Map<string, QuestionRow>([
+  trust<QuestionRow>(MethodTable.requests["tasks/result"]),
+  trust<QuestionRow>(MethodTable.requests["tasks/cancel"])
+].map((row) => [row.name, row]))
 
-/** Returns the row of a stored question, which may become a task of the client, or ask for the result of one. */
+/** Returns whether a stored question is about a task of the client. */
+export const isAboutTask = (method: string): boolean => taskRows.has(method)
+
+/** Returns the row of a stored question, which may become a task of the client, or be about one. */
 export const rowOfStored = (method: string, params: object): QuestionRow | undefined => {
-  if (method === taskResult.name) return taskResult
+  const about = taskRows.get(method)
+  if (about !== undefined) return about
   const row = rows.get(method)
   return row === undefined || !("task" in params) ? row : { ...row, result: trust(Task.CreateTaskResult) }
 }

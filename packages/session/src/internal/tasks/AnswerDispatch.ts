@@ -58,7 +58,8 @@ class AnswerContext implements Service {
     return (step: Progress.Progress) =>
       Effect.suspend(() => {
         const progressToken = this.#question.meta?.progressToken
-        if (progressToken === undefined || !(step.progress > this.#highest)) return Effect.void
+        if (progressToken === undefined) return Effect.void
+        if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
         this.#highest = step.progress
         const params = { ...step, progressToken, _meta: TaskState.relatedMeta(this.#taskId) }
         // The session may have ended. A step that JSON cannot carry is dropped as well.

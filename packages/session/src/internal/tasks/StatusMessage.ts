@@ -4,6 +4,7 @@ import { Excerpt } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { OwnedTasks } from "./OwnedTasks.ts"
+import type { TaskRuns } from "./TaskRuns.ts"
 
 /** The least time between two writes, in milliseconds. A handler may report progress thousands of times a second. */
 const pauseMillis = 1_000
@@ -16,10 +17,12 @@ export class StatusMessage {
   readonly #tasks: OwnedTasks
   readonly #id: string
   readonly #scope: Scope.Scope
+  readonly #runs: Pick<TaskRuns, "isOurs">
   #latest: string | undefined
   #isWriting = false
 
-  constructor(tasks: OwnedTasks, id: string, scope: Scope.Scope) {
+  constructor(tasks: OwnedTasks, id: string, scope: Scope.Scope, runs: Pick<TaskRuns, "isOurs">) {
+    this.#runs = runs
     this.#tasks = tasks
     this.#id = id
     this.#scope = scope
@@ -45,7 +48,7 @@ export class StatusMessage {
       }
       const stored = this.#tasks.change(
         this.#id,
-        (task) => task.outcome === undefined && task.message !== message ? { message } : undefined
+        (task) => this.#runs.isOurs(task) && task.message !== message ? { message } : undefined
       )
       return Effect.ignoreCause(stored).pipe(
         Effect.andThen(Effect.sleep(pauseMillis)),

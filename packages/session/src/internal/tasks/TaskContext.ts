@@ -4,6 +4,7 @@ import {
   type Capabilities,
   MethodTable,
   type Profile,
+  Revision,
   type RevisionProjection,
   type Sampling
 } from "@effect-mcp/protocol"
@@ -24,7 +25,8 @@ import * as QuestionsAsTasks from "./QuestionsAsTasks.ts"
 import type { TaskCall } from "./ResumedCall.ts"
 import { StatusMessage } from "./StatusMessage.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
-import { TaskQuestions } from "./TaskQuestions.ts"
+import { type AnsweredQuestion, TaskQuestions } from "./TaskQuestions.ts"
+import type { TaskRuns } from "./TaskRuns.ts"
 
 type Service = RequestContext["Service"]
 
@@ -41,16 +43,13 @@ export interface TaskContextDependencies {
   readonly server: TaskServer
   readonly tasks: OwnedTasks
   readonly task: StoredTask.StoredTask
-  /** Returns whether this process still runs the task. */
-  readonly isOurs: (task: StoredTask.StoredTask) => boolean
+  readonly runs: Pick<TaskRuns, "isHandedOn" | "isOurs">
   /** The messages for a client that waits for the result; `undefined` in a revision in which none can. */
   readonly messages: TaskMessages | undefined
   /** The scope of the run. */
   readonly scope: Scope.Scope
   /** The steps that were run before the call became a task. */
   readonly steps?: OnceSteps.OnceSteps | undefined
-  /** The questions that this run has asked before the call became a task. */
-  readonly before?: ReadonlyArray<StoredTask.TaskQuestion> | undefined
 }
 
 /** Returns whether a message cannot be sent because of a mistake of the program. */
@@ -72,7 +71,7 @@ export class TaskContext implements Service {
   #highest = Number.NEGATIVE_INFINITY
 
   constructor(call: TaskCall, dependencies: TaskContextDependencies) {
-    const { before = [], isOurs, scope, server: { maxStepCharacters, projection }, task, tasks } = dependencies
+    const { runs, scope, server: { maxStepCharacters, projection }, task, tasks } = dependencies
     const { id } = task
     this.#call = call
     this.#dependencies = dependencies
@@ -81,9 +80,9 @@ export class TaskContext implements Service {
       // `persist` has stored results of steps.
       task.steps.map(({ key, result }) => [key, trust<OnceSteps.StepResult>(result)] as const)
     )
-    if (task.resumption !== undefined) this.#steps.persist = (key, result) => this.#persist({ key, result })
-    this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection, isOurs, before })
-    this.#status = new StatusMessage(tasks, id, scope)
+    if (task.resumption !== undefined) this.#steps.persist = (key, result) => this.persist({ key, result })
+    this.#questions = new TaskQuestions({ tasks, id, profile: call.profile, projection, runs })
+    this.#status = new StatusMessage(tasks, id, scope, runs)
   }
 
   get id(): Service["id"] {
@@ -183,18 +182,23 @@ export class TaskContext implements Service {
     return (params, options) => this.request("elicitation/create", params, options)
   }
 
-  /** A question waits as any other one of the task. What concerns its task travels on the session of the call. */
+  /**
+   * A question waits as any other one of the task, and so do the requests for its result and its cancellation. The
+   * request for its state travels on the session of the call, because it would wait too long.
+   */
   get tasks(): Service["tasks"] {
     const { profile, session } = this.#call
-    if (session === undefined) return QuestionsAsTasks.none(profile)
-    const request = (row: ClientQuestion.QuestionRow, params: object, options?: QuestionOptions) =>
-      ClientQuestion.rowOfStored(row.name, params) === undefined
-        ? session.extension(trust<ClientQuestion.ServerRow>(row), params, options)
-        : this.#questions.ask(row, params, options)
+    if (Revision.isModern(profile.revision)) return QuestionsAsTasks.none(profile)
+    const request = (row: ClientQuestion.QuestionRow, params: object, options?: QuestionOptions) => {
+      if (ClientQuestion.rowOfStored(row.name, params) !== undefined) return this.#questions.ask(row, params, options)
+      return session === undefined
+        ? Effect.fail(RequestError.make(row.name, { _tag: "ExchangeEnded" }))
+        : session.extension(trust<ClientQuestion.ServerRow>(row), params, options)
+    }
     return QuestionsAsTasks.make({
       // The rows have the types of their params and results.
       request: trust<Request>(request),
-      closed: session.closed,
+      closed: session?.closed ?? Effect.never,
       receiver: undefined,
       // If the handler stops to wait, `TaskResult` cancels what the client creates.
       untilAnswered: (created) => created
@@ -221,12 +225,20 @@ export class TaskContext implements Service {
       : this.#questions.ask(row, params, options)
   }
 
+  /** Returns the questions for which the run has taken an answer before its call became a task, as they are stored. */
+  answered(questions: ReadonlyArray<AnsweredQuestion>, from: number): ReadonlyArray<StoredTask.TaskQuestion> {
+    return questions.map(({ answer, given, question: { method, params } }, index) =>
+      this.#questions.answered(from + index, { method, params: { ...params } }, answer, given)
+    )
+  }
+
   /** Stores a step for another run. Dies if it does not fit, and waits while the store fails. */
-  #persist(step: StoredTask.TaskStep): Effect.Effect<void> {
-    const { isOurs, task: { id }, tasks } = this.#dependencies
-    const stored = tasks.change(id, (task) => isOurs(task) ? { steps: [...task.steps, step] } : undefined)
+  persist(step: StoredTask.TaskStep): Effect.Effect<void> {
+    const { runs, task: { id }, tasks } = this.#dependencies
+    const stored = tasks.change(id, (task) => runs.isOurs(task) ? { steps: [...task.steps, step] } : undefined)
     return Effect.flatMap(
-      Effect.orDie(Effect.retry(stored, Schedule.spaced("1 second"))),
+      // The handler may be uninterruptible here, and nothing else ends the wait when the process stops.
+      Effect.orDie(Effect.interruptible(Effect.retry(stored, Schedule.spaced("1 second")))),
       ({ _tag }) => {
         switch (_tag) {
           case "Changed":

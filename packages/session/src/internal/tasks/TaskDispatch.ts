@@ -12,7 +12,9 @@ import {
   Task
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
@@ -36,7 +38,7 @@ import { TaskContext, type TaskServer } from "./TaskContext.ts"
 import type { Beginning, TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
 import * as TaskListening from "./TaskListening.ts"
 import { TaskMessages } from "./TaskMessages.ts"
-import * as TaskQuestions from "./TaskQuestions.ts"
+import type { AnsweredQuestion } from "./TaskQuestions.ts"
 import type { ResumedRun } from "./TaskRuns.ts"
 import * as TaskState from "./TaskState.ts"
 
@@ -69,8 +71,7 @@ const run = <R>(
 ): Handling<R> =>
   // A scope of its own: that of the call has closed when the client received the id.
   Effect.scopedWith((scope) => {
-    const isOurs = (task: StoredTask.StoredTask) => runs.isOurs(task)
-    const context = new TaskContext(call, { server, tasks, task, isOurs, messages, scope })
+    const context = new TaskContext(call, { server, tasks, task, runs, messages, scope })
     return Effect.updateContext(handling, (services: Context.Context<never>) =>
       // The services of the call, with those of the task in their place.
       trust<Context.Context<R>>(services.pipe(Context.add(RequestContext, context), Context.add(Scope.Scope, scope))))
@@ -147,11 +148,7 @@ export interface BecomingRun {
   readonly isOpen: boolean
   readonly steps: OnceSteps.OnceSteps
   /** The questions that have an answer, in the order in which they were asked. */
-  readonly answers: ReadonlyArray<{
-    readonly question: { readonly method: string; readonly params?: object }
-    readonly given: string | undefined
-    readonly answer: unknown
-  }>
+  readonly answers: ReadonlyArray<AnsweredQuestion>
   /** Ends the call with this result, while the handler goes on. Its questions are asked by `ask` from then on. */
   detach(result: object, ask: Ask): void
 }
@@ -161,6 +158,26 @@ type Ask = (
   params: object,
   key: string | undefined
 ) => Effect.Effect<unknown, RequestError.RequestError>
+
+/** Stores the answers that a call has had before it became a task, for another run. It may go on to have more. */
+const storeAnswers = (
+  { runs, tasks }: Pick<TaskEndpoint, "runs" | "tasks">,
+  context: TaskContext,
+  id: string,
+  run: BecomingRun,
+  stored = 0
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const questions = context.answered(run.answers.slice(stored), stored)
+    if (questions.length === 0) return Effect.void
+    const change = tasks.change(id, (task) =>
+      runs.isOurs(task) ? { questions: [...task.questions, ...questions] } : undefined)
+    return Effect.andThen(
+      // Another run asks again what could not be stored.
+      Effect.ignoreCause(change),
+      storeAnswers({ runs, tasks }, context, id, run, stored + questions.length)
+    )
+  })
 
 /** Lets a call become a task, while its handler runs. Returns `false` if it has ended meanwhile. */
 const become = (
@@ -177,19 +194,21 @@ const become = (
   Effect.suspend(() => {
     if (!run.isOpen) return Effect.succeed(false)
     let context: TaskContext | undefined
-    const before = run.answers.map(({ answer, given, question: { method, params } }, index) =>
-      TaskQuestions.answered(index, { method, params: { ...params } }, answer, given)
-    )
     const { steps } = run
+    const isStored = Deferred.makeUnsafe<void>()
+    // A step that ends from now on is not among those that are stored with the task. It waits for the task.
+    if (isResumable) {
+      steps.persist = (key, result) =>
+        Effect.andThen(Deferred.await(isStored), Effect.suspend(() => context?.persist({ key, result }) ?? Effect.void))
+    }
     const started = endpoint.runs.start(
       {
         principal: call.principal?.id,
         request: { method, params },
         ttlMillis: undefined,
-        // Only another run asks the first questions again.
+        // Only another run needs the steps.
         ...(isResumable
           ? {
-            questions: before,
             steps: [...steps.results].map(([key, result]) => ({ key, result })),
             resumption: resumptionOf(call, isResumable)
           }
@@ -197,16 +216,8 @@ const become = (
       },
       (task) => {
         const scope = Scope.makeUnsafe()
-        context = new TaskContext(call, {
-          server,
-          tasks: endpoint.tasks,
-          task,
-          isOurs: (task) => endpoint.runs.isOurs(task),
-          messages: undefined,
-          scope,
-          steps,
-          before
-        })
+        const { runs, tasks } = endpoint
+        context = new TaskContext(call, { server, tasks, task, runs, messages: undefined, scope, steps })
         replace(context)
         // The handler of a call fails with nothing else.
         const running = trust<Handling<never>>(Fiber.join(handler))
@@ -215,15 +226,25 @@ const become = (
         )
       }
     )
-    return Effect.flatMap(started, (task) => {
-      // The call has had its result meanwhile, and the client never learns the id.
-      if (!run.isOpen) return Effect.as(Effect.ignoreCause(endpoint.tasks.remove(task.id)), false)
-      // Before the result: its type depends on this.
-      becameTask()
-      run.detach(TaskState.extension(task), (method, params, key) =>
-        Effect.suspend(() => context?.ask(method, params, key) ?? Effect.interrupt))
-      return Effect.succeed(true)
+    const became = Effect.flatMap(started, (task) => {
+      const answersStored = isResumable && context !== undefined
+        ? storeAnswers(endpoint, context, task.id, run)
+        : Effect.void
+      return Effect.andThen(
+        answersStored,
+        Effect.suspend(() => {
+          // The call has had its result meanwhile, and the client never learns the id.
+          if (!run.isOpen) return Effect.as(Effect.ignoreCause(endpoint.tasks.remove(task.id)), false)
+          // Before the result: its type depends on this.
+          becameTask()
+          run.detach(TaskState.extension(task), (method, params, key) =>
+            Effect.suspend(() => context?.ask(method, params, key) ?? Effect.interrupt))
+          return Effect.succeed(true)
+        })
+      )
     })
+    return Effect.onExit(became, () =>
+      Effect.sync(() => Deferred.doneUnsafe(isStored, Exit.void)))
   })
 
 /** The calls of a server's tools that become tasks. */

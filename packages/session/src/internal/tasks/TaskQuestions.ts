@@ -11,7 +11,16 @@ import type { TaskStoreError } from "../../TaskStore.ts"
 import * as ClientQuestion from "../engine/ClientQuestion.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
+import type { TaskRuns } from "./TaskRuns.ts"
 import * as TaskState from "./TaskState.ts"
+
+/** A question with its answer, which a call has had before it became a task. */
+export interface AnsweredQuestion {
+  readonly question: { readonly method: string; readonly params?: object }
+  /** The key that the program has given. */
+  readonly given: string | undefined
+  readonly answer: unknown
+}
 
 /** The task that asks. */
 export interface TaskQuestionsDependencies {
@@ -19,21 +28,10 @@ export interface TaskQuestionsDependencies {
   readonly id: string
   readonly profile: Profile.ClientProfile
   readonly projection: RevisionProjection.Projection | undefined
-  /** Returns whether this process still runs the task. */
-  readonly isOurs: (task: StoredTask.StoredTask) => boolean
-  /** The questions that this run has asked before the call became a task. */
-  readonly before: ReadonlyArray<StoredTask.TaskQuestion>
+  readonly runs: Pick<TaskRuns, "isHandedOn" | "isOurs">
 }
 
 const textOf = ({ method, params }: StoredTask.TaskRequest): string => CanonicalJson.textOf({ method, params })
-
-/** Returns a question that was answered before its call became a task. `index` is its place among those. */
-export const answered = (
-  index: number,
-  request: StoredTask.TaskRequest,
-  answer: unknown,
-  key: string | undefined
-): StoredTask.TaskQuestion => ({ key: keyAt(index, key), request, answer })
 
 const isWithdrawn = ({ failure }: StoredTask.TaskQuestion): boolean => failure?._tag === "Withdrawn"
 
@@ -43,6 +41,12 @@ const keyAt = (index: number, given: string | undefined): string =>
 
 /** Returns the key that the program has given, without what makes it unique; `undefined` if it has given none. */
 const givenIn = (key: string): string | undefined => /^key-\d+-(.*)$/s.exec(key)?.[1]
+
+/**
+ * Lets an effect be interrupted, also in code of the handler that is not. Nothing else ends its wait when the process
+ * stops.
+ */
+const waiting = Effect.interruptible
 
 /** Waits until the task is interrupted, because the store has ended it or has it no longer. */
 const gone = Effect.interruptible(Effect.never)
@@ -55,9 +59,22 @@ export class TaskQuestions {
 
   constructor(dependencies: TaskQuestionsDependencies) {
     this.#dependencies = dependencies
-    for (const { key, request } of dependencies.before) {
-      if (givenIn(key) === undefined) this.#occurrence(textOf(request))
-    }
+  }
+
+  /**
+   * Returns the question for which this run has taken an answer before its call became a task. `index` is its place
+   * among all questions of the task.
+   */
+  answered(
+    index: number,
+    request: StoredTask.TaskRequest,
+    answer: unknown,
+    given: string | undefined
+  ): StoredTask.TaskQuestion {
+    const key = keyAt(index, given)
+    return given === undefined
+      ? { key, request, answer, occurrence: this.#occurrence(textOf(request)) }
+      : { key, request, answer }
   }
 
   /**
@@ -79,10 +96,10 @@ export class TaskQuestions {
         const question = ClientQuestion.make(row, params, profile, projection)
         const request = { method, params: { ...question.params } }
         // An interruption after its question was stored would leave a question whose answer no fiber takes.
-        const asked = Effect.uninterruptibleMask((restore) =>
+        const asked = Effect.uninterruptible(
           Effect.flatMap(
             this.#put(request, options.key),
-            (key) => Effect.onInterrupt(restore(this.#answerTo(key, row, params, options)), () => this.#withdraw(key))
+            (key) => Effect.onInterrupt(waiting(this.#answerTo(key, row, params, options)), () => this.#withdraw(key))
           )
         )
         const limits = [options.timeout, options.totalTimeout].flatMap((one) =>
@@ -109,26 +126,27 @@ export class TaskQuestions {
   /**
    * Stores a question, unless its key has one that waits or is answered. Returns the stored key. A question without a
    * key is that of an earlier run with the same text, which was asked as many times before: its position would not do,
-   * because branches may change their order.
+   * because branches may change their order. One that was withdrawn is asked again, in the same place.
    */
   #put(request: StoredTask.TaskRequest, given: string | undefined): Effect.Effect<string, RequestError.RequestError> {
-    const { id, isOurs, tasks } = this.#dependencies
+    const { id, runs, tasks } = this.#dependencies
     const text = textOf(request)
-    const occurrence = given === undefined ? this.#occurrence(text) : 0
+    const occurrence = given === undefined ? this.#occurrence(text) : undefined
     let key: string | undefined
     let isOther = false
     const put = tasks.change(id, (task) => {
       key = undefined
-      if (!isOurs(task)) return undefined
+      if (!runs.isOurs(task)) return undefined
       const { questions } = task
-      const alike = questions.filter((question) =>
-        !isWithdrawn(question) && givenIn(question.key) === given &&
+      const known = questions.find((question) =>
+        !isWithdrawn(question) && givenIn(question.key) === given && question.occurrence === occurrence &&
         (given !== undefined || textOf(question.request) === text)
       )
-      const known = alike[occurrence]
       isOther = known !== undefined && textOf(known.request) !== text
       key = known?.key ?? keyAt(questions.length, given)
-      return known === undefined ? { questions: [...questions, { key, request }] } : undefined
+      if (known !== undefined) return undefined
+      const question = occurrence === undefined ? { key, request } : { key, request, occurrence }
+      return { questions: [...questions, question] }
     })
     return Effect.flatMap(Effect.orDie(put), (changed) => {
       switch (changed._tag) {
@@ -187,10 +205,12 @@ export class TaskQuestions {
 
   /** Closes a question whose branch of the handler has ended, so that no client is asked any more. */
   #withdraw(key: string): Effect.Effect<void> {
-    const { id, tasks } = this.#dependencies
-    return Effect.ignoreCause(tasks.change(id, ({ outcome, questions }) => {
+    const { id, runs, tasks } = this.#dependencies
+    return Effect.ignoreCause(tasks.change(id, (task) => {
+      const { questions } = task
       const isWaiting = questions.some((question) => question.key === key && TaskState.isOpen(question))
-      if (outcome !== undefined || !isWaiting) return undefined
+      // The next run of the task needs the answer.
+      if (!runs.isOurs(task) || runs.isHandedOn(task) || !isWaiting) return undefined
       return {
         questions: questions.map((question) =>
           question.key === key ? { ...question, failure: { _tag: "Withdrawn" } } : question

@@ -1,6 +1,6 @@
 /** The request for the result of a task in revision 2025-11-25. Its stream carries the messages of the task. */
 
-import { type Logging, type McpError, Task } from "@effect-mcp/protocol"
+import { ErrorCode, type Logging, type McpError, Task } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,6 @@ import * as Outgoing from "../engine/Outgoing.ts"
 import { validate } from "../engine/validation.ts"
 import type { ServerSessionShape } from "../server/ServerSessionShape.ts"
 import { trust } from "../trust.ts"
-import * as TaskCreation from "./TaskCreation.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
 import * as TaskState from "./TaskState.ts"
@@ -77,24 +76,64 @@ const canAsk = (context: Context, { request: { method, params = {} } }: StoredTa
 
 const readCreated = validate(Task.CreateTaskResult)
 
-/** Cancels a task of the client. */
-const cancelCreated = (
-  session: ServerSessionShape,
-  created: unknown
-): Effect.Effect<unknown, RequestError> => {
+/** The tasks that clients have created for questions, and the questions that they are being asked. */
+interface Asked {
+  /** The ids of the client's tasks, the newest last. */
+  readonly tasks: Set<string>
+  /** The requests without a response, by the task and the key of their questions. */
+  readonly pending: Map<string, Fiber.Fiber<void>>
+}
+
+/** The questions to the client of each session. They end with the session. */
+const askedOf = new WeakMap<ServerSessionShape, Asked>()
+
+const askedIn = (session: ServerSessionShape): Asked => {
+  const known = askedOf.get(session)
+  if (known !== undefined) return known
+  const asked: Asked = { tasks: new Set(), pending: new Map() }
+  askedOf.set(session, asked)
+  return asked
+}
+
+/** The most tasks of one client whose ids are kept. */
+const maxClientTasks = 1_000
+
+/** Keeps the id of the task that a client has created. */
+const keepTask = ({ tasks }: Asked, answer: unknown): void => {
+  const read = readCreated(answer)
+  if (Result.isFailure(read)) return
+  tasks.add(read.success.task.taskId)
+  for (const oldest of tasks) {
+    if (tasks.size <= maxClientTasks) break
+    tasks.delete(oldest)
+  }
+}
+
+/** Cancels a task that a client has created for a question whose asker has stopped to wait. */
+const cancelCreated = (session: ServerSessionShape, created: unknown): Effect.Effect<unknown, RequestError> => {
   const read = readCreated(created)
   return Result.isSuccess(read)
     ? session.request("tasks/cancel", { taskId: read.success.task.taskId })
     : Effect.void
 }
 
+/** Returns whether a client that does not know its task is another client than the one that has created it. */
+const isOtherClient = (
+  { tasks }: Asked,
+  { method, params }: StoredTask.TaskRequest,
+  outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">
+): boolean =>
+  ClientQuestion.isAboutTask(method) && outcome.failure?._tag === "ErrorResponse" &&
+  outcome.failure.error.code === ErrorCode.InvalidParams && !tasks.has(String(params?.["taskId"]))
+
 /** Asks the client of this request a question of a task, and stores its answer. */
 const deliverQuestion = (
   { tasks }: TaskEndpoint,
   context: Context,
   id: string,
-  { key, request: { method, params = {} } }: StoredTask.TaskQuestion
+  { key, request: question }: StoredTask.TaskQuestion
 ): Effect.Effect<void> => {
+  const { method, params = {} } = question
   const isWaiting = (task: StoredTask.StoredTask | undefined) =>
     task?.questions.some((question) => question.key === key && TaskState.isOpen(question)) === true
   const store = (outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">) =>
@@ -106,32 +145,56 @@ const deliverQuestion = (
   const row = ClientQuestion.rowOfStored(method, params)
   // `canAsk` has checked both.
   if (session === undefined || row === undefined) return Effect.void
-  // The question was checked against the schema of its method before it was stored.
-  const asked = session.extension(trust<ClientQuestion.ServerRow>(row), params, {
-    timeout: Duration.infinity,
-    meta: TaskState.relatedMeta(id),
-    relatedRequestId
-  })
-  // The client may create a task after the handler has stopped to wait.
-  const answered = Outgoing.returnsTask(row)
-    ? TaskCreation.untilAnswered(asked, (created) => cancelCreated(session, created))
-    : asked
-  return Effect.gen(function*() {
+  const becomesTask = Outgoing.returnsTask(row)
+  const asked = askedIn(session)
+  const delivered = Effect.gen(function*() {
     // Another request for the result may have asked while this one waited.
     if (!isWaiting(yield* tasks.find(id))) return
-    const outcome = outcomeOf(yield* Effect.result(answered))
-    if (outcome === undefined) return
+    // The question was checked against the schema of its method before it was stored.
+    const response = yield* Effect.result(session.extension(trust<ClientQuestion.ServerRow>(row), params, {
+      // The answer to a question that becomes a task comes later, with the result of that.
+      ...(becomesTask ? undefined : { timeout: Duration.infinity }),
+      meta: TaskState.relatedMeta(id),
+      relatedRequestId
+    }))
+    const outcome = outcomeOf(response)
+    if (outcome === undefined || isOtherClient(asked, question, outcome)) return
+    if (becomesTask && outcome.failure === undefined) keepTask(asked, outcome.answer)
     const stored = yield* Effect.retry(store(outcome), Schedule.spaced("1 second"))
     if (stored._tag === "TooLarge") {
       const problem = "the answer does not fit into the bytes that all tasks of a principal may have together"
       yield* store({ failure: { _tag: "InvalidResult", problem } })
     }
+    if (becomesTask && stored._tag !== "Changed") yield* Effect.ignore(cancelCreated(session, outcome.answer))
   }).pipe(
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("a question of a task failed", cause)
     )
   )
+  return becomesTask ? detached(asked, `${id} ${key}`, delivered) : delivered
 }
+
+/**
+ * Waits for an effect that goes on after an interruption, and that is not begun again meanwhile: no notification may
+ * cancel a request that becomes a task (CAN-03).
+ */
+const detached = (
+  { pending }: Pick<Asked, "pending">,
+  name: string,
+  delivered: Effect.Effect<void>
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const known = pending.get(name)
+    // Its stream may have been lost, so that it gets no response. Then the client is asked again.
+    if (known !== undefined) return Effect.andThen(Fiber.join(known), detached({ pending }, name, delivered))
+    return Effect.flatMap(Effect.forkDetach(delivered, { startImmediately: true }), (fiber) => {
+      pending.set(name, fiber)
+      fiber.addObserver(() => {
+        pending.delete(name)
+      })
+      return Fiber.join(fiber)
+    })
+  })
 
 /**
  * Waits until a task of the principal has ended, and returns its result (TSK-15, TSK-16). Meanwhile it sends the log

@@ -65,13 +65,21 @@ const lapsedAgain = internalError(`The process that ran the task has ended, for 
 /** The error of a resumable task that no process has run again. */
 const abandoned = internalError("The process that ran the task has ended, and no other one has run the task again")
 
-/** The number of leases for which a resumable task waits for a process that runs it again. */
-const maxWaitingLeases = 10
+/** The time for which a resumable task waits for a process that runs it again, in milliseconds. */
+const waitingMillis = 300_000
+
+/** The most tasks that are looked at in one go, if many wait for a process that runs them again. */
+const maxSweepSize = 10_000
 
 /** The error of a task whose process ends. */
 const stopped = internalError("The server has stopped")
 
 const tooLarge = internalError("The result is too large to be stored")
+
+const unstorable = internalError("The result could not be stored")
+
+/** The number of times that the outcome of a task is tried to be stored, a second apart. */
+const outcomeAttempts = 30
 
 /** Returns the error object of a run that has failed. A defect is hidden from the client. */
 const errorOf = (cause: Cause.Cause<McpError.McpError>): JsonRpc.ErrorObject => {
@@ -100,18 +108,23 @@ export class TaskRuns {
     this.#scope = scope
   }
 
-  /** Creates the runs of an endpoint. They are interrupted when the scope closes, and their tasks end as failed. */
+  /**
+   * Creates the runs of an endpoint. They are interrupted when the scope closes. Their tasks end as failed, unless they
+   * can be run again.
+   */
   static make(tasks: OwnedTasks, options: TaskRunsOptions): Effect.Effect<TaskRuns, never, Scope.Scope> {
     return Effect.gen(function*() {
-      const runs = new TaskRuns(tasks, options, yield* Scope.fork(yield* Effect.scope))
-      // Added later than the scope of the runs, it is called earlier.
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          runs.#isStopping = true
-        })
-      )
+      const scope = Scope.makeUnsafe()
+      const runs = new TaskRuns(tasks, options, scope)
       yield* Effect.forkScoped(runs.#renew)
       yield* Effect.forkScoped(runs.#sweep)
+      // The last finalizer is the first to run: leases are renewed until all handlers have ended.
+      yield* Effect.addFinalizer((exit) =>
+        Effect.suspend(() => {
+          runs.#isStopping = true
+          return Scope.close(scope, exit)
+        })
+      )
       return runs
     })
   }
@@ -158,6 +171,11 @@ export class TaskRuns {
   /** Returns whether this process has the lease of a task. */
   isOurs({ lease, outcome }: StoredTask.StoredTask): boolean {
     return outcome === undefined && lease?.owner === this.#owner
+  }
+
+  /** Returns whether another run of a task goes on after this one, which is being stopped. */
+  isHandedOn({ resumption }: StoredTask.StoredTask): boolean {
+    return this.#isStopping && resumption !== undefined
   }
 
   /** Runs a task whose lease this process has. The caller may be interrupted: the task is not. */
@@ -245,13 +263,26 @@ export class TaskRuns {
     const reported = Exit.isFailure(exit) && isDefect(exit.cause)
       ? Effect.logError("the handler of a task failed", exit.cause)
       : Effect.void
-    return Effect.flatMap(Effect.andThen(reported, store(outcome)), (changed) =>
-      changed._tag === "TooLarge"
-        ? store({ _tag: "Error", error: tooLarge })
-        : Effect.succeed(changed)).pipe(
-        Effect.catchCause((cause) => Effect.logError("the outcome of a task could not be stored", cause)),
-        Effect.asVoid
+    // A failure of the store must not make a resumable task run again. Its lease is renewed meanwhile.
+    const stored = (outcome: StoredTask.Outcome) =>
+      Effect.retry(store(outcome), {
+        while: () => !this.#isStopping,
+        times: outcomeAttempts,
+        schedule: Schedule.spaced("1 second")
+      })
+    const failed = (cause: Cause.Cause<unknown>) =>
+      Effect.andThen(
+        Effect.logError("the outcome of a task could not be stored", cause),
+        // A result that the store cannot represent is no reason to run the task again.
+        Effect.ignoreCause(store({ _tag: "Error", error: unstorable }))
       )
+    return Effect.andThen(reported, stored(outcome)).pipe(
+      Effect.flatMap((changed) =>
+        changed._tag === "TooLarge" ? stored({ _tag: "Error", error: tooLarge }) : Effect.succeed(changed)
+      ),
+      Effect.catchCause(failed),
+      Effect.asVoid
+    )
   }
 
   /** Hands a task that this process has stopped to any process, also to this one after its restart. */
@@ -289,7 +320,13 @@ export class TaskRuns {
 
   /** Deletes tasks that have expired, and runs again, or ends, those whose processes have ended. */
   get #sweep(): Effect.Effect<never> {
-    const due = (now: number) => this.#tasks.due(now, sweepSize)
+    // Tasks that wait for a process with their tool stay due for long. They must not hide the next ones.
+    let waiting = 0
+    const due = (now: number) => {
+      const size = Math.min(sweepSize + waiting, maxSweepSize)
+      waiting = 0
+      return this.#tasks.due(now, size)
+    }
     return this.#regularly("sweeping tasks", sweepConcurrency, due, (id, now) => {
       let resumed: ResumedRun | undefined
       const swept = this.#tasks.change(id, (task) => {
@@ -305,11 +342,13 @@ export class TaskRuns {
         const { resumption, updatedAt } = task
         if (resumption === undefined) return end(lapsed)
         if (resumption.runs >= maxStarts) return end(lapsedAgain)
-        resumed = this.#options.resume?.(task)
+        resumed = this.#isStopping ? undefined : this.#options.resume?.(task)
         if (resumed !== undefined) {
           return { lease: this.#leaseFrom(now), resumption: { ...resumption, runs: resumption.runs + 1 }, updatedAt }
         }
-        return now - lease.expiresAt > maxWaitingLeases * this.#options.leaseMillis ? end(abandoned) : undefined
+        if (now - lease.expiresAt > waitingMillis) return end(abandoned)
+        waiting++
+        return undefined
       })
       return Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(restore(swept), (found) => {
@@ -335,8 +374,13 @@ export class TaskRuns {
     act: (id: string, now: number) => Effect.Effect<unknown, TaskStoreError>
   ): Effect.Effect<never> {
     const intervalMillis = this.#options.leaseMillis / 3
+    const acted = (id: string, now: number) =>
+      Effect.catchDefect(
+        Effect.suspend(() => act(id, now)),
+        (defect) => Effect.fail(new TaskStoreError({ cause: defect }))
+      )
     const actInTime = (id: string, now: number) =>
-      Effect.timeoutOrElse(act(id, now), {
+      Effect.timeoutOrElse(acted(id, now), {
         duration: intervalMillis / 2,
         orElse: () => Effect.fail(new TaskStoreError({ cause: new Error(`no end after ${intervalMillis / 2} ms`) }))
       })
