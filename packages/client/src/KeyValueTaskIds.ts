@@ -19,6 +19,8 @@ const encode = Schema.encodeEffect(StoredTasks)
 
 const keyOf = (server: string): string => `mcp-tasks-${encodeURIComponent(server)}`
 
+const none = Effect.succeed<ReadonlyArray<TaskIds.StartedTask>>([])
+
 const failed = (cause: unknown) => new TaskIds.TaskIdsError({ cause })
 
 /**
@@ -57,7 +59,8 @@ export const layer: Layer.Layer<TaskIds.TaskIds, never, KeyValueStore.KeyValueSt
     const one = Semaphore.makeUnsafe(1)
     const list = (server: string): Effect.Effect<ReadonlyArray<TaskIds.StartedTask>, TaskIds.TaskIdsError> =>
       Effect.mapError(
-        Effect.flatMap(store.get(keyOf(server)), (text) => text === undefined ? Effect.succeed([]) : decode(text)),
+        // An empty value is what a write leaves whose process died.
+        Effect.flatMap(store.get(keyOf(server)), (text) => text === undefined || text === "" ? none : decode(text)),
         failed
       )
     const change = (
@@ -69,7 +72,8 @@ export const layer: Layer.Layer<TaskIds.TaskIds, never, KeyValueStore.KeyValueSt
         const stored = changed.length === 0
           ? store.remove(keyOf(server))
           : Effect.flatMap(encode(changed), (text) => store.set(keyOf(server), text))
-        return Effect.mapError(stored, failed)
+        // A file whose write is interrupted is lost.
+        return Effect.uninterruptible(Effect.mapError(stored, failed))
       }))
     return {
       list,

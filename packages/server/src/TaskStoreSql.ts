@@ -40,6 +40,8 @@ interface TaskRow {
   readonly owner: string
   readonly version: number
   readonly bytes: number
+  /** The time at which the lease of an unfinished task expires. It may have been renewed since `task` was written. */
+  readonly lease_expires_at: number | null
   readonly task: string
 }
 
@@ -64,15 +66,23 @@ const idOf = (key: string): string => trust<string>(JSON.parse(`"${key}"`))
 /** Returns the text of a principal in the database. That of a name begins with a quotation mark. */
 const ownerOf = (principal: string | undefined): string => principal === undefined ? "" : JSON.stringify(principal)
 
-/** The text was written by this module. */
-const taskOf = ({ task }: Pick<TaskRow, "task">): StoredTask.StoredTask =>
-  trust<StoredTask.StoredTask>(JSON.parse(task))
+const taskOf = ({ lease_expires_at: expiresAt, task: text }: Pick<TaskRow, "lease_expires_at" | "task">) => {
+  // The text was written by this module.
+  const task = trust<StoredTask.StoredTask>(JSON.parse(text))
+  const { lease } = task
+  return expiresAt === null || lease === undefined ? task : { ...task, lease: { ...lease, expiresAt } }
+}
+
+const timeOf = (millis: number): number | null => millis === Number.POSITIVE_INFINITY ? null : millis
 
 const columnsOf = (task: StoredTask.StoredTask) => {
-  const dueAt = StoredTask.dueAt(task)
+  const lease = task.outcome === undefined ? task.lease : undefined
   return {
     version: task.version,
-    due_at: dueAt === Number.POSITIVE_INFINITY ? null : dueAt,
+    due_at: timeOf(StoredTask.dueAt(task)),
+    ends_at: timeOf(StoredTask.dueAt({ ...task, lease: undefined })),
+    lease_owner: lease === undefined ? null : keyOf(lease.owner),
+    lease_expires_at: lease === undefined ? null : lease.expiresAt,
     bytes: StoredTask.bytesOf(task),
     task: JSON.stringify(task)
   }
@@ -105,8 +115,9 @@ const dialectOf = (sql: SqlClient.SqlClient) =>
  * Makes a store in the database of the `SqlClient`: SQLite, or PostgreSQL. Several processes can share it, and every
  * operation is one transaction. The store has two tables; `mcp_` is the prefix:
  *
- * - `mcp_tasks` has a row for each task: `id`, `owner`, `created_at`, `version`, `due_at`, `bytes`, and `task`, the
- *   JSON of a `StoredTask`. The indexes `mcp_tasks_owner` and `mcp_tasks_due` serve `list` and `due`.
+ * - `mcp_tasks` has a row for each task: `id`, `owner`, `created_at`, `version`, `due_at`, `ends_at`, `lease_owner`,
+ *   `lease_expires_at`, `bytes`, and `task`, the JSON of a `StoredTask`. The columns of the lease are newer than that of
+ *   the JSON. The indexes `mcp_tasks_owner` and `mcp_tasks_due` serve `list` and `due`.
  * - `mcp_task_owners` has a row for each principal with tasks: `owner`, `tasks` and `bytes`, which are counted in the
  *   transaction that changes a task. The `owner` of anonymous clients is empty. Others are JSON strings.
  *
@@ -168,6 +179,9 @@ export const make = (
           created_at double precision not null,
           version double precision not null,
           due_at double precision,
+          ends_at double precision,
+          lease_owner text,
+          lease_expires_at double precision,
           bytes double precision not null,
           task text not null
         )`
@@ -230,6 +244,15 @@ export const make = (
       return "Stored"
     })
 
+    const renew = (id: string, { expiresAt, owner }: StoredTask.TaskLease) =>
+      Effect.map(
+        sql`update ${tasks} set
+            lease_expires_at = ${expiresAt},
+            due_at = case when ends_at < ${expiresAt} then ends_at else ${expiresAt} end
+          where id = ${keyOf(id)} and lease_owner = ${keyOf(owner)} returning id`,
+        (rows) => rows.length > 0
+      )
+
     const remove = Effect.fnUntraced(function*(id: string) {
       const key = keyOf(id)
       const [row] = yield* sql<TaskRow>`delete from ${tasks} where id = ${key} returning owner, bytes`
@@ -245,7 +268,7 @@ export const make = (
         ? sql.literal("")
         : sql`and (created_at > ${after.createdAt} or (created_at = ${after.createdAt} and id > ${keyOf(after.id)}))`
       // One row more states whether there is a next page.
-      const rows = yield* sql<TaskRow>`select task from ${tasks} where owner = ${owner} ${later}
+      const rows = yield* sql<TaskRow>`select task, lease_expires_at from ${tasks} where owner = ${owner} ${later}
         order by created_at, id limit ${limit + 1}`
       const page = rows.slice(0, limit).map(taskOf)
       const last = page.at(-1)
@@ -261,10 +284,11 @@ export const make = (
         ),
       load: (id) =>
         failing(Effect.map(
-          sql<TaskRow>`select task from ${tasks} where id = ${keyOf(id)}`,
+          sql<TaskRow>`select task, lease_expires_at from ${tasks} where id = ${keyOf(id)}`,
           ([row]) => row && taskOf(row)
         )),
       replace: (task, limits) => failing(atomic(replace(task, limits))),
+      renew: (id, lease) => failing(renew(id, lease)),
       list: (principal, { after, limit }) => {
         const position = after === undefined ? undefined : StoredTask.positionOf(after)
         return after !== undefined && position === undefined

@@ -114,6 +114,12 @@ export class TaskStore extends Context.Service<TaskStore, {
    */
   readonly replace: (task: StoredTask.StoredTask, limits: PrincipalLimits) => Effect.Effect<Replaced, TaskStoreError>
   /**
+   * Sets the lease of an unfinished task, if it has a lease of the same owner. Returns whether it has. The version stays,
+   * and no caller of `awaitChange` is woken: a lease is renewed every few seconds, however large the task is, and
+   * however many clients wait for it.
+   */
+  readonly renew: (id: string, lease: StoredTask.TaskLease) => Effect.Effect<boolean, TaskStoreError>
+  /**
    * Returns the first tasks of a principal after a cursor, in the order of `createdAt` and then of `id`. A cursor stays
    * valid after tasks were removed. With that of another principal, the result has no task of that principal.
    */
@@ -155,13 +161,17 @@ const rowOf = (task: StoredTask.StoredTask): TaskRow => ({
   createdAt: task.createdAt,
   owner: task.principal,
   version: task.version,
-  dueAt: StoredTask.dueAt(task),
+  lease: task.outcome === undefined ? task.lease : undefined,
+  endsAt: StoredTask.dueAt({ ...task, lease: undefined }),
   bytes: StoredTask.bytesOf(task),
   text: JSON.stringify(task)
 })
 
-/** The text was written by `rowOf`. */
-const taskOf = ({ text }: TaskRow): StoredTask.StoredTask => trust<StoredTask.StoredTask>(JSON.parse(text))
+/** Returns the task of a row, with the lease that was renewed since its text was written by `rowOf`. */
+const taskOf = ({ lease, text }: TaskRow): StoredTask.StoredTask => {
+  const task = trust<StoredTask.StoredTask>(JSON.parse(text))
+  return lease === undefined ? task : { ...task, lease }
+}
 
 /**
  * Makes a store in memory, which ends with its process. It has no timer. All operations except `awaitChange` are
@@ -212,6 +222,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<TaskStore
         const next = StoredTask.change(taskOf(row), task)
         return Exit.succeed(next === undefined ? "Conflict" : table.replace(rowOf(next), limits))
       },
+      renew: (id, lease) => Exit.succeed(table.renew(id, lease)),
       list: (principal, { after, limit }) => {
         const position = after === undefined ? undefined : StoredTask.positionOf(after)
         if (after !== undefined && position === undefined) return Exit.succeed({ _tag: "InvalidCursor" })

@@ -309,6 +309,7 @@ describe.concurrent("a naive store of tasks", () => {
       "every operation ends within 5 seconds, for any arguments, and none throws or dies"
     ],
     "a wait ends with any change": [
+      "a lease is renewed without a new version, and wakes no caller that waits",
       "a wait ends when a later version is stored, and not before",
       "all waits for a task end with a change, those for others do not, and interrupted ones affect no other"
     ],
@@ -323,6 +324,7 @@ describe.concurrent("a naive store of tasks", () => {
       "all waits for a task end with a change, those for others do not, and interrupted ones affect no other"
     ],
     "a lease of a task that has ended expires": [
+      "only the process that has the lease of an unfinished task renews it",
       "tasks are due when the lease of an unfinished one expires and when the ttl of any passes, oldest first",
       "a task that is leased again, or has ended, is no longer due, and a removed one neither"
     ],
@@ -334,7 +336,15 @@ describe.concurrent("a naive store of tasks", () => {
       "a task that is leased again, or has ended, is no longer due, and a removed one neither"
     ],
     "it remembers when a new task is due": [
+      "a lease is renewed without a new version, and wakes no caller that waits",
       "a task that is leased again, or has ended, is no longer due, and a removed one neither"
+    ],
+    "it renews a lease by a new version": [
+      "a lease is renewed without a new version, and wakes no caller that waits",
+      "only the process that has the lease of an unfinished task renews it"
+    ],
+    "it renews the lease of any process": [
+      "only the process that has the lease of an unfinished task renews it"
     ],
     "it holds its lock when it is interrupted": [
       "an interrupted operation blocks no other, and is completed or has no effect"

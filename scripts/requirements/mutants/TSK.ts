@@ -52,8 +52,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-09",
     file: "packages/session/src/internal/tasks/TaskRuns.ts",
-    original: "outcome === undefined ? { outcome: { _tag: \"Cancelled\" }",
-    broken: "true ? { outcome: { _tag: \"Cancelled\" }",
+    original: "outcome === undefined ? { ...withoutRun, outcome: { _tag: \"Cancelled\" }",
+    broken: "true ? { ...withoutRun, outcome: { _tag: \"Cancelled\" }",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-09] [TSK-23]"
   },
@@ -100,8 +100,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-16",
     file: "packages/session/src/internal/tasks/TaskResult.ts",
-    original: "while (task.outcome === undefined) {",
-    broken: "while (task.outcome === undefined && task.questions.length > 0) {",
+    original: "if (outcome !== undefined) return Effect.succeed(outcome)",
+    broken: "if (version > 0) return Effect.succeed(outcome ?? { _tag: \"Cancelled\" })",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-16]"
   },
@@ -148,8 +148,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-24",
     file: "packages/session/src/internal/tasks/TaskRuns.ts",
-    original: "outcome: { _tag: \"Cancelled\" }, cancelRequested: true, lease: undefined",
-    broken: "cancelRequested: true",
+    original: "{ ...withoutRun, outcome: { _tag: \"Cancelled\" }, cancelRequested: true }",
+    broken: "{ cancelRequested: true }",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-24]"
   },
@@ -180,8 +180,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-28",
     file: "packages/session/src/internal/tasks/TaskRuns.ts",
-    original: "ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),",
-    broken: "ttlMillis: ttlMillis ?? usual,",
+    original: "ttlMillis: lifetime(Math.min(Math.max(ttlMillis ?? usual, 0), longest)),",
+    broken: "ttlMillis: lifetime(ttlMillis ?? usual),",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-28]"
   },
@@ -288,8 +288,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "TSK-16",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
     original:
-      "task.outcome === undefined ? Effect.flatMap(this.next(task, principal), wait) : Effect.succeed(task.outcome)",
-    broken: "Effect.succeed(task.outcome ?? { _tag: \"Cancelled\" })",
+      "outcome === undefined ? Effect.flatMap(this.next({ id, version }, principal), wait) : Effect.succeed(outcome)",
+    broken: "Effect.succeed(outcome ?? { _tag: \"Cancelled\" })",
     test: "packages/session/test/tasks/questionTasks.test.ts",
     name: "[TSK-07] [TSK-08]"
   },

@@ -38,6 +38,7 @@ export const byTurns = (first: Store, ...others: ReadonlyArray<Store>): Store =>
     create: (task, limits) => store().create(task, limits),
     load: (id) => store().load(id),
     replace: (task, limits) => store().replace(task, limits),
+    renew: (id, lease) => store().renew(id, lease),
     list: (principal, page) => store().list(principal, page),
     remove: (id) => store().remove(id),
     awaitChange: (id, version) => store().awaitChange(id, version),

@@ -13,16 +13,18 @@ export const startProcess = Effect.fnUntraced(function*(
 ) {
   const scope = yield* Scope.make()
   let state: "alive" | "hung" | "dead" = "alive"
-  const alive = <A>(operation: Effect.Effect<A, TaskStore.TaskStoreError>) =>
+  // A store in memory carries out an operation where it is called.
+  const alive = <A>(operation: () => Effect.Effect<A, TaskStore.TaskStoreError>) =>
     Effect.suspend(() => {
-      if (state === "alive") return operation
+      if (state === "alive") return operation()
       return state === "hung" ? Effect.never : Effect.fail(new TaskStore.TaskStoreError({ cause: "killed" }))
     })
   const own: TaskStore.TaskStore["Service"] = {
     ...store,
-    load: (id) => alive(store.load(id)),
-    replace: (task, limits) => alive(store.replace(task, limits)),
-    due: (now, limit) => alive(store.due(now, limit))
+    load: (id) => alive(() => store.load(id)),
+    replace: (task, limits) => alive(() => store.replace(task, limits)),
+    renew: (id, lease) => alive(() => store.renew(id, lease)),
+    due: (now, limit) => alive(() => store.due(now, limit))
   }
   const tasks = yield* ServerTasks.make(options).pipe(
     Effect.provideService(TaskStore.TaskStore, own),

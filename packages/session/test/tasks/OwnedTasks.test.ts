@@ -40,6 +40,7 @@ describe("a store that", () => {
           create: call,
           load: call,
           replace: call,
+          renew: call,
           list: call,
           remove: call,
           awaitChange: call,

@@ -842,6 +842,57 @@ const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
   ),
 
   law(
+    "a lease is renewed without a new version, and wakes no caller that waits",
+    Effect.gen(function*() {
+      const store = yield* make
+      const task = yield* taskOf({ createdAt: 1, lease: { owner: "process", expiresAt: 2 }, ttlMillis: 49 })
+      yield* createAll(store, [task])
+      const waiter = yield* waiting(store, task.id, 1)
+      yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 30 }))
+      yield* stillWaits(waiter)
+      const renewed = { ...task, lease: { owner: "process", expiresAt: 30 } }
+      yield* has(store, [renewed])
+      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [essence(renewed)])
+      assert.deepStrictEqual(yield* dueOf(store, [task], 29), [])
+      assert.deepStrictEqual(yield* dueOf(store, [task], 30), [task.id])
+      // It may be deleted before its lease expires.
+      yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 90 }))
+      assert.deepStrictEqual(yield* dueOf(store, [task], 49), [])
+      assert.deepStrictEqual(yield* dueOf(store, [task], 50), [task.id])
+      // A change keeps what it says of the lease.
+      yield* gives("Stored", store.replace(next(renewed, { message: "changed" }), unlimited))
+      yield* has(store, [next(renewed, { message: "changed" })])
+      yield* Fiber.interrupt(waiter)
+    })
+  ),
+
+  law(
+    "only the process that has the lease of an unfinished task renews it",
+    Effect.gen(function*() {
+      const store = yield* make
+      const lease = { owner: "process", expiresAt: 2 }
+      const [leased, unleased, ended, unknown] = yield* Effect.all([
+        taskOf({ createdAt: 1, lease }),
+        taskOf({ createdAt: 1, lease: undefined }),
+        taskOf({ createdAt: 1, lease, outcome: { _tag: "Cancelled" } }),
+        taskOf()
+      ])
+      yield* createAll(store, [leased, unleased, ended])
+      const later = { owner: "process", expiresAt: 90 }
+      yield* gives(false, store.renew(leased.id, { owner: "Process", expiresAt: 90 }))
+      for (const { id } of [unleased, ended, unknown]) yield* gives(false, store.renew(id, later))
+      yield* has(store, [leased, unleased, ended])
+      yield* lacks(store, [unknown.id])
+      assert.deepStrictEqual(yield* dueOf(store, [leased, unleased, ended], 2), [leased.id])
+      const other = next(leased, { lease: { owner: "é", expiresAt: 3 } })
+      yield* gives("Stored", store.replace(other, unlimited))
+      yield* gives(false, store.renew(leased.id, later))
+      yield* gives(true, store.renew(leased.id, { owner: "é", expiresAt: 90 }))
+      yield* has(store, [{ ...other, lease: { owner: "é", expiresAt: 90 } }])
+    })
+  ),
+
+  law(
     "a task that is leased again, or has ended, is no longer due, and a removed one neither",
     Effect.gen(function*() {
       const store = yield* make

@@ -34,6 +34,9 @@ export interface SupervisedTasksDependencies {
 /** The deadline of each call of the store of ids, in milliseconds. */
 const idsMillis = 5_000
 
+/** The most characters of an id that is stored. The server makes the ids, and the client stores a thousand. */
+const maxIdCharacters = 4_096
+
 /** The pause before a task is asked for again, after a session was lost. */
 const again = Schedule.spaced("1 second")
 
@@ -102,13 +105,14 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
           (handle) => {
             const { id } = handle
             if (id === undefined) return Effect.succeed({ ...handle, id })
-            return Effect.as(
-              Effect.flatMap(Clock.currentTimeMillis, (startedAt) => {
-                const started: StartedTask = { id, tool, startedAt }
-                return withIds("add", () => ids.add(server, started))
-              }),
-              task(id, tool, handle)
-            )
+            const added = Effect.flatMap(Clock.currentTimeMillis, (startedAt) => {
+              const started: StartedTask = { id, tool, startedAt }
+              return withIds("add", () => ids.add(server, started))
+            })
+            const stored = id.length <= maxIdCharacters
+              ? added
+              : Effect.logWarning(`an id of ${id.length} characters is not stored; at most ${maxIdCharacters} are`)
+            return Effect.as(stored, task(id, tool, handle))
           }
         )
       ),

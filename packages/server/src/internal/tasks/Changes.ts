@@ -29,7 +29,6 @@ export interface Changes<E> {
 }
 
 interface Waiter<E> {
-  readonly key: string
   readonly version: number
   readonly done: Deferred.Deferred<void, E | StoreClosed>
 }
@@ -49,17 +48,17 @@ export const make = <E>(
 ): Effect.Effect<Changes<E>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const fork = Effect.runForkWith(yield* Effect.context())
-    const waiters = new Set<Waiter<E>>()
+    const waiters = new Map<string, Set<Waiter<E>>>()
     let poller: Fiber.Fiber<void> | undefined
 
     const announce = (key: string, version: number): void => {
-      for (const waiter of waiters) {
-        if (waiter.key === key && waiter.version < version) Deferred.doneUnsafe(waiter.done, Exit.void)
+      for (const waiter of waiters.get(key) ?? []) {
+        if (waiter.version < version) Deferred.doneUnsafe(waiter.done, Exit.void)
       }
     }
 
     const failAll = (exit: Exit.Exit<never, E | StoreClosed>): void => {
-      for (const { done } of waiters) Deferred.doneUnsafe(done, exit)
+      for (const all of waiters.values()) for (const { done } of all) Deferred.doneUnsafe(done, exit)
     }
 
     const announceAll = (keys: ReadonlyArray<string>) =>
@@ -68,8 +67,7 @@ export const make = <E>(
       })
 
     const query = Effect.suspend(() => {
-      const keys = [...new Set(Array.from(waiters, ({ key }) => key))]
-      return Effect.forEach(chunksOf(keys), announceAll, { discard: true })
+      return Effect.forEach(chunksOf([...waiters.keys()]), announceAll, { discard: true })
     })
 
     // A failure ends the present waits. Their callers decide whether to wait again.
@@ -84,8 +82,9 @@ export const make = <E>(
 
     const register = (key: string, version: number) =>
       Effect.sync(() => {
-        const waiter: Waiter<E> = { key, version, done: Deferred.makeUnsafe() }
-        waiters.add(waiter)
+        const waiter: Waiter<E> = { version, done: Deferred.makeUnsafe() }
+        const all = waiters.get(key) ?? new Set()
+        waiters.set(key, all.add(waiter))
         if (poller === undefined && pollMillis < Number.POSITIVE_INFINITY) poller = fork(poll)
         return waiter
       })
@@ -109,7 +108,9 @@ export const make = <E>(
             }),
           (waiter) =>
             Effect.sync(() => {
-              waiters.delete(waiter)
+              const all = waiters.get(key)
+              all?.delete(waiter)
+              if (all?.size === 0) waiters.delete(key)
               if (waiters.size === 0) rest()
             })
         ),

@@ -125,8 +125,9 @@ export class ExtensionTasks {
 
   /** Waits until a task has ended, and returns its result as the server has stored it (TKX-05). */
   #result(taskId: string): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
-    /** The answered questions that the server may still show. */
-    let answered: ReadonlySet<string> = new Set()
+    /** The answered questions. The server may still show them, and a key means the same for the life of the task. */
+    const answered = new Set<string>()
+    let rounds = 0
     const next = (): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> =>
       Effect.flatMap(this.#get(taskId), (task) => {
         const again = Effect.andThen(this.#pause(task.pollIntervalMs), Effect.suspend(next))
@@ -138,9 +139,11 @@ export class ExtensionTasks {
           case "cancelled":
             return fail({ _tag: "ErrorResponse", error: cancelled })
           case "input_required": {
-            const before = answered
-            answered = new Set(Object.keys(task.inputRequests))
-            return Effect.andThen(this.#answer(taskId, task.inputRequests, before), again)
+            const open = Object.entries(task.inputRequests).filter(([key]) => !answered.has(key))
+            if (open.length === 0) return again
+            if (++rounds > this.#dependencies.runtime.limits.maxRounds) return fail(tooManyRounds(rounds - 1))
+            for (const [key] of open) answered.add(key)
+            return Effect.andThen(this.#answer(taskId, open), again)
           }
           case "working":
             return again
@@ -200,13 +203,11 @@ export class ExtensionTasks {
   /** Answers the questions of a task by the handlers of the session, each once. */
   #answer(
     taskId: string,
-    questions: InputRequired.InputRequests,
-    answered: ReadonlySet<string>
+    open: ReadonlyArray<readonly [key: string, question: InputRequired.InputRequest]>
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const { rounds, sender, server } = this.#dependencies
     const profile = server()
-    const open = Object.entries(questions).filter(([key]) => !answered.has(key))
-    if (profile === undefined || open.length === 0) return Effect.void
+    if (profile === undefined) return Effect.void
     const problem = rounds.tooMany(open.length)
     if (problem !== undefined) return fail({ _tag: "InvalidResult", problem })
     return Effect.flatMap(
@@ -215,6 +216,12 @@ export class ExtensionTasks {
     )
   }
 }
+
+/** The error of a task that asks without an end. Its server could have a person answer for ever. */
+const tooManyRounds = (rounds: number): RequestError.RequestErrorReason => ({
+  _tag: "InvalidResult",
+  problem: `the task asks in more than ${rounds} rounds; raise limits.maxRounds to answer more`
+})
 
 /** The error of a task that was cancelled, which has no result. */
 const cancelled = McpError.received({ code: ErrorCode.InvalidRequest, message: "the task was cancelled" })

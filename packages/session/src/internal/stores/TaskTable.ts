@@ -1,13 +1,15 @@
 /** The tasks of a store in memory, by id, in the lists of their owners, and by the time at which they are due. */
 
-import type { Position } from "../../StoredTask.ts"
+import type { Position, TaskLease } from "../../StoredTask.ts"
 
 /** A task in the table. It is kept as JSON, which takes less memory than the value, and which no caller can change. */
 export interface TaskRow extends Position {
   readonly owner: string | undefined
   readonly version: number
-  /** Milliseconds since the epoch, or `Infinity`. */
-  readonly dueAt: number
+  /** The lease, if the task has not ended. */
+  readonly lease: TaskLease | undefined
+  /** The time at which the task may be deleted, in milliseconds since the epoch, or `Infinity`. */
+  readonly endsAt: number
   /** The bytes that the task counts. */
   readonly bytes: number
   readonly text: string
@@ -30,6 +32,9 @@ interface Waiter {
   readonly version: number
   readonly notify: () => void
 }
+
+/** Returns the time at which a task is due: when it may be deleted, or its lease expires. */
+const dueAt = ({ endsAt, lease }: TaskRow): number => Math.min(endsAt, lease?.expiresAt ?? Number.POSITIVE_INFINITY)
 
 const isBefore = (one: Position, other: Position): boolean =>
   one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id)
@@ -88,6 +93,17 @@ export class TaskTable {
     return "Stored"
   }
 
+  /** Sets a lease in place of one of the same owner. Returns whether there was one. */
+  renew(id: string, lease: TaskLease): boolean {
+    const row = this.#rows.get(id)
+    if (row?.lease?.owner !== lease.owner) return false
+    const renewed = { ...row, lease: { owner: lease.owner, expiresAt: lease.expiresAt } }
+    this.#rows.set(id, renewed)
+    const own = this.#owners.get(row.owner)
+    if (own !== undefined) own.rows[indexOf(own.rows, row)] = renewed
+    return true
+  }
+
   delete(id: string): void {
     const row = this.#rows.get(id)
     if (row === undefined) return
@@ -116,8 +132,8 @@ export class TaskTable {
 
   /** Returns the ids of the tasks that are due, those that are due for longest first. */
   due(now: number, limit: number): ReadonlyArray<string> {
-    return Array.from(this.#rows.values()).filter(({ dueAt }) => dueAt <= now)
-      .toSorted((one, other) => one.dueAt - other.dueAt).slice(0, limit).map(({ id }) => id)
+    return Array.from(this.#rows.values()).filter((row) => dueAt(row) <= now)
+      .toSorted((one, other) => dueAt(one) - dueAt(other)).slice(0, limit).map(({ id }) => id)
   }
 
   /** Returns whether a task is absent, or has a later version. */

@@ -147,26 +147,32 @@ export class OwnedTasks {
   }
 
   /** Waits until a task has a later version, or is gone. */
-  awaitChange({ id, version }: StoredTask.StoredTask): Effect.Effect<void, TaskStoreError> {
+  awaitChange({ id, version }: Pick<StoredTask.StoredTask, "id" | "version">): Effect.Effect<void, TaskStoreError> {
     return contained("awaitChange", Effect.suspend(() => this.#store.awaitChange(id, version)))
   }
 
   /** Waits for a later version of a task of a principal, and returns it. Fails if the task expires meanwhile. */
   next(
-    task: StoredTask.StoredTask,
+    { id, version }: Pick<StoredTask.StoredTask, "id" | "version">,
     principal: string | undefined
   ): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
+    // Nothing here holds the task: hundreds of requests may wait for one of several megabytes.
     return Effect.andThen(
-      Effect.mapError(this.awaitChange(task), () => storeFailed),
-      Effect.suspend(() => this.load(task.id, principal))
+      Effect.mapError(this.awaitChange({ id, version }), () => storeFailed),
+      Effect.suspend(() => this.load(id, principal))
     )
   }
 
   /** Waits until a task of a principal has ended, and returns its outcome (TSK-16). */
   outcome(id: string, principal: string | undefined): Effect.Effect<StoredTask.Outcome, McpError.McpError> {
-    const wait = (task: StoredTask.StoredTask): Effect.Effect<StoredTask.Outcome, McpError.McpError> =>
-      task.outcome === undefined ? Effect.flatMap(this.next(task, principal), wait) : Effect.succeed(task.outcome)
+    const wait = ({ outcome, version }: StoredTask.StoredTask): Effect.Effect<StoredTask.Outcome, McpError.McpError> =>
+      outcome === undefined ? Effect.flatMap(this.next({ id, version }, principal), wait) : Effect.succeed(outcome)
     return Effect.flatMap(this.load(id, principal), wait)
+  }
+
+  /** Renews the lease of a task. Returns whether it had one of the same owner. */
+  renew(id: string, lease: StoredTask.TaskLease): Effect.Effect<boolean, TaskStoreError> {
+    return this.#call("renew", () => this.#store.renew(id, lease))
   }
 
   /** Deletes a task. */

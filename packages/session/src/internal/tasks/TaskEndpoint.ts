@@ -46,6 +46,8 @@ export class TaskEndpoint implements Tasks {
   readonly messages = new Map<string, TaskMessages>()
   /** The clients that are asked questions: of those that wait for one task, the newest. */
   readonly asking = new NewestTurn()
+  /** The number of requests that wait for the result of each task. */
+  readonly waiting = new Map<string, number>()
   readonly #resumers: Set<Resumer>
 
   private constructor(

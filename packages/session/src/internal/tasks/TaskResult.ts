@@ -1,6 +1,6 @@
 /** The request for the result of a task in revision 2025-11-25. Its stream carries the messages of the task. */
 
-import { ErrorCode, type Logging, type McpError, Task } from "@effect-mcp/protocol"
+import { ErrorCode, type Logging, McpError, Task } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,6 +25,9 @@ type Context = RequestContext["Service"]
 
 /** The time for which a result waits for the last messages of its run, in milliseconds. */
 const lastMessagesMillis = 1_000
+
+/** The number of times that an answer is tried to be stored, a second apart. */
+const storeAttempts = 30
 
 /** Sends the messages of a task as they come, until its run has ended. All belong to the task (TSK-17). */
 const deliverMessages = (context: Context, id: string, messages: TaskMessages): Effect.Effect<void> => {
@@ -160,10 +163,11 @@ const deliverQuestion = (
     const outcome = outcomeOf(response)
     if (outcome === undefined || isOtherClient(asked, question, outcome)) return
     if (becomesTask && outcome.failure === undefined) keepTask(asked, outcome.answer)
-    const stored = yield* Effect.retry(store(outcome), Schedule.spaced("1 second"))
+    const rejected = (problem: string) => store({ failure: { _tag: "InvalidResult", problem } })
+    const stored = yield* Effect.retry(store(outcome), { times: storeAttempts, schedule: Schedule.spaced("1 second") })
+      .pipe(Effect.catch(() => rejected("the answer could not be stored")))
     if (stored._tag === "TooLarge") {
-      const problem = "the answer does not fit into the bytes that all tasks of a principal may have together"
-      yield* store({ failure: { _tag: "InvalidResult", problem } })
+      yield* rejected("the answer does not fit into the bytes that all tasks of a principal may have together")
     }
     if (becomesTask && stored._tag !== "Changed") yield* Effect.ignore(cancelCreated(session, outcome.answer))
   }).pipe(
@@ -196,6 +200,59 @@ const detached = (
     })
   })
 
+/** The most requests that may wait for the result of one task in this process. Each asks the questions of the task. */
+const maxWaiting = 32
+
+const tooManyWaiting = McpError.invalidRequest(
+  `${maxWaiting} requests wait for the result of this task already; wait for one of them`
+)
+
+/** Counts a request that waits for the result of a task, as long as its scope is open. Fails if there are too many. */
+const countWaiting = ({ waiting }: TaskEndpoint, id: string): Effect.Effect<void, McpError.McpError, Scope.Scope> =>
+  Effect.suspend(() => {
+    const count = waiting.get(id) ?? 0
+    if (count >= maxWaiting) return Effect.fail(tooManyWaiting)
+    waiting.set(id, count + 1)
+    return Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        const left = (waiting.get(id) ?? 1) - 1
+        if (left === 0) waiting.delete(id)
+        else waiting.set(id, left)
+      })
+    )
+  })
+
+/**
+ * Asks the client of a request the open questions of a task until it has ended, and returns its outcome. While it
+ * waits, it holds no task: many requests may wait for one of several megabytes.
+ */
+const untilEnded = (
+  endpoint: TaskEndpoint,
+  context: Context,
+  asking: FiberMap.FiberMap<string>,
+  asked: Set<string>,
+  task: StoredTask.StoredTask
+): Effect.Effect<StoredTask.Outcome, McpError.McpError> => {
+  const { id, outcome, version } = task
+  if (outcome !== undefined) return Effect.succeed(outcome)
+  const open = TaskState.openQuestions(task)
+  const keys = new Set(open.map(({ key }) => key))
+  const closed = [...asked].filter((key) => !keys.has(key))
+  const unasked = open.filter((question) => !asked.has(question.key) && canAsk(context, question))
+  for (const { key } of unasked) asked.add(key)
+  const deliver = Effect.forEach(unasked, (question) => {
+    const delivery = deliverQuestion(endpoint, context, id, question)
+    return FiberMap.run(asking, question.key, endpoint.asking.run(`${id} ${question.key}`, delivery))
+  }, { discard: true })
+  // The task no longer waits for these.
+  const withdraw = Effect.forEach(closed, (key) => FiberMap.remove(asking, key), { discard: true })
+  const next = Effect.suspend(() => endpoint.tasks.next({ id, version }, context.principal?.id))
+  return Effect.andThen(withdraw, deliver).pipe(
+    Effect.andThen(next),
+    Effect.flatMap((task) => untilEnded(endpoint, context, asking, asked, task))
+  )
+}
+
 /**
  * Waits until a task of the principal has ended, and returns its result (TSK-15, TSK-16). Meanwhile it sends the log
  * messages, the progress and the questions of the task to this client (TSK-20). An interruption loses none of the
@@ -207,31 +264,18 @@ export const make = (
 ): Effect.Effect<Task.TaskPayload, McpError.McpError, RequestContext | Scope.Scope> =>
   Effect.gen(function*() {
     const context = yield* RequestContext
-    const principal = context.principal?.id
-    let task = yield* endpoint.tasks.load(id, principal)
+    const load = endpoint.tasks.load(id, context.principal?.id)
+    if ((yield* load).outcome === undefined) yield* countWaiting(endpoint, id)
     const messages = endpoint.messages.get(id)
     const sending = messages === undefined
       ? undefined
       : yield* Effect.forkScoped(deliverMessages(context, id, messages))
     const asking = yield* FiberMap.make<string>()
-    const asked = new Set<string>()
-    while (task.outcome === undefined) {
-      const open = TaskState.openQuestions(task)
-      const keys = new Set(open.map(({ key }) => key))
-      // The task no longer waits for these.
-      for (const key of asked) if (!keys.has(key)) yield* FiberMap.remove(asking, key)
-      for (const question of open) {
-        if (asked.has(question.key) || !canAsk(context, question)) continue
-        asked.add(question.key)
-        const delivery = deliverQuestion(endpoint, context, id, question)
-        yield* FiberMap.run(asking, question.key, endpoint.asking.run(`${id} ${question.key}`, delivery))
-      }
-      task = yield* endpoint.tasks.next(task, principal)
-    }
+    const outcome = yield* Effect.flatMap(load, (task) => untilEnded(endpoint, context, asking, new Set(), task))
     yield* FiberMap.clear(asking)
     // The last messages come before the result. A run whose task was ended elsewhere may take longer to end.
-    if (sending !== undefined && task.outcome._tag !== "Cancelled") {
+    if (sending !== undefined && outcome._tag !== "Cancelled") {
       yield* Effect.timeoutOption(Fiber.await(sending), lastMessagesMillis)
     }
-    return yield* TaskState.payload(id, task.outcome)
+    return yield* TaskState.payload(id, outcome)
   })

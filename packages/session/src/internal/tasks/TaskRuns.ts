@@ -68,6 +68,9 @@ const abandoned = internalError("The process that ran the task has ended, and no
 /** The time for which a resumable task waits for a process that runs it again, in milliseconds. */
 const waitingMillis = 300_000
 
+/** The number of times that a round is repeated at once. */
+const maxRounds = 100
+
 /** The most tasks that are looked at in one go, if many wait for a process that runs them again. */
 const maxSweepSize = 10_000
 
@@ -81,12 +84,18 @@ const unstorable = internalError("The result could not be stored")
 /** The number of times that the outcome of a task is tried to be stored, a second apart. */
 const outcomeAttempts = 30
 
+/** The members of a task that has ended, which no process runs any more. The claims of its principal go as well. */
+const withoutRun = { lease: undefined, resumption: undefined } as const
+
 /** Returns the error object of a run that has failed. A defect is hidden from the client. */
 const errorOf = (cause: Cause.Cause<McpError.McpError>): JsonRpc.ErrorObject => {
   if (Cause.hasInterruptsOnly(cause)) return stopped
   const { code, data, message } = cause.reasons.find(Cause.isFailReason)?.error ?? McpError.internalError
   return data === undefined ? { code, message } : { code, message, data }
 }
+
+/** Returns a lifetime as it is stored: JSON has no infinite numbers. */
+const lifetime = (millis: number): number | undefined => Number.isFinite(millis) ? millis : undefined
 
 /** Returns whether a client receives less of a failure than its cause says. */
 const isDefect = (cause: Cause.Cause<McpError.McpError>): boolean =>
@@ -152,7 +161,7 @@ export class TaskRuns {
         request,
         createdAt: now,
         updatedAt: now,
-        ttlMillis: Math.min(Math.max(ttlMillis ?? usual, 0), longest),
+        ttlMillis: lifetime(Math.min(Math.max(ttlMillis ?? usual, 0), longest)),
         pollMillis,
         cancelRequested: false,
         questions,
@@ -212,7 +221,7 @@ export class TaskRuns {
     const cancelled = this.#tasks.change(
       id,
       ({ outcome }) =>
-        outcome === undefined ? { outcome: { _tag: "Cancelled" }, cancelRequested: true, lease: undefined } : undefined
+        outcome === undefined ? { ...withoutRun, outcome: { _tag: "Cancelled" }, cancelRequested: true } : undefined
     )
     // The owner first: nothing of a foreign task changes.
     return Effect.andThen(
@@ -259,7 +268,7 @@ export class TaskRuns {
       ? { _tag: "Result", result: exit.value }
       : { _tag: "Error", error: errorOf(exit.cause) }
     const store = (ended: StoredTask.Outcome) =>
-      this.#tasks.change(id, (task) => this.isOurs(task) ? { outcome: ended, lease: undefined } : undefined)
+      this.#tasks.change(id, (task) => this.isOurs(task) ? { ...withoutRun, outcome: ended } : undefined)
     const reported = Exit.isFailure(exit) && isDefect(exit.cause)
       ? Effect.logError("the handler of a task failed", exit.cause)
       : Effect.void
@@ -290,7 +299,11 @@ export class TaskRuns {
     const released = Effect.clockWith((clock) =>
       this.#tasks.change(id, (task) => {
         const expiresAt = clock.currentTimeMillisUnsafe()
-        return this.isOurs(task) ? { lease: { owner: this.#owner, expiresAt }, updatedAt: task.updatedAt } : undefined
+        const { resumption, updatedAt } = task
+        if (!this.isOurs(task) || resumption === undefined) return undefined
+        // A stop is no failure of the run, so that it does not count.
+        const given = { ...resumption, runs: resumption.runs - 1 }
+        return { lease: { owner: this.#owner, expiresAt }, resumption: given, updatedAt }
       })
     )
     // If this fails, the lease lapses later.
@@ -304,17 +317,8 @@ export class TaskRuns {
       // All at once: the renewals of many tasks that hang would keep the other ones waiting until their leases lapse.
       "unbounded",
       () => Effect.succeed([...this.#running.keys()]),
-      (id) =>
-        Effect.clockWith((clock) =>
-          this.#tasks.change(
-            id,
-            (task) =>
-              this.isOurs(task)
-                // The time of the update stays, because nothing has changed for the client.
-                ? { lease: this.#leaseFrom(clock.currentTimeMillisUnsafe()), updatedAt: task.updatedAt }
-                : undefined
-          )
-        )
+      () => false,
+      (id) => Effect.clockWith((clock) => this.#tasks.renew(id, this.#leaseFrom(clock.currentTimeMillisUnsafe())))
     )
   }
 
@@ -322,12 +326,18 @@ export class TaskRuns {
   get #sweep(): Effect.Effect<never> {
     // Tasks that wait for a process with their tool stay due for long. They must not hide the next ones.
     let waiting = 0
+    let isFull = false
     const due = (now: number) => {
       const size = Math.min(sweepSize + waiting, maxSweepSize)
       waiting = 0
-      return this.#tasks.due(now, size)
+      return Effect.tap(this.#tasks.due(now, size), ({ length }) =>
+        Effect.sync(() => {
+          isFull = length === size
+        }))
     }
-    return this.#regularly("sweeping tasks", sweepConcurrency, due, (id, now) => {
+    // The rest of a full page at once, unless nothing of it has changed: thousands of tasks may expire together.
+    const goesOn = () => isFull && waiting < sweepSize
+    return this.#regularly("sweeping tasks", sweepConcurrency, due, goesOn, (id, now) => {
       let resumed: ResumedRun | undefined
       const swept = this.#tasks.change(id, (task) => {
         resumed = undefined
@@ -336,8 +346,8 @@ export class TaskRuns {
         const isLapsed = lease !== undefined && lease.expiresAt <= now && !this.#running.has(id)
         if (outcome !== undefined || !isLapsed || isExpired(task, now)) return undefined
         const end = (error: JsonRpc.ErrorObject): Partial<StoredTask.StoredTask> => ({
-          outcome: { _tag: "Error", error },
-          lease: undefined
+          ...withoutRun,
+          outcome: { _tag: "Error", error }
         })
         const { resumption, updatedAt } = task
         if (resumption === undefined) return end(lapsed)
@@ -364,13 +374,14 @@ export class TaskRuns {
   }
 
   /**
-   * Does work on some tasks, three times in the time of a lease. The work on one task has a deadline of half the time
+   * Does work on some tasks, three times in the time of a lease, and each time again while there is more. The work on one task has a deadline of half the time
    * between two rounds, and fails alone. One failure of each round is logged.
    */
   #regularly(
     work: string,
     concurrency: number | "unbounded",
     some: (now: number) => Effect.Effect<ReadonlyArray<string>, TaskStoreError>,
+    goesOn: () => boolean,
     act: (id: string, now: number) => Effect.Effect<unknown, TaskStoreError>
   ): Effect.Effect<never> {
     const intervalMillis = this.#options.leaseMillis / 3
@@ -395,6 +406,7 @@ export class TaskRuns {
           ? Effect.void
           : Effect.logError(`${work} failed for ${failures.length} tasks`, failures[0])
     })
-    return Effect.forever(Effect.andThen(Effect.sleep(intervalMillis), logged))
+    const rounds = Effect.repeat(logged, { while: () => goesOn(), times: maxRounds })
+    return Effect.forever(Effect.andThen(Effect.sleep(intervalMillis), rounds))
   }
 }

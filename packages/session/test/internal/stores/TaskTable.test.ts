@@ -8,7 +8,8 @@ const row = (id: string, changes: Partial<TaskRow> = {}): TaskRow => ({
   owner: "ada",
   createdAt: 1,
   version: 1,
-  dueAt: Number.POSITIVE_INFINITY,
+  lease: undefined,
+  endsAt: Number.POSITIVE_INFINITY,
   bytes: 10,
   text: "{}",
   ...changes
