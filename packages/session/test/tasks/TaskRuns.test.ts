@@ -100,6 +100,17 @@ describe("a task", () => {
       assert.strictEqual(runs.size, 0)
     })))
 
+  it("has no end of its lifetime if the limit is infinite", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      const tasks = new OwnedTasks(store, limits)
+      const infinite = { default: Number.POSITIVE_INFINITY, longest: Number.POSITIVE_INFINITY }
+      const runs = yield* TaskRuns.make(tasks, { ...options, ttlMillis: infinite })
+      const { id } = yield* runs.start({ ...ada, ttlMillis: undefined }, () => Effect.succeed({ content: [] }))
+      yield* Effect.sleep("1 hour")
+      assert.isUndefined((yield* tasks.load(id, "ada")).ttlMillis)
+    })))
+
   it("ends with the error of its run, and with no words of a defect, which is logged", () => {
     const logged: Array<string> = []
     const logger = Logger.make(({ cause, message }) => void logged.push(`${message} ${Cause.pretty(cause)}`))
@@ -298,6 +309,18 @@ describe("two processes on one store", () => {
     }), 340)
     assert.deepStrictEqual(errors.filter((error) => error !== undefined), [])
   }, timeout)
+
+  it("delete thousands of tasks that have expired in one go", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      const { runs } = yield* processOn(store)
+      yield* Effect.forEach(
+        Array.from({ length: 3_000 }, (_, index) => `person ${index}`),
+        (principal) => runs.start({ principal, request, ttlMillis: 0 }, () => Effect.void)
+      )
+      yield* Effect.sleep(options.leaseMillis / 3 + 1)
+      assert.deepStrictEqual(yield* store.due(Number.MAX_VALUE, 10), [])
+    })))
 
   it("end the tasks of one that has stopped, or that was killed, and no others", () =>
     virtually(Effect.gen(function*() {

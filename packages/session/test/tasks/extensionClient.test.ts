@@ -74,6 +74,28 @@ describe("a client that has declared the tasks extension", () => {
       assert.strictEqual(methods().filter((method) => method === "tasks/get").length, 5)
     }))
 
+  it.effect("answers a task that asks without an end in as many rounds as a call", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const forEver = Effect.forever(Effect.orDie(RequestContext.elicit({ message: "Again?", requestedSchema: form })))
+      const { session } = yield* served({ forEver }, {
+        handlers: {
+          "elicitation/create": () =>
+            Effect.sync(() => {
+              asked++
+              return { action: "accept" as const, content: { name: "Ada" } }
+            })
+        }
+      })
+      const task = yield* session.tasks.call("forEver")
+      const waiting = yield* start(Effect.flip(task.result))
+      yield* settled
+      yield* TestClock.adjust("1 minute")
+      const { message } = yield* Fiber.join(waiting)
+      assert.include(message, "the task asks in more than 16 rounds; raise limits.maxRounds to answer more")
+      assert.strictEqual(asked, 16)
+    }))
+
   it.effect("waits for the result of a call that becomes a task, and answers its questions once", () =>
     Effect.gen(function*() {
       const { methods, session } = yield* served({ greet }, answering)

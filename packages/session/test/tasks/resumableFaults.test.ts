@@ -331,6 +331,37 @@ describe("a resumable task", () => {
       assert.notStrictEqual(seen[2], "yes")
     }))
 
+  it.effect("survives any number of stops, which are no failures of its run", () =>
+    Effect.gen(function*() {
+      const store = yield* TaskStore.makeMemory()
+      const work: Work = Effect.map(ask("Who?"), text)
+      let { id } = yield* (yield* (yield* processOn(store, work)).client()).tasks.call("work", {}, { ttl: "1 day" })
+      for (let stops = 0; stops < 10; stops++) {
+        const next = yield* processOn(store, work)
+        yield* TestClock.adjust("40 seconds")
+        yield* next.stop
+      }
+      id ??= ""
+      assert.isUndefined((yield* store.load(id))?.outcome)
+    }))
+
+  it.effect("has no claims in the store after its end", () =>
+    Effect.gen(function*() {
+      const store = yield* TaskStore.makeMemory()
+      const one = yield* processOn(store, Effect.as(Effect.sleep("1 minute"), text("done")))
+      const client = yield* one.client()
+      const ended = yield* client.tasks.call("work", {}, { ttl: "1 hour" })
+      const cancelled = yield* client.tasks.call("work", {}, { ttl: "1 hour" })
+      assert.deepStrictEqual((yield* store.load(ended.id ?? ""))?.resumption?.claims, ada.claims)
+      yield* cancelled.cancel
+      yield* TestClock.adjust("1 minute")
+      for (const { id } of [ended, cancelled]) {
+        const task = yield* store.load(id ?? "")
+        assert.isDefined(task?.outcome)
+        assert.isUndefined(task?.resumption)
+      }
+    }))
+
   it.effect("does not wait for the tasks of a tool that is not served", () =>
     Effect.gen(function*() {
       const store = yield* TaskStore.makeMemory()

@@ -15,7 +15,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { info, type ServerHandlers, settled, start, text, tools } from "../support/sessions.ts"
+import { info, type ServerHandlers, settled, start, text, tools, upTo } from "../support/sessions.ts"
 import { taskClient, type TaskClientOptions } from "../support/taskClients.ts"
 import { at, form, makeTasks, openedFor, serverWithTasks } from "../support/taskServers.ts"
 
@@ -219,6 +219,18 @@ describe("a server with tasks", () => {
         [expected, expected]
       )
       assert.deepStrictEqual([unable.received, last.of("elicitation/create").length], [[], 1])
+    }))
+
+  it.effect("lets 32 requests wait for one result, and rejects one more until one of them has ended", () =>
+    Effect.gen(function*() {
+      const client = yield* served(tools({ long: Effect.as(Effect.sleep("1 minute"), text("done")) }))
+      const { taskId } = yield* client.start("long")
+      const waiting = yield* Effect.forEach(upTo(32), () => start(client.result("tasks/result", { taskId })))
+      yield* settled
+      assert.strictEqual(yield* client.code("tasks/result", { taskId }), -32600)
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.forEach(waiting, Fiber.join)
+      assert.isUndefined(yield* client.code("tasks/result", { taskId }))
     }))
 
   it.effect("several questions at once, each with a key of its own, and one that is no longer waited for", () =>
