@@ -116,8 +116,8 @@ const dialectOf = (sql: SqlClient.SqlClient) =>
  * operation is one transaction. The store has two tables; `mcp_` is the prefix:
  *
  * - `mcp_tasks` has a row for each task: `id`, `owner`, `created_at`, `version`, `due_at`, `ends_at`, `lease_owner`,
- *   `lease_expires_at`, `bytes`, and `task`, the JSON of a `StoredTask`. The columns of the lease are newer than that of
- *   the JSON. The indexes `mcp_tasks_owner` and `mcp_tasks_due` serve `list` and `due`.
+ *   `lease_expires_at`, `bytes`, and `task`, the JSON of a `StoredTask`. The columns of the lease are newer than the
+ *   lease in the JSON. The indexes `mcp_tasks_owner` and `mcp_tasks_due` serve `list` and `due`.
  * - `mcp_task_owners` has a row for each principal with tasks: `owner`, `tasks` and `bytes`, which are counted in the
  *   transaction that changes a task. The `owner` of anonymous clients is empty. Others are JSON strings.
  *

@@ -39,7 +39,7 @@ export interface ToolTasks {
    * by the same one after its restart. The handler starts from its beginning. Questions that were answered are not
    * asked again, and steps of `RequestContext.once` do not run again. Everything else does, so that it must be harmless
    * to do it twice. The task is started at most 5 times, and then ends as failed. The handler of a later run has no
-   * session. Default: no, the task ends as failed.
+   * session. Stops of its process do not count. Default: no, the task ends as failed.
    */
   readonly resumable?: boolean
 }
@@ -114,8 +114,9 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
 }
 
 /**
- * Creates the tasks of a server. When the scope closes, those that run are interrupted, and end as failed. The scope
- * must therefore be inside of the scopes of the services that handlers of tools use.
+ * Creates the tasks of a server. When the scope closes, those that run are interrupted. They end as failed, or another
+ * process runs them again if their tools are resumable. The scope must therefore be inside of the scopes of the services
+ * that handlers of tools use.
  *
  * @example
  * ```ts

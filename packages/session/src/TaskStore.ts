@@ -114,9 +114,9 @@ export class TaskStore extends Context.Service<TaskStore, {
    */
   readonly replace: (task: StoredTask.StoredTask, limits: PrincipalLimits) => Effect.Effect<Replaced, TaskStoreError>
   /**
-   * Sets the lease of an unfinished task, if it has a lease of the same owner. Returns whether it has. The version stays,
-   * and no caller of `awaitChange` is woken: a lease is renewed every few seconds, however large the task is, and
-   * however many clients wait for it.
+   * Sets the lease of an unfinished task, if it has a lease of the same owner. Returns whether it has. The version
+   * stays, and no caller of `awaitChange` is woken: a lease is renewed every few seconds, however large the task is,
+   * and however many clients wait for it.
    */
   readonly renew: (id: string, lease: StoredTask.TaskLease) => Effect.Effect<boolean, TaskStoreError>
   /**

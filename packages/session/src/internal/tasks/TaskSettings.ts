@@ -14,8 +14,8 @@ export interface TaskOptions {
   /** The longest lifetime that the other side can wish. Default 1 day. */
   readonly maxTtl?: Duration.Input
   /**
-   * The time after which another process ends a task, because the process that runs it has not renewed its lease. It
-   * does so three times in this time. Default 30 seconds.
+   * The time after which another process ends a task, or runs it again if its tool is resumable, because the process
+   * that runs it has not renewed its lease. It does so three times in this time. Default 30 seconds.
    */
   readonly lease?: Duration.Input
   /** The number of tasks that a principal may have in the store, ended ones included. Default 100 (TSK-28). */
