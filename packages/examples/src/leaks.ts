@@ -45,8 +45,8 @@ export const checkNone = Effect.fnUntraced(function*<E, R>(
 
   yield* check(fibers.living() === 0, `fibers alive ${fibers.living()}, of ${fibers.started()} that were started`)
 
-  // A process that has ended stays on Node's list for one or two turns of the event loop.
-  yield* Effect.repeat(Effect.sleep("5 millis"), { times: 20, while: () => childProcesses() + sockets() > 0 })
+  // A process that has ended stays on Node's list for one or two turns of the event loop, and longer if that is busy.
+  yield* Effect.repeat(Effect.sleep("5 millis"), { times: 200, while: () => childProcesses() + sockets() > 0 })
   yield* check(childProcesses() === 0, `child processes alive ${childProcesses()}`)
   yield* check(sockets() === 0, `sockets open ${sockets()}`)
 })

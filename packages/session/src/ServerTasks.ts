@@ -115,8 +115,8 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
 
 /**
  * Creates the tasks of a server. When the scope closes, those that run are interrupted. They end as failed, or another
- * process runs them again if their tools are resumable. The scope must therefore be inside of the scopes of the services
- * that handlers of tools use.
+ * process runs them again if their tools are resumable. The scope must therefore be inside of the scopes of the
+ * services that handlers of tools use.
  *
  * @example
  * ```ts

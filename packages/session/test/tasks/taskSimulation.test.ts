@@ -81,6 +81,8 @@ const revisionsOf: { readonly [action: string]: Revision } = {
 
 const final: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
 
+const endedOften = "The process that ran the task has ended, for the 5th time"
+
 /** The outcomes of a task that the simulation can bring about. */
 const outcomesOf = ({ principal, tool }: Known): ReadonlyArray<string> => {
   const ends = ["The server has stopped", "The process that ran the task has ended"]
@@ -91,18 +93,18 @@ const outcomesOf = ({ principal, tool }: Known): ReadonlyArray<string> => {
       return ["slow", "cancelled", ...ends]
     case "fails":
       return ["no", "cancelled", ...ends]
+    // These are resumable: they have no end with their process, and a step ran once.
     case "asks":
-      return [`hello ${principal}`, "cancelled", ...ends]
+      return [`hello ${principal}`, "cancelled", endedOften]
     case "steps":
-      // It is resumable: it has no end with its process, and its step ran once.
-      return ["step 1", "cancelled", "The process that ran the task has ended, for the 5th time"]
+      return ["step 1", "cancelled", endedOften]
     default:
       return ["cancelled", ...ends]
   }
 }
 
 const plan: ServerTasks.Options = {
-  tools: (name) => ({ support: "optional", begins: "atOnce", resumable: name === "steps" }),
+  tools: (name) => ({ support: "optional", begins: "atOnce", resumable: name === "steps" || name === "asks" }),
   ttl,
   maxTtl: ttl
 }

@@ -374,8 +374,8 @@ export class TaskRuns {
   }
 
   /**
-   * Does work on some tasks, three times in the time of a lease, and each time again while there is more. The work on one task has a deadline of half the time
-   * between two rounds, and fails alone. One failure of each round is logged.
+   * Does work on some tasks, three times in the time of a lease, and each time again while there is more. The work on
+   * one task has a deadline of half the time between two rounds, and fails alone. One failure of each round is logged.
    */
   #regularly(
     work: string,
