@@ -103,7 +103,7 @@ export interface Options {
   readonly maxPages?: number
   /**
    * The number of rounds in which one call may ask its client, in revision 2026-07-28 (MRTR-11). One more fails the
-   * call: at the client as `InvalidResult`. Default 16.
+   * call: at the client as `InvalidResult`. A client answers a task in as many rounds. Default 16.
    */
   readonly maxRounds?: number
   /**

@@ -9,7 +9,8 @@ import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 
 /**
- * Options of a question that becomes a task. The timeouts are those until the client has answered with the task.
+ * Options of a question that becomes a task. The timeouts are those until the client has answered with the task. In a
+ * handler that runs as a task itself, `onProgress` receives nothing.
  *
  * @category models
  */

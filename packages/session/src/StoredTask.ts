@@ -128,7 +128,7 @@ export interface StoredTask {
   readonly steps: ReadonlyArray<TaskStep>
   /**
    * The process that runs the task. A task without a lease waits for something else than a process. To hand a task to
-   * any process, set `expiresAt` to the present time.
+   * any process, set an empty owner, and `expiresAt` to the present time.
    */
   readonly lease?: TaskLease | undefined
   /** The facts for another run; `undefined` if there is none. */

@@ -31,7 +31,7 @@ const pollMillis = 20
 const polls = 500
 
 /** Returns the counts before the first session, after they have been stable for a while. */
-export const base = (gauges: Gauges): Effect.Effect<Counts> =>
+const base = (gauges: Gauges): Effect.Effect<Counts> =>
   Effect.gen(function*() {
     // Node opens these streams on first use.
     for (const stream of [process.stdout, process.stderr]) stream.write("")
@@ -71,7 +71,7 @@ const collected: Effect.Effect<void> = Effect.gen(function*() {
 })
 
 /** Takes a sample after the counts have returned to the base, or after the last poll. */
-export const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
+const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
   Effect.gen(function*() {
     const { startedAt, tally } = gauges
     let now = yield* counts(gauges)
@@ -97,3 +97,28 @@ export const sample = (gauges: Gauges, base: Counts): Effect.Effect<Sample> =>
       shown: { "resident set": rss }
     }
   })
+
+/** The samples of one soak. */
+export interface Sampling {
+  /** Takes a sample after a round, and reports it. */
+  readonly take: (round: number) => Effect.Effect<void>
+  readonly samples: () => ReadonlyArray<Sample>
+}
+
+/** Starts the samples of a soak, before its first session. */
+export const sampling = Effect.fnUntraced(function*(
+  gauges: Gauges,
+  onSample: (sample: Sample, round: number) => void
+): Effect.fn.Return<Sampling> {
+  const before = yield* base(gauges)
+  // Samples are kept as text; as objects they would count themselves.
+  const texts: Array<string> = []
+  return {
+    take: (round) =>
+      Effect.map(sample(gauges, before), (taken) => {
+        texts.push(JSON.stringify(taken))
+        onSample(taken, round)
+      }),
+    samples: () => texts.map((text): Sample => JSON.parse(text))
+  }
+})

@@ -52,18 +52,11 @@ const soak = Effect.fnUntraced(function*(
   const { concurrency, next, settled, tables } = yield* make
   const tally = Tally.make(leakBytes)
   const gauges: Idle.Gauges = { fibers, tables, tally, startedAt: performance.now() }
-  const base = yield* Idle.base(gauges)
-  // Samples are kept as text; as objects they would count themselves.
-  const samples: Array<string> = []
+  const { samples, take } = yield* Idle.sampling(gauges, onSample)
   const failures: Array<Failure> = []
   const sessionsByEnding: Record<string, number> = {}
-  const takeSample = Effect.fnUntraced(function*(round: number) {
-    const sample = yield* Idle.sample(gauges, base)
-    samples.push(JSON.stringify(sample))
-    onSample(sample, round)
-  })
 
-  yield* takeSample(0)
+  yield* take(0)
   let planned = 0
   let clients = 0
   for (let round = 1; round <= rounds; round++) {
@@ -89,9 +82,9 @@ const soak = Effect.fnUntraced(function*(
         onFailure(failure)
       }), { concurrency, discard: true })
     yield* settled
-    yield* takeSample(round)
+    yield* take(round)
   }
-  return { samples: samples.map((text): Sample => JSON.parse(text)), failures, sessionsByEnding }
+  return { samples: samples(), failures, sessionsByEnding }
 })
 
 /** Runs a soak with a fiber count of its own. Its clients log each server that is down, which is no problem here. */

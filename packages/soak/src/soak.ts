@@ -114,16 +114,9 @@ const soak = Effect.fnUntraced(function*(
 
   const tally = Tally.make(leakBytes)
   const gauges: Idle.Gauges = { fibers, tables: tablesOf(servers), tally, startedAt: performance.now() }
-  const base = yield* Idle.base(gauges)
-  // Samples are kept as text; as objects they would count themselves.
-  const samples: Array<string> = []
+  const { samples, take } = yield* Idle.sampling(gauges, onSample)
   const failures: Array<Failure> = []
   const sessionsByEnding: Record<string, number> = {}
-  const takeSample = Effect.fnUntraced(function*(round: number) {
-    const sample = yield* Idle.sample(gauges, base)
-    samples.push(JSON.stringify(sample))
-    onSample(sample, round)
-  })
 
   const slots = yield* Semaphore.make(activeLimit)
   const runPlanned = Effect.fnUntraced(function*(session: PlannedSession) {
@@ -146,7 +139,7 @@ const soak = Effect.fnUntraced(function*(
     onFailure(failure)
   })
 
-  yield* takeSample(0)
+  yield* take(0)
   for (const [index, round] of plan.entries()) {
     yield* Effect.forEach(
       subjects,
@@ -164,9 +157,9 @@ const soak = Effect.fnUntraced(function*(
       },
       { concurrency: "unbounded", discard: true }
     )
-    yield* takeSample(index + 1)
+    yield* take(index + 1)
   }
-  return { samples: samples.map((text): Sample => JSON.parse(text)), failures, sessionsByEnding }
+  return { samples: samples(), failures, sessionsByEnding }
 })
 
 /** Runs a soak with a fiber count of its own. */

@@ -6,11 +6,11 @@ import {
   type Principal,
   RequestContext,
   type ServerTasks,
-  type TaskStore,
+  TaskStore,
   Transport
 } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
-import { info, type ServerHandlers, tools } from "./sessions.ts"
+import { info, type ServerHandlers, settled, text, tools } from "./sessions.ts"
 import { startProcess } from "./taskProcesses.ts"
 import { form, openedFor } from "./taskServers.ts"
 
@@ -62,3 +62,13 @@ export const ask = (message: string) =>
   Effect.orDie(
     Effect.map(RequestContext.elicit({ message, requestedSchema: form }), ({ content }) => String(content?.["name"]))
   )
+
+/** Starts a task that asks for a name, in a process on a store of its own. */
+export const askingTask = Effect.gen(function*() {
+  const store = yield* TaskStore.makeMemory()
+  const work: Work = Effect.map(ask("Who?"), text)
+  const one = yield* processOn(store, work)
+  const { id = "" } = yield* (yield* one.client()).tasks.call("work", {}, { ttl: "1 hour" })
+  yield* settled
+  return { store, work, one, id }
+})

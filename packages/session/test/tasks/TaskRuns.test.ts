@@ -310,6 +310,28 @@ describe("two processes on one store", () => {
     assert.deepStrictEqual(errors.filter((error) => error !== undefined), [])
   }, timeout)
 
+  it("try each expired task once in a round if the store does not delete it", () => {
+    let removals = 0
+    virtually(
+      Effect.gen(function*() {
+        const store = yield* storeInMemory
+        const { runs } = yield* processOn({
+          ...store,
+          remove: () => {
+            removals++
+            return Effect.fail(new TaskStore.TaskStoreError({ cause: "broken" }))
+          }
+        })
+        yield* Effect.forEach(
+          Array.from({ length: 100 }, (_, index) => `person ${index}`),
+          (principal) => runs.start({ principal, request, ttlMillis: 0 }, () => Effect.void)
+        )
+        yield* Effect.sleep(options.leaseMillis / 3 + 1)
+      }).pipe(Effect.provide(Logger.layer([])))
+    )
+    assert.strictEqual(removals, 100)
+  })
+
   it("delete thousands of tasks that have expired in one go", () =>
     virtually(Effect.gen(function*() {
       const store = yield* storeInMemory

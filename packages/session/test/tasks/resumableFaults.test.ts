@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { ada, ask, processOn, type Work } from "../support/resumableWork.ts"
+import { ada, ask, askingTask, processOn, type Work } from "../support/resumableWork.ts"
 import { info, settled, start, text } from "../support/sessions.ts"
 import { contentOf, form, openedFor } from "../support/taskServers.ts"
 
@@ -45,13 +45,9 @@ const counting = () => {
 describe("a resumable task", () => {
   it.effect("keeps its open question when its process stops", () =>
     Effect.gen(function*() {
-      const store = yield* TaskStore.makeMemory()
-      const work: Work = Effect.map(ask("Who?"), text)
-      const one = yield* processOn(store, work)
-      const task = yield* (yield* one.client()).tasks.call("work", {}, { ttl: "1 hour" })
-      yield* settled
+      const { store, one, id } = yield* askingTask
       yield* one.stop
-      const stored = yield* store.load(task.id ?? "")
+      const stored = yield* store.load(id)
       assert.deepStrictEqual(stored?.questions.map(({ failure }) => failure?._tag), [undefined])
     }))
 
@@ -93,17 +89,13 @@ describe("a resumable task", () => {
 
   it.effect("keeps its question when a process that has lost it withdraws from it", () =>
     Effect.gen(function*() {
-      const store = yield* TaskStore.makeMemory()
-      const work: Work = Effect.map(ask("Who?"), text)
-      const one = yield* processOn(store, work)
-      const task = yield* (yield* one.client()).tasks.call("work", {}, { ttl: "1 hour" })
-      yield* settled
+      const { store, work, one, id } = yield* askingTask
       yield* one.hang
       const other = yield* processOn(store, work)
       yield* TestClock.adjust("45 seconds")
       yield* one.wake
       yield* TestClock.adjust("10 seconds")
-      const stored = yield* store.load(task.id ?? "")
+      const stored = yield* store.load(id)
       assert.strictEqual(yield* other.running, 1)
       assert.deepStrictEqual(stored?.questions.map(({ failure }) => failure?._tag), [undefined])
     }))
@@ -343,6 +335,18 @@ describe("a resumable task", () => {
       }
       id ??= ""
       assert.isUndefined((yield* store.load(id))?.outcome)
+    }))
+
+  it.effect("is handed on by a stop, although its lease is being renewed", () =>
+    Effect.gen(function*() {
+      const store = yield* TaskStore.makeMemory()
+      const one = yield* processOn(store, Effect.never)
+      const { id = "" } = yield* (yield* one.client()).tasks.call("work", {}, { ttl: "1 hour" })
+      yield* settled
+      const owner = (yield* store.load(id))?.lease?.owner ?? ""
+      yield* one.stop
+      assert.isFalse(yield* store.renew(id, { owner, expiresAt: 30_000 }))
+      assert.deepStrictEqual(yield* store.due(0, 1), [id])
     }))
 
   it.effect("has no claims in the store after its end", () =>

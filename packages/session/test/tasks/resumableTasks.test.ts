@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { ada, ask, processOn, type Work } from "../support/resumableWork.ts"
+import { ada, ask, askingTask, processOn, type Work } from "../support/resumableWork.ts"
 import { info, settled, start, text, tools } from "../support/sessions.ts"
 import { contentOf, reason } from "../support/taskServers.ts"
 
@@ -75,15 +75,11 @@ describe("a task of a resumable tool", () => {
 
   it.effect("has its open question answered by a client of the next process", () =>
     Effect.gen(function*() {
-      const store = yield* TaskStore.makeMemory()
-      const work: Work = Effect.map(ask("Who?"), text)
-      const one = yield* processOn(store, work)
-      const task = yield* (yield* one.client()).tasks.call("work", {}, { ttl: "1 hour" })
-      yield* settled
+      const { store, work, one, id } = yield* askingTask
       yield* one.kill
       const other = yield* processOn(store, work)
       const { asked, elicit } = answers("Ada")
-      const handle = (yield* other.client(elicit)).tasks.of(task.id ?? "")
+      const handle = (yield* other.client(elicit)).tasks.of(id)
       // The question waits in the store, for whichever client asks for the result.
       assert.deepStrictEqual((yield* handle.state).status, "input_required")
       const result = yield* start(handle.result)

@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -163,13 +164,16 @@ const deliverQuestion = (
     const outcome = outcomeOf(response)
     if (outcome === undefined || isOtherClient(asked, question, outcome)) return
     if (becomesTask && outcome.failure === undefined) keepTask(asked, outcome.answer)
-    const rejected = (problem: string) => store({ failure: { _tag: "InvalidResult", problem } })
-    const stored = yield* Effect.retry(store(outcome), { times: storeAttempts, schedule: Schedule.spaced("1 second") })
-      .pipe(Effect.catch(() => rejected("the answer could not be stored")))
-    if (stored._tag === "TooLarge") {
-      yield* rejected("the answer does not fit into the bytes that all tasks of a principal may have together")
+    const attempts = { times: storeAttempts, schedule: Schedule.spaced("1 second") }
+    const stored = yield* Effect.option(Effect.retry(store(outcome), attempts))
+    const end = Option.isSome(stored) ? stored.value._tag : "Failed"
+    if (becomesTask && end !== "Changed") yield* Effect.ignore(cancelCreated(session, outcome.answer))
+    if (end === "Failed" || end === "TooLarge") {
+      const problem = end === "Failed"
+        ? "the answer could not be stored"
+        : "the answer does not fit into the bytes that all tasks of a principal may have together"
+      yield* store({ failure: { _tag: "InvalidResult", problem } })
     }
-    if (becomesTask && stored._tag !== "Changed") yield* Effect.ignore(cancelCreated(session, outcome.answer))
   }).pipe(
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("a question of a task failed", cause)

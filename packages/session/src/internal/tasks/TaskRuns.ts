@@ -303,7 +303,8 @@ export class TaskRuns {
         if (!this.isOurs(task) || resumption === undefined) return undefined
         // A stop is no failure of the run, so that it does not count.
         const given = { ...resumption, runs: resumption.runs - 1 }
-        return { lease: { owner: this.#owner, expiresAt }, resumption: given, updatedAt }
+        // Of no process, so that a renewal at the same time does not keep it.
+        return { lease: { owner: "", expiresAt }, resumption: given, updatedAt }
       })
     )
     // If this fails, the lease lapses later.
@@ -400,13 +401,14 @@ export class TaskRuns {
       return Effect.flatMap(some(now), (ids) => Effect.partition(ids, (id) => actInTime(id, now), { concurrency }))
     })
     const logged = Effect.matchCauseEffect(round, {
-      onFailure: (cause) => Effect.logError(`${work} failed`, cause),
+      onFailure: (cause) => Effect.as(Effect.logError(`${work} failed`, cause), false),
       onSuccess: ([, failures]) =>
         failures.length === 0
-          ? Effect.void
-          : Effect.logError(`${work} failed for ${failures.length} tasks`, failures[0])
+          ? Effect.succeed(true)
+          : Effect.as(Effect.logError(`${work} failed for ${failures.length} tasks`, failures[0]), false)
     })
-    const rounds = Effect.repeat(logged, { while: () => goesOn(), times: maxRounds })
+    // What has failed would fail again at once.
+    const rounds = Effect.repeat(logged, { while: (isDone) => isDone && goesOn(), times: maxRounds })
     return Effect.forever(Effect.andThen(Effect.sleep(intervalMillis), rounds))
   }
 }
