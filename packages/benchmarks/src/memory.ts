@@ -72,12 +72,18 @@ const compare = async (peers: ReadonlyArray<Peer>, options: Options): Promise<Co
 /** Measures `tools/call` through both sides of each library, in this process. */
 export const measure = async (options: Options): Promise<Results> => ({
   "by reference": await compare(
-    [await ours.connect("none"), await officialV1.connect("none"), await officialV2.connect("none")],
+    [
+      await ours.connect("none"),
+      await ours.connectModern("none"),
+      await officialV1.connect("none"),
+      await officialV2.connect("none")
+    ],
     options
   ),
   "json": await compare(
     [
       await ours.connect("json"),
+      await ours.connectModern("json"),
       await officialV1.connect("json"),
       await officialV2.connect("json"),
       await effectAi.connect()

@@ -1,4 +1,4 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, Revision } from "@effect-mcp/protocol"
 import {
   ClientSession,
   MemoryTransport,
@@ -36,10 +36,23 @@ const observing: { readonly [name: string]: Middleware.Middleware } = {
 
 /** Connects a client and a server for each middleware. */
 export const connectObserved = (): Promise<ReadonlyArray<Peer>> =>
-  Promise.all(Object.keys(observing).map((name) => connect("none", name)))
+  Promise.all(Object.keys(observing).map((name) => connect("none", { name })))
+
+interface Options {
+  readonly name?: string
+  /** The revision of the client. Default: the newest with a handshake, which is that of the official packages. */
+  readonly revision?: Revision.Revision
+}
+
+/** Connects both sides in the revision without a handshake. */
+export const connectModern = (serialization: "json" | "none"): Promise<Peer> =>
+  connect(serialization, { name: `${bare}, ${Revision.latest}`, revision: Revision.latest })
 
 /** Connects both sides of Effect MCP. */
-export const connect = (serialization: "json" | "none", name: string = bare): Promise<Peer> =>
+export const connect = (
+  serialization: "json" | "none",
+  { name = bare, revision = Revision.latestLegacy }: Options = {}
+): Promise<Peer> =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()
     const middleware = observing[name] ?? {}
@@ -50,7 +63,7 @@ export const connect = (serialization: "json" | "none", name: string = bare): Pr
         return params.name === "add" ? Effect.succeed(result) : Effect.as(nextTurn, result)
       }
     }, { info, middleware }).pipe(Effect.provideService(Transport.Transport, pair.server), Scope.provide(scope))
-    const client = yield* ClientSession.make({ info, middleware }).pipe(
+    const client = yield* ClientSession.make({ info, middleware, revisions: [revision] }).pipe(
       Effect.provideService(Transport.Transport, pair.client),
       Scope.provide(scope)
     )
