@@ -4,56 +4,74 @@
  */
 import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import { BoundedNames } from "./internal/telemetry/BoundedNames.ts"
+import { LabelledMetrics } from "./internal/telemetry/LabelledMetrics.ts"
 import * as OtelAttributes from "./internal/telemetry/OtelAttributes.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /** The boundaries of the histograms, in seconds, as the conventions recommend them. */
 const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
-const seconds = (name: string, description: string): Metric.Histogram<number> =>
-  Metric.histogram(name, { description, boundaries, attributes: { unit: "s" } })
+const seconds = (name: string, description: string, labels: OtelAttributes.Attributes = {}): Metric.Histogram<number> =>
+  Metric.histogram(name, { description, boundaries, attributes: { unit: "s", ...labels } })
+
+const clientDuration = (labels?: OtelAttributes.Attributes) =>
+  seconds(
+    "mcp.client.operation.duration",
+    "The duration of the MCP request or notification as observed on the sender",
+    labels
+  )
+
+const serverDuration = (labels?: OtelAttributes.Attributes) =>
+  seconds(
+    "mcp.server.operation.duration",
+    "The duration of the MCP request or notification as observed on the receiver",
+    labels
+  )
+
+const clientActive = (labels: OtelAttributes.Attributes = {}) =>
+  Metric.gauge("mcp.client.active_requests", {
+    description: "The MCP requests that were sent and have not ended",
+    attributes: labels
+  })
+
+const serverActive = (labels: OtelAttributes.Attributes = {}) =>
+  Metric.gauge("mcp.server.active_requests", {
+    description: "The MCP requests that are being served",
+    attributes: labels
+  })
 
 /**
  * The durations of the requests that this side sent, in seconds. This side is a client or a server.
  *
  * @category metrics
  */
-export const clientOperationDuration: Metric.Histogram<number> = seconds(
-  "mcp.client.operation.duration",
-  "The duration of the MCP request or notification as observed on the sender"
-)
+export const clientOperationDuration: Metric.Histogram<number> = clientDuration()
 
 /**
  * The durations of the requests that this side served, in seconds. This side is a client or a server.
  *
  * @category metrics
  */
-export const serverOperationDuration: Metric.Histogram<number> = seconds(
-  "mcp.server.operation.duration",
-  "The duration of the MCP request or notification as observed on the receiver"
-)
+export const serverOperationDuration: Metric.Histogram<number> = serverDuration()
 
 /**
  * The number of requests of this side that wait for their responses. The conventions have no name for it.
  *
  * @category metrics
  */
-export const clientActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.client.active_requests", {
-  description: "The MCP requests that were sent and have not ended"
-})
+export const clientActiveRequests: Metric.Gauge<number> = clientActive()
 
 /**
  * The number of requests of peers that handlers serve. The conventions have no name for it.
  *
  * @category metrics
  */
-export const serverActiveRequests: Metric.Gauge<number> = Metric.gauge("mcp.server.active_requests", {
-  description: "The MCP requests that are being served"
-})
+export const serverActiveRequests: Metric.Gauge<number> = serverActive()
 
 /**
  * The durations of the sessions of each side, in seconds. Every session is measured when it has ended, without
@@ -108,70 +126,129 @@ export const serverSessionsExpired: Metric.Counter<number> = Metric.counter("mcp
   incremental: true
 })
 
-/** The labels that are not in the method table: names of extensions, and of tools and prompts, that were served. */
-interface Names {
-  readonly methods: BoundedNames
-  readonly targets: BoundedNames
+/** The values of the labels of a duration. */
+type DurationLabels = readonly [
+  method: string,
+  target: string | undefined,
+  revision: string | undefined,
+  code: string | undefined,
+  error: string | undefined
+]
+
+/** The series of the requests of one direction. */
+interface Series {
+  readonly duration: LabelledMetrics<DurationLabels, number, Metric.HistogramState>
+  readonly active: LabelledMetrics<readonly [method: string], number, Metric.GaugeState<number>>
 }
+
+const makeSeries = (duration: typeof serverDuration, active: typeof serverActive): Series => ({
+  duration: new LabelledMetrics(([method, target, revision, code, error]) =>
+    duration({
+      ...OtelAttributes.attributesOf(method, target, revision),
+      ...(code === undefined ? {} : { "rpc.response.status_code": code }),
+      ...(error === undefined ? {} : { "error.type": error })
+    })
+  ),
+  active: new LabelledMetrics(([method]) => active({ "mcp.method.name": method }))
+})
 
 const bounds = { size: 100, longest: 128 }
 
 /**
- * The labels of each registry. A registry keeps the series of all sessions for its lifetime, so its labels have one
- * bound for all of them.
+ * The measurements of all sessions with one registry. Labels that are not in the method table are those of requests that
+ * were served: the names of extensions, and of tools and prompts.
  */
-const namesOf: WeakMap<object, Names> = new WeakMap()
+class Measurements {
+  readonly #methods = new BoundedNames(bounds)
+  readonly #targets = new BoundedNames(bounds)
+  readonly #series: { readonly [D in OtelAttributes.Direction]: Series } = {
+    inbound: makeSeries(serverDuration, serverActive),
+    outbound: makeSeries(clientDuration, clientActive)
+  }
 
-const namesIn = (registry: object): Names => {
-  const known = namesOf.get(registry)
+  /** Measures the start of a request. Returns the function that measures its end. */
+  begin(
+    direction: OtelAttributes.Direction,
+    { method, params }: Measured,
+    revision: string | undefined,
+    { context, clock }: { readonly context: Context.Context<never>; readonly clock: Clock.Clock }
+  ): (exit: Exit.Exit<unknown, unknown>) => void {
+    const { active, duration } = this.#series[direction]
+    const running = active.of([this.#methodOf(method, false)])
+    const startedAt = clock.monotonicTimeNanosUnsafe()
+    running.modifyUnsafe(1, context)
+    return (exit) => {
+      running.modifyUnsafe(-1, context)
+      const outcome = OtelAttributes.boundedOutcomeOf(direction, exit)
+      const error = outcome["error.type"]
+      // Only a name for which a request succeeded becomes a label: a peer can invent any number of names.
+      const served = Exit.isSuccess(exit) && error === undefined
+      const series = duration.of([
+        this.#methodOf(method, served),
+        this.#targetOf(method, params, served),
+        revision,
+        outcome["rpc.response.status_code"],
+        error
+      ])
+      series.updateUnsafe(Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9, context)
+    }
+  }
+
+  #methodOf(method: string, served: boolean): string {
+    return OtelAttributes.isMethod(method) || isLabel(this.#methods, method, served) ? method : OtelAttributes.other
+  }
+
+  #targetOf(method: string, params: object, served: boolean): string | undefined {
+    const target = OtelAttributes.targetOf(method, params)
+    return target === undefined || isLabel(this.#targets, target, served) ? target : OtelAttributes.other
+  }
+}
+
+/** Returns whether a name is a label. Adds it if it was served. */
+const isLabel = (labels: BoundedNames, name: string, served: boolean): boolean =>
+  served ? labels.add(name) : labels.has(name)
+
+/**
+ * The measurements of each registry. A registry keeps the series of all sessions for its lifetime, so its labels have
+ * one bound for all of them.
+ */
+const measurementsOf: WeakMap<object, Measurements> = new WeakMap()
+
+const measurementsIn = (registry: object): Measurements => {
+  const known = measurementsOf.get(registry)
   if (known !== undefined) return known
-  const names: Names = { methods: new BoundedNames(bounds), targets: new BoundedNames(bounds) }
-  namesOf.set(registry, names)
-  return names
+  const made = new Measurements()
+  measurementsOf.set(registry, made)
+  return made
+}
+
+/** A request that is measured. */
+interface Measured {
+  readonly method: string
+  readonly params: object
 }
 
 const measured = <A, E, R>(
   direction: OtelAttributes.Direction,
-  request: { readonly method: string; readonly params: object },
+  request: Measured,
   revision: string | undefined,
   effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  const { method, params } = request
-  const [duration, active] = direction === "inbound"
-    ? [serverOperationDuration, serverActiveRequests]
-    : [clientOperationDuration, clientActiveRequests]
-  return Effect.withFiber((fiber) => {
-    const clock = fiber.getRef(Clock.Clock)
-    const names = namesIn(fiber.getRef(Metric.MetricRegistry))
-    const startedAt = clock.monotonicTimeNanosUnsafe()
-    const methodOf = (served: boolean): string =>
-      OtelAttributes.isMethod(method) || (served ? names.methods.add(method) : names.methods.has(method))
-        ? method
-        : OtelAttributes.other
-    const inFlight = Metric.withAttributes(active, { "mcp.method.name": methodOf(false) })
-    const record = (exit: Exit.Exit<A, E>) => {
-      const outcome = OtelAttributes.boundedOutcomeOf(direction, exit)
-      // Only a name for which a request succeeded becomes a label: a peer can invent any number of names.
-      const served = Exit.isSuccess(exit) && outcome["error.type"] === undefined
-      const target = OtelAttributes.targetOf(method, params)
-      const label = target === undefined || (served ? names.targets.add(target) : names.targets.has(target))
-        ? target
-        : OtelAttributes.other
-      const attributes = { ...OtelAttributes.attributesOf(methodOf(served), label, revision), ...outcome }
-      return Effect.andThen(
-        Metric.modify(inFlight, -1),
-        Metric.update(
-          Metric.withAttributes(duration, attributes),
-          Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e9
-        )
-      )
-    }
-    // Without the mask, a request that is interrupted between the two steps would stay counted as active.
-    return Effect.uninterruptibleMask((restore) =>
-      Effect.andThen(Metric.modify(inFlight, 1), Effect.onExit(restore(effect), record))
-    )
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    let end: ((exit: Exit.Exit<A, E>) => void) | undefined
+    const begun = Effect.withFiber<A, E, R>((fiber) => {
+      const clock = fiber.getRef(Clock.Clock)
+      const measurements = measurementsIn(fiber.getRef(Metric.MetricRegistry))
+      end = measurements.begin(direction, request, revision, { context: fiber.context, clock })
+      return effect
+    })
+    // The finalizer is there before the request begins. Otherwise, one that is interrupted between the two steps would
+    // stay counted as active.
+    return Effect.onExitPrimitive(begun, (exit) => {
+      end?.(exit)
+      return undefined
+    })
   })
-}
 
 /**
  * Measures the requests of both directions. A request that is rejected before it reaches a handler, for example because

@@ -38,24 +38,25 @@ const maxUri = 2048
 
 const cut = (value: string, max: number): string => value.length > max ? `${value.slice(0, max)}…` : value
 
-const text = (key: string, value: unknown, max = maxName): Attributes =>
-  typeof value === "string" ? { [key]: cut(value, max) } : {}
-
 /** Returns the name of the tool or prompt of a request. */
 export const targetOf = (method: string, params: Target): string | undefined =>
   (method === tool || method === prompt) && typeof params.name === "string" ? params.name : undefined
 
 /** Returns the attributes of the method, the revision, and the tool or prompt if `target` names it. */
-export const attributesOf = (method: string, target: string | undefined, revision: string | undefined): Attributes => ({
-  ...text("mcp.method.name", method),
-  ...text("mcp.protocol.version", revision),
-  ...(method === tool ? { "gen_ai.operation.name": "execute_tool", ...text("gen_ai.tool.name", target) } : {}),
-  ...(method === prompt ? text("gen_ai.prompt.name", target) : {})
-})
+export const attributesOf = (method: string, target: string | undefined, revision: string | undefined): Attributes => {
+  // One object for each request: made of spread parts, it took 0.4 µs of a span.
+  const attributes: { [name: string]: string } = { "mcp.method.name": cut(method, maxName) }
+  if (revision !== undefined) attributes["mcp.protocol.version"] = revision
+  if (method === tool) attributes["gen_ai.operation.name"] = "execute_tool"
+  if (target !== undefined) {
+    attributes[method === tool ? "gen_ai.tool.name" : "gen_ai.prompt.name"] = cut(target, maxName)
+  }
+  return attributes
+}
 
-/** Returns the attribute of the resource of a request. It is no label of a metric, because URIs are not bounded. */
-export const resourceOf = (method: string, params: Target): Attributes =>
-  resourceMethods.has(method) ? text("mcp.resource.uri", params.uri, maxUri) : {}
+/** Returns the URI of the resource of a request. It is no label of a metric, because URIs are not bounded. */
+export const resourceOf = (method: string, params: Target): string | undefined =>
+  resourceMethods.has(method) && typeof params.uri === "string" ? cut(params.uri, maxUri) : undefined
 
 /** Returns the id of a request as the value of an attribute. */
 export const idOf = (id: RequestId.RequestId): string => cut(String(id), maxName)
@@ -94,11 +95,10 @@ export type Direction = "inbound" | "outbound"
 
 /** Returns the attributes of the outcome of a request, for a span. */
 export const outcomeOf = (direction: Direction, exit: Exit.Exit<unknown, unknown>): Attributes =>
-  Exit.isFailure(exit)
-    ? failureOf(direction, exit.cause)
-    : isToolError(exit.value)
-    ? { "error.type": "tool_error" }
-    : {}
+  Exit.isFailure(exit) ? failureOf(direction, exit.cause) : isToolError(exit.value) ? toolError : none
+
+const none: Attributes = {}
+const toolError: Attributes = { "error.type": "tool_error" }
 
 const codes: ReadonlySet<string> = new Set(Object.values(ErrorCode).map(String))
 
