@@ -155,8 +155,8 @@ const makeSeries = (duration: typeof serverDuration, active: typeof serverActive
 const bounds = { size: 100, longest: 128 }
 
 /**
- * The measurements of all sessions with one registry. Labels that are not in the method table are those of requests that
- * were served: the names of extensions, and of tools and prompts.
+ * The measurements of all sessions with one registry. Labels that are not in the method table are names of extensions,
+ * and of tools and prompts, for which a request succeeded.
  */
 class Measurements {
   readonly #methods = new BoundedNames(bounds)

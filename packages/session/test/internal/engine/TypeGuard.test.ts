@@ -26,6 +26,10 @@ const broken = (value: unknown): ReadonlyArray<unknown> => {
   })
 }
 
+/** An array with a hole. */
+const sparse: Array<string> = []
+sparse.length = 1
+
 describe("a type guard of the wire", () => {
   it.effect.each(schemas)("accepts %s exactly if Schema.is does", ([, schema]) =>
     Effect.gen(function*() {
@@ -46,7 +50,7 @@ describe("a type guard of the wire", () => {
     ["a struct with a check", Schema.Struct({ a: Schema.Unknown }).check(Schema.makeFilter(() => false)), [{ a: 1 }]],
     ["an array with a check", Schema.Array(Schema.Unknown).check(Schema.isMaxLength(1)), [[1], [1, 2]]],
     ["two checks", Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2)), ["", "a", "abc"]],
-    ["a sparse array", Schema.Array(Schema.String), [["a"], new Array(1)]],
+    ["a sparse array", Schema.Array(Schema.String), [["a"], sparse]],
     ["a required member of the prototype", Schema.Struct({ a: Schema.Undefined }), [
       {},
       { a: undefined },
