@@ -29,10 +29,11 @@ export interface Baggage {
   readonly baggage?: string
 }
 
-const version = /^(?!ff)[\da-f]{2}$/
-const ids = /^(?!0{32})[\da-f]{32}$/
-const spans = /^(?!0{16})[\da-f]{16}$/
-const flags = /^[\da-f]{2}$/
+/** The version, the trace, the span and the flags, and further members of newer versions. */
+const pattern = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?=$|-)/
+
+/** The number of characters of version `00`. */
+const length = 55
 
 /**
  * The common syntax of both lists: members with a value each, separated by commas. The part before the first `=`
@@ -57,12 +58,13 @@ const list = /^[\t\x20-\x3C\x3E-\x7E]*=[\t\x20-\x7E]*$/
  */
 export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
   const traceparent = meta?.["traceparent"]
-  if (typeof traceparent !== "string") return undefined
-  // Only the presence of further members matters.
-  const [first = "", traceId = "", spanId = "", last = "", ...more] = traceparent.split("-", 5)
-  const fits = version.test(first) && ids.test(traceId) && spans.test(spanId) && flags.test(last)
-  if (!fits || (first === "00" && more.length > 0)) return undefined
-  return { traceId, spanId, sampled: (Number.parseInt(last, 16) & 1) === 1 }
+  if (typeof traceparent !== "string" || !pattern.test(traceparent)) return undefined
+  if (traceparent.length > length && traceparent.startsWith("00")) return undefined
+  return {
+    traceId: traceparent.slice(3, 35),
+    spanId: traceparent.slice(36, 52),
+    sampled: (Number.parseInt(traceparent.slice(53, length), 16) & 1) === 1
+  }
 }
 
 /**
@@ -79,12 +81,16 @@ export const fromMeta = (meta: Meta | undefined): TraceContext | undefined => {
  * @category conversions
  */
 export const baggageOf = (meta: Meta | undefined): Baggage => {
-  const part = (key: keyof Baggage, longest: number): Baggage => {
-    const value = meta?.[key]
-    return typeof value === "string" && value.length <= longest && list.test(value) ? { [key]: value } : {}
+  const tracestate = partOf(meta?.["tracestate"], 512)
+  const baggage = partOf(meta?.["baggage"], 8192)
+  return {
+    ...(tracestate === undefined ? undefined : { tracestate }),
+    ...(baggage === undefined ? undefined : { baggage })
   }
-  return { ...part("tracestate", 512), ...part("baggage", 8192) }
 }
+
+const partOf = (value: unknown, longest: number): string | undefined =>
+  typeof value === "string" && value.length <= longest && list.test(value) ? value : undefined
 
 /**
  * Creates the metadata of a trace context (MSG-31). A span with malformed ids yields no `traceparent`.
@@ -102,5 +108,7 @@ export const baggageOf = (meta: Meta | undefined): Baggage => {
  *
  * @category conversions
  */
-export const toMeta = ({ sampled, spanId, traceId }: TraceContext): Meta =>
-  ids.test(traceId) && spans.test(spanId) ? { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` } : {}
+export const toMeta = ({ sampled, spanId, traceId }: TraceContext): Meta => {
+  const traceparent = `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`
+  return traceparent.length === length && pattern.test(traceparent) ? { traceparent } : {}
+}

@@ -275,8 +275,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-31",
     file: "packages/protocol/src/TraceContext.ts",
-    original: "const spans = /^(?!0{16})",
-    broken: "const spans = /^",
+    original: "-(?!0{16})",
+    broken: "-",
     test: "packages/protocol/test/TraceContext.test.ts",
     name: "[MSG-31] an invalid traceparent is ignored: "
   },
