@@ -60,8 +60,8 @@ const annotate = (span: Tracer.Span, attributes: OtelAttributes.Attributes): voi
 const noLocation = (): undefined => undefined
 
 /**
- * Runs an effect within a span, and adds the outcome to its attributes. `Effect.withParentSpan` would change the context
- * twice, and capture a stack that shows this line only; together they doubled the time of a call.
+ * Runs an effect within a span, and adds the outcome to its attributes. `Effect.withParentSpan` would change the
+ * context twice, and capture a stack that shows this line only; together they doubled the time of a call.
  */
 const within = <A, E, R>(
   span: Tracer.Span,
