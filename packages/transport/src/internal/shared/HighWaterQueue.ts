@@ -3,6 +3,7 @@ import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import { OutgoingCharge } from "./OutgoingCharge.ts"
+import type { Encoded } from "./OutgoingFrame.ts"
 import * as utf8 from "./utf8.ts"
 
 /** The default high-water mark: 1 MiB. */
@@ -20,18 +21,22 @@ export interface Writer {
   readonly onBlocked: () => void
 }
 
-interface Waiter {
-  readonly text: string
+interface Waiter<Item> {
+  readonly item: Item
   readonly resume: (taken: Effect.Effect<void, TransportError.TransportError>) => void
 }
 
-export class HighWaterQueue {
+const sizeOf = (item: Encoded): number =>
+  typeof item === "string" ? utf8.byteLength(item) : item.reduce((sum, { byteLength }) => sum + byteLength, 0)
+
+/** The messages that are ready to be sent, as texts or as bytes, and the senders that wait for room. */
+export class HighWaterQueue<in out Item extends Encoded = string> {
   readonly #writer: Writer
   readonly #charge: OutgoingCharge
-  #ready: Array<string> = []
+  #ready: Array<Item> = []
   #readyBytes = 0
   /** The waiting senders, in order of arrival. An interrupted one is removed from a `Set` in constant time. */
-  readonly #waiters = new Set<Waiter>()
+  readonly #waiters = new Set<Waiter<Item>>()
   #ended: TransportError.TransportError | undefined
 
   constructor(writer: Writer, budget: MemoryBudget, highWaterBytes: number = defaultHighWaterBytes) {
@@ -58,16 +63,16 @@ export class HighWaterQueue {
    * Takes a message. It succeeds at once below the high-water mark, so one message of any size always passes, and
    * suspends above it. A message whose sender is interrupted while it waits is not sent.
    */
-  send(text: string): Effect.Effect<void, TransportError.TransportError> {
+  send(item: Item): Effect.Effect<void, TransportError.TransportError> {
     if (this.#ended !== undefined) return Effect.fail(this.#ended)
     // Reads the bytes of the writer once, because this runs for each message.
     const waitingBytes = this.#waitingBytes()
     if (this.#waiters.size === 0 && this.#writer.isOpen() && this.#charge.hasRoom(waitingBytes)) {
-      this.#take(text, waitingBytes)
+      this.#take(item, waitingBytes)
       return Effect.void
     }
     return Effect.callback((resume) => {
-      const waiter = { text, resume }
+      const waiter = { item, resume }
       this.#waiters.add(waiter)
       // The fiber may have yielded since the check: by now there may be room, or the queue may have ended.
       this.admit()
@@ -76,7 +81,7 @@ export class HighWaterQueue {
   }
 
   /** Takes the messages that are ready out of the queue. */
-  takeReady(): ReadonlyArray<string> {
+  takeReady(): ReadonlyArray<Item> {
     const ready = this.#ready
     this.#ready = []
     this.#readyBytes = 0
@@ -90,7 +95,7 @@ export class HighWaterQueue {
       const waitingBytes = this.#waitingBytes()
       if (!this.#writer.isOpen() || !this.#charge.hasRoom(waitingBytes)) break
       this.#waiters.delete(waiter)
-      this.#take(waiter.text, waitingBytes)
+      this.#take(waiter.item, waitingBytes)
       waiter.resume(Effect.void)
     }
     const isOpen = this.#writer.isOpen()
@@ -112,10 +117,10 @@ export class HighWaterQueue {
     return this.#readyBytes + this.#writer.unsentBytes()
   }
 
-  #take(text: string, waitingBytes: number): void {
-    const bytes = utf8.byteLength(text)
+  #take(item: Item, waitingBytes: number): void {
+    const bytes = sizeOf(item)
     this.#readyBytes += bytes
     this.#charge.update(waitingBytes + bytes)
-    if (this.#ready.push(text) === 1) this.#writer.onReady()
+    if (this.#ready.push(item) === 1) this.#writer.onReady()
   }
 }

@@ -16,8 +16,8 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
-import * as JsonLines from "../../JsonLines.ts"
 import { HighWaterQueue } from "./HighWaterQueue.ts"
+import * as OutgoingFrame from "./OutgoingFrame.ts"
 
 export interface LineWriter {
   /**
@@ -45,13 +45,35 @@ export interface LineWriterOptions {
 const closed = (): TransportError.TransportError =>
   TransportError.make({ _tag: "WriteFailed", cause: new Error("the connection is closed") })
 
+type Chunks = readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
+
+/** Returns the bytes of messages. Texts that follow each other become one chunk. */
+const chunksOf = (messages: ReadonlyArray<OutgoingFrame.Encoded>): Chunks => {
+  const chunks: Array<Uint8Array> = []
+  let text = ""
+  const endText = () => {
+    if (text !== "") chunks.push(Buffer.from(text))
+    text = ""
+  }
+  for (const message of messages) {
+    if (typeof message === "string") text += message
+    else {
+      endText()
+      for (const part of message) chunks.push(part)
+    }
+  }
+  endText()
+  const [first = new Uint8Array(), ...others] = chunks
+  return [first, ...others]
+}
+
 /** Creates a writer whose fiber lives in the scope. */
 export const make = Effect.fnUntraced(function*(
   options: LineWriterOptions
 ): Effect.fn.Return<LineWriter, never, Scope.Scope> {
   let writingBytes = 0
   let wakeWriter: (() => void) | undefined
-  const queue = new HighWaterQueue(
+  const queue = new HighWaterQueue<OutgoingFrame.Encoded>(
     {
       unsentBytes: () => writingBytes,
       isOpen: () => true,
@@ -85,14 +107,14 @@ export const make = Effect.fnUntraced(function*(
     })
   })
 
-  const pull: Pull.Pull<readonly [Uint8Array], never, void> = Effect.suspend(() => {
+  const pull: Pull.Pull<Chunks, never, void> = Effect.suspend(() => {
     writingBytes = 0
     queue.admit()
     if (queue.isEmpty) {
       return queue.ended === undefined ? Effect.flatMap(woken, () => pull) : Cause.done()
     }
     writingBytes = queue.readyBytes
-    return Effect.succeed([Buffer.from(queue.takeReady().join(""))])
+    return Effect.succeed(chunksOf(queue.takeReady()))
   })
 
   const writer = yield* Stream.fromPull(Effect.succeed(pull)).pipe(
@@ -112,7 +134,7 @@ export const make = Effect.fnUntraced(function*(
     send: (outbound) =>
       Effect.suspend(() => {
         if (queue.ended !== undefined) return Effect.fail(queue.ended)
-        const encoded = JsonLines.encode(outbound.message)
+        const encoded = OutgoingFrame.encodeForBytes(outbound.message, "\n")
         return Result.isFailure(encoded) ? Effect.fail(encoded.failure) : queue.send(encoded.success)
       }),
     failed: Deferred.await(failed),

@@ -1,6 +1,8 @@
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
+import { PreparedResult } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
-import { replaceUnserializable } from "../../../src/internal/shared/OutgoingFrame.ts"
+import * as Result from "effect/Result"
+import { type Encoded, encodeForBytes, replaceUnserializable } from "../../../src/internal/shared/OutgoingFrame.ts"
 
 describe("a reply that JSON cannot represent", () => {
   const unserializable = JsonRpc.success(1, { count: 42n })
@@ -14,5 +16,42 @@ describe("a reply that JSON cannot represent", () => {
     const other = JsonRpc.success(2, {})
     assert.deepStrictEqual(replaceUnserializable([other, unserializable]), [other, failed])
     assert.deepStrictEqual(replaceUnserializable([unserializable]), [failed])
+  })
+})
+
+describe("a frame for a stream of bytes", () => {
+  const long = "é".repeat(4096)
+
+  const encoded = (frame: unknown): Encoded => Result.getOrThrow(encodeForBytes(frame, "\n"))
+
+  const textOf = (frame: unknown): string => {
+    const parts = encoded(frame)
+    return typeof parts === "string" ? parts : Buffer.concat(parts).toString()
+  }
+
+  it.each([
+    ["a short one", { jsonrpc: "2.0", id: 1, result: { short: "é" } }],
+    ["a long one", { jsonrpc: "2.0", id: 1, result: { long } }],
+    ["a short prepared one", { jsonrpc: "2.0", id: "\"a\"", result: PreparedResult.make({ short: "é" }) }],
+    ["a long prepared one", { jsonrpc: "2.0", id: "\"a\"", result: PreparedResult.make({ long }) }]
+  ])("is the line of the frame: %s", (_, frame) => {
+    const text = textOf(frame)
+    assert.strictEqual(text.indexOf("\n"), text.length - 1)
+    assert.deepStrictEqual(JSON.parse(text), frame)
+  })
+
+  it("shares the bytes of a long prepared result, and only these", () => {
+    const parts = (id: number, result: object) => encoded({ jsonrpc: "2.0", id, result })
+    const prepared = PreparedResult.make({ long })
+    assert.strictEqual(parts(1, prepared)[0], parts(2, prepared)[0])
+    assert.notStrictEqual(parts(1, { long })[0], parts(2, { long })[0])
+    assert.notDeepEqual(parts(1, prepared), parts(1, PreparedResult.make({ long: `${long}x` })))
+  })
+
+  it("that JSON cannot represent fails, also if it is prepared", () => {
+    for (const result of [{ count: 1n }, PreparedResult.make({ count: 1n, long })]) {
+      const failed = encodeForBytes({ jsonrpc: "2.0", id: 1, result })
+      assert.isTrue(Result.isFailure(failed) && failed.failure.reason._tag === "Unserializable")
+    }
   })
 })
