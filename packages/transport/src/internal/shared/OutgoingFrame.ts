@@ -52,7 +52,7 @@ const bytesOf = ({ result, text }: Prepared): Uint8Array => {
   return made
 }
 
-/** An encoded frame: its text, or its bytes in parts. Nobody may change these. */
+/** An encoded frame: its text, or its bytes in parts. The sender must not change them. */
 export type Encoded = string | ReadonlyArray<Uint8Array>
 
 /**
