@@ -16,6 +16,7 @@ const checks = [
   "dprint check",
   "node scripts/arrows.ts",
   "node scripts/entries.ts",
+  "node scripts/side-effects.ts",
   "node scripts/diagrams.ts --check",
   "node scripts/cited.ts"
 ]

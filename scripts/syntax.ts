@@ -1,5 +1,5 @@
 /**
- * Imports and exports of a TypeScript module, read from its syntax tree.
+ * The syntax tree of a TypeScript module, and the imports and exports that it has.
  *
  * TypeScript 7 has no JavaScript API, so this module uses the parser of Vitest.
  */
@@ -34,10 +34,12 @@ export interface Node {
   readonly [field: string]: unknown
 }
 
-const isNode = (value: unknown): value is Node =>
+/** Returns whether a field of a node is a node. */
+export const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
 
-const children = (value: unknown): ReadonlyArray<Node> => Array.isArray(value) ? value.filter(isNode) : []
+/** Returns the nodes of a field that is a list. */
+export const children = (value: unknown): ReadonlyArray<Node> => Array.isArray(value) ? value.filter(isNode) : []
 
 /** Yields a node and all nodes below it. */
 export function* descendants(value: unknown): Generator<Node> {
@@ -120,9 +122,13 @@ const exportedBy = (statement: Node): ReadonlyArray<{ readonly name: string; rea
     : []
 }
 
+/** Returns the top-level statements of a module. Throws the parser's error if the text is not TypeScript. */
+export const statementsOf = (file: string, text: string): ReadonlyArray<Node> =>
+  children(parseAst(text, { lang: "ts" }, file).body)
+
 /** Parses a module. Throws the parser's error if the text is not TypeScript. */
 export const parse = (file: string, text: string): Module => {
-  const program = parseAst(text, { lang: "ts" }, file)
+  const program = statementsOf(file, text)
   const lineAt = (offset: number) => text.slice(0, offset).split("\n").length
 
   const imports = Array.from(descendants(program)).flatMap((node) => {
@@ -131,7 +137,7 @@ export const parse = (file: string, text: string): Module => {
   })
 
   const exports = new Map<string, Export>()
-  for (const statement of children(program.body).filter(({ type }) => type.startsWith("Export"))) {
+  for (const statement of program.filter(({ type }) => type.startsWith("Export"))) {
     for (const { name, node } of exportedBy(statement)) {
       // Overloads of a function are one declaration; the first carries the doc comment.
       const key = isFunction(node) ? name : `${name}@${node.start}`
