@@ -27,6 +27,8 @@ const checked = [
   "docs/**/*.md",
   "packages/*/*.{md,ts}",
   "packages/*/{src,test}/**/*.{md,ts}",
+  "packages/*/templates/*/*.{md,ts}",
+  "packages/*/templates/*/{src,test}/**/*.ts",
   "scripts/**/*.ts",
   "scripts/requirements.tsv"
 ].flatMap((pattern) => files(pattern)).filter((file) => file !== "REQUIREMENTS.md")

@@ -1,0 +1,5 @@
+/** The program that hosts start: the tools over standard input and output. */
+import { McpServer } from "@effect-mcp/server"
+import { GreetingsLive } from "./greetings.ts"
+
+McpServer.runStdio(GreetingsLive, { name: "greeter", version: "1.0.0" })
