@@ -2,12 +2,16 @@
  * Checks the public packages as users get them: packed, installed by npm outside this workspace, imported by Node.
  *
  * `pnpm packages` builds them first. This script lints each package as it would be published, imports every entry, and
- * prints the names that the entry exports.
+ * prints the names that the entry exports. A bundle that imports every entry and uses nothing has to be empty. Then the
+ * script starts a project from the template of a stdio server, runs the project's checks and tests, and calls a tool of
+ * the bundled server, which it has copied to an empty folder.
  */
+import { deepStrictEqual } from "node:assert"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import * as Template from "./template.ts"
 import { type Manifest, publicPackages, read, root } from "./workspace.ts"
 
 const run = (cwd: string, command: string, args: ReadonlyArray<string>): void => {
@@ -29,15 +33,23 @@ const importAll = `
   }
 `
 
-const project = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
+const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
+const folder = (name: string): string => {
+  const created = path.join(temporary, name)
+  fs.mkdirSync(created)
+  return created
+}
 try {
+  const archives = folder("archives")
   const tarballs = publicPackages.map(({ folder }) => {
     const source = path.join(root, "packages", folder)
-    const tarball = path.join(project, `${folder}.tgz`)
+    const tarball = path.join(archives, `${folder}.tgz`)
     run(root, path.join("node_modules", ".bin", "publint"), [source, "--strict"])
     run(source, "pnpm", ["pack", "--out", tarball])
     return tarball
   })
+
+  const project = folder("project")
   fs.writeFileSync(path.join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
   run(project, "npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...peers])
 
@@ -48,6 +60,21 @@ try {
   )
   run(project, process.execPath, ["--input-type=module", "--eval", importAll, ...entries])
   console.log(`${entries.length} entries imported`)
+
+  fs.writeFileSync(path.join(project, "unused.js"), entries.map((entry) => `import "${entry}"\n`).join(""))
+  const bundler = path.join(root, "node_modules", ".bin", "rolldown")
+  run(project, bundler, ["unused.js", "--platform", "node", "--minify", "--file", "unused.min.js"])
+  deepStrictEqual(fs.readFileSync(path.join(project, "unused.min.js"), "utf8").trim(), "export{};")
+
+  const started = folder("started")
+  Template.copyTo(started)
+  const ofServers = ["protocol", "session", "transport", "server"].map((name) => path.join(archives, `${name}.tgz`))
+  run(started, "npm", ["install", "--save-dev", "--no-audit", "--no-fund", ...ofServers])
+  for (const script of ["check", "test", "build"]) run(started, "npm", ["run", script])
+  const bundled = path.join(folder("alone"), "server.mjs")
+  fs.copyFileSync(path.join(started, "dist", "server.mjs"), bundled)
+  await Template.tryBundled(bundled)
+  console.log(`the template runs bundled, in ${fs.statSync(bundled).size} bytes`)
 } finally {
-  fs.rmSync(project, { recursive: true })
+  fs.rmSync(temporary, { recursive: true })
 }
