@@ -3,7 +3,7 @@
  *
  * To profile a server:
  *
- *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only http-calls --servers "Effect MCP" --rounds 5
+ *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts http-calls --servers "Effect MCP" --rounds 5
  *
  * Node writes a profile for each process. The first is that of the load.
  */
@@ -11,6 +11,7 @@ import { type Connection, open, stall } from "./http/Connection.ts"
 import { type ServerProcess, start } from "./http/ServerProcess.ts"
 import * as Session from "./http/Session.ts"
 import { alternate, type Contender, millisOf, quantile, type Samples } from "./measure.ts"
+import type { Options } from "./Part.ts"
 
 /** A server to measure. */
 export interface Server {
@@ -67,14 +68,9 @@ const all: ReadonlyArray<Server> = [
   ours("Effect MCP, SSE", "stream")
 ]
 
-export interface Options {
-  readonly rounds: number
-  readonly calls: number
-  /** The number of sessions for the measurement of idle sessions. */
-  readonly sessions: number
-  /** A part of the names of the servers to measure. */
-  readonly servers: string
-}
+/** Returns the names of the servers. */
+export const names = (isTaken: (server: Server) => boolean = () => true): ReadonlyArray<string> =>
+  all.filter(isTaken).map(({ name }) => name)
 
 /** The throughput of many connections, and the share of time in which each side is busy. */
 export interface Throughput {
@@ -118,18 +114,14 @@ export const width = 32
 export const warmUpRounds = 3
 
 /** Returns the servers whose names contain a text. */
-export const chosen = ({ servers: part }: Options, servers = all): ReadonlyArray<Server> => {
-  const some = servers.filter(({ name }) => name.includes(part))
-  if (some.length === 0) {
-    throw new Error(`no name of ${servers.map(({ name }) => `"${name}"`).join(", ")} contains "${part}"`)
-  }
-  return some
-}
+export const chosen = ({ servers: part }: Options, servers = all): ReadonlyArray<Server> =>
+  servers.filter(({ name }) => name.includes(part))
 
 const times = <A>(count: number, make: (index: number) => Promise<A>): Promise<ReadonlyArray<A>> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
 
-const connections = (port: number): Promise<ReadonlyArray<Connection>> => times(width, () => open(port))
+/** Opens the connections of a measurement. */
+export const connections = (port: number): Promise<ReadonlyArray<Connection>> => times(width, () => open(port))
 
 /** Opens a session for each connection of a later measurement. */
 export const sessions = async (port: number): Promise<ReadonlyArray<Session.Session>> => {

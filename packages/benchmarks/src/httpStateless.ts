@@ -3,7 +3,6 @@ import {
   chosen,
   compare,
   type Comparison,
-  type Options,
   peer,
   type Server,
   sessions,
@@ -16,6 +15,7 @@ import type { Connection } from "./http/Connection.ts"
 import { start } from "./http/ServerProcess.ts"
 import * as Stateless from "./http/Stateless.ts"
 import { alternate } from "./measure.ts"
+import type { Options } from "./Part.ts"
 
 /** The numbers of tools of the servers. */
 export const sizes = [1, 50] as const
@@ -42,6 +42,9 @@ const servers: ReadonlyArray<Server> = sizes.flatMap((size) => {
     peer(ours, "applications/ours", String(size))
   ]
 })
+
+/** The names of all servers. */
+export const serverNames: ReadonlyArray<string> = servers.map(({ name }) => name)
 
 const isSessionful = ({ name }: Server): boolean => sizes.some((size) => names(size).sessions === name)
 

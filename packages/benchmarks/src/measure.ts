@@ -52,10 +52,10 @@ export const summarize = (samples: Samples): Summary => {
   return { median: quantile(sorted, 0.5), low: quantile(sorted, 0.25), high: quantile(sorted, 0.75) }
 }
 
-/** Returns the median of the ratios within each round, in which a slow round cancels out. */
-export const ratio = (samples: Samples, base: Samples): number =>
-  summarize(samples.map((sample, round) => sample / (base[round] ?? Number.NaN))).median
+/** Returns the ratios within each round, in which a slow round cancels out. */
+export const ratios = (samples: Samples, base: Samples): Samples =>
+  samples.slice(0, base.length).map((sample, round) => sample / (base[round] ?? Number.NaN))
 
-/** Returns the median of the differences within each round. */
-export const difference = (samples: Samples, base: Samples): number =>
-  summarize(samples.map((sample, round) => sample - (base[round] ?? Number.NaN))).median
+/** Returns the differences within each round. */
+export const differences = (samples: Samples, base: Samples): Samples =>
+  samples.slice(0, base.length).map((sample, round) => sample - (base[round] ?? Number.NaN))

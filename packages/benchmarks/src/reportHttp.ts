@@ -1,14 +1,8 @@
+import { cell, number, ratioCell } from "./figures.ts"
 import * as http from "./http.ts"
 import * as stateless from "./httpStateless.ts"
-import { difference, ratio, type Samples, summarize } from "./measure.ts"
-import { format } from "./table.ts"
-
-const number = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
-
-const cell = (samples: Samples): string => {
-  const { high, low, median } = summarize(samples)
-  return `${number(median)} (${number(low)}–${number(high)})`
-}
+import { differences, type Samples, summarize } from "./measure.ts"
+import { type Element, type Report, table } from "./ReportElement.ts"
 
 /** Selects a number of each sample; `undefined` if the server does not support the measurement. */
 type Pick<Sample> = (sample: Sample) => number | undefined
@@ -31,16 +25,16 @@ const bestPeer = <Sample>(
     .filter(({ median }) => !Number.isNaN(median))
     .toSorted((a, b) => better === "more" ? b.median - a.median : a.median - b.median)[0]?.name
 
-const table = <Sample>(comparison: http.Comparison<Sample>, options: {
+const compared = <Sample>(comparison: http.Comparison<Sample>, options: {
   readonly title: string
   readonly pick: Pick<Sample>
   readonly better: "more" | "less"
   readonly others?: ReadonlyArray<readonly [title: string, text: (samples: ReadonlyArray<Sample>) => string]>
-}): string => {
+}): Element => {
   const { better, others = [], pick, title } = options
   const best = bestPeer(comparison, pick, better)
   const bases = [best, http.bareRoute].filter((base) => base !== undefined && picked(comparison, base, pick).length > 0)
-  return format([
+  return table([
     [title, "", ...bases.map((base) => `× ${base}`), ...others.map(([title]) => title)],
     ...comparison.servers.flatMap(({ name }) => {
       const samples = picked(comparison, name, pick)
@@ -48,7 +42,7 @@ const table = <Sample>(comparison: http.Comparison<Sample>, options: {
       return [[
         name,
         cell(samples),
-        ...bases.map((base) => ratio(samples, picked(comparison, base, pick)).toFixed(2)),
+        ...bases.map((base) => ratioCell(samples, picked(comparison, base, pick))),
         ...others.map(([, text]) => text(comparison.samples[name] ?? []))
       ]]
     })
@@ -58,8 +52,8 @@ const table = <Sample>(comparison: http.Comparison<Sample>, options: {
 const share = (of: (sample: http.Throughput) => number) => (samples: ReadonlyArray<http.Throughput>): string =>
   `${(summarize(samples.map(of)).median * 100).toFixed(0)} %`
 
-const throughput = (title: string, comparison: http.Comparison<http.Throughput>): string =>
-  table(comparison, {
+const throughput = (title: string, comparison: http.Comparison<http.Throughput>): Element =>
+  compared(comparison, {
     title,
     pick: ({ perSecond }) => perSecond,
     better: "more",
@@ -67,21 +61,23 @@ const throughput = (title: string, comparison: http.Comparison<http.Throughput>)
     others: [["server busy", share(({ server }) => server)], ["load busy", share(({ load }) => load)]]
   })
 
-export const ofCalls = (comparison: http.Comparison<http.Throughput>): string =>
-  throughput(`tools/call per second, ${http.width} sessions`, comparison)
+export const ofCalls = (comparison: http.Comparison<http.Throughput>): Report => [
+  throughput(`\`tools/call\` per second, ${http.width} sessions`, comparison)
+]
 
-export const ofHandshakes = (comparison: http.Comparison<http.Throughput>): string =>
+export const ofHandshakes = (comparison: http.Comparison<http.Throughput>): Report => [
   throughput(`sessions opened and ended per second, ${http.width} at a time`, comparison)
+]
 
 /** Reports the calls of servers without sessions, for each number of tools. */
-export const ofStateless = (comparison: http.Comparison<http.Throughput>): string => {
+export const ofStateless = (comparison: http.Comparison<http.Throughput>): Report => {
   const pick = ({ perSecond }: http.Throughput): number => perSecond
   return stateless.sizes.map((size) => {
     const { official, ours, sessions } = stateless.names(size)
     const bases = [official, sessions]
-    return format([
+    return table([
       [
-        `tools/call per second, ${http.width} connections`,
+        `\`tools/call\` per second, ${http.width} connections`,
         "",
         ...bases.map((base) => `× ${base}`),
         "CPU µs of the server",
@@ -91,17 +87,17 @@ export const ofStateless = (comparison: http.Comparison<http.Throughput>): strin
       ...[official, sessions, ours].map((name) => [
         name,
         cell(picked(comparison, name, pick)),
-        ...bases.map((base) => ratio(picked(comparison, name, pick), picked(comparison, base, pick)).toFixed(2)),
+        ...bases.map((base) => ratioCell(picked(comparison, name, pick), picked(comparison, base, pick))),
         number(summarize(picked(comparison, name, ({ cpu }) => cpu)).median),
         share(({ server }) => server)(comparison.samples[name] ?? []),
         share(({ load }) => load)(comparison.samples[name] ?? [])
       ])
     ])
-  }).join("\n\n")
+  })
 }
 
 /** Reports calls with a question. */
-export const ofQuestions = ({ asking, plain }: stateless.Questions): string => {
+export const ofQuestions = ({ asking, plain }: stateless.Questions): Report => {
   const elapsed = (samples: ReadonlyArray<http.Throughput>): Samples =>
     samples.map(({ perSecond }) => 1_000_000 / perSecond)
   const cpu = (samples: ReadonlyArray<http.Throughput>): Samples => samples.map(({ cpu }) => cpu)
@@ -111,33 +107,32 @@ export const ofQuestions = ({ asking, plain }: stateless.Questions): string => {
     cell(cpu(samples)),
     share(({ load }) => load)(samples)
   ]
-  return format([
+  return [table([
     ["a question over HTTP, microseconds", "elapsed", "CPU of the server", "load busy"],
     row("a call, its question, and its repetition", asking),
     row("two calls without a question", plain),
     [
-      "difference; median of the rounds",
-      number(difference(elapsed(asking), elapsed(plain))),
-      number(difference(cpu(asking), cpu(plain)))
+      "difference",
+      cell(differences(elapsed(asking), elapsed(plain))),
+      cell(differences(cpu(asking), cpu(plain)))
     ]
-  ])
+  ])]
 }
 
 const kibi = (bytes: number): number => bytes / 1024
 
-export const ofIdle = (comparison: http.Comparison<http.Idle>, sessions: number): string =>
-  [
-    table(comparison, {
-      title: `KiB of heap for each of ${sessions} idle sessions`,
-      pick: ({ heap }) => kibi(heap),
-      better: "less"
-    }),
-    table(comparison, {
-      title: "KiB resident for each",
-      pick: ({ resident }) => kibi(resident),
-      better: "less"
-    })
-  ].join("\n\n")
+export const ofIdle = (comparison: http.Comparison<http.Idle>, sessions: number): Report => [
+  compared(comparison, {
+    title: `KiB of heap for each of ${sessions} idle sessions`,
+    pick: ({ heap }) => kibi(heap),
+    better: "less"
+  }),
+  compared(comparison, {
+    title: "KiB resident for each",
+    pick: ({ resident }) => kibi(resident),
+    better: "less"
+  })
+]
 
 const micros = (millis: number | undefined): number | undefined => millis === undefined ? undefined : millis * 1000
 
@@ -150,19 +145,19 @@ const slowdown = (of: (latency: http.Latency) => number) => (samples: ReadonlyAr
 const held = (samples: ReadonlyArray<http.Stalled>): string =>
   (summarize(samples.map(({ held }) => held ?? Number.NaN)).median / 1024 / 1024).toFixed(1)
 
-export const ofStalled = (comparison: http.Comparison<http.Stalled>): string => {
-  const latency = (title: string, of: (latency: http.Latency) => number): ReadonlyArray<string> => [
-    table(comparison, {
+export const ofStalled = (comparison: http.Comparison<http.Stalled>): Report => {
+  const latency = (title: string, of: (latency: http.Latency) => number): Report => [
+    compared(comparison, {
       title: `microseconds of a ping, ${title}`,
       pick: ({ alone }) => micros(of(alone)),
       better: "less"
     }),
-    table(comparison, {
+    compared(comparison, {
       title: "the same beside a stalled reader",
       pick: ({ beside }) => micros(beside === undefined ? undefined : of(beside)),
       better: "less",
       others: [["× alone", slowdown(of)], ["MiB held for it", held]]
     })
   ]
-  return [...latency("median", ({ median }) => median), ...latency("99th of 100", ({ late }) => late)].join("\n\n")
+  return [...latency("median", ({ median }) => median), ...latency("99th of 100", ({ late }) => late)]
 }

@@ -30,8 +30,12 @@ export const fromBuild = (name: string): string => {
   return file
 }
 
-/** Builds the packages and installs them beside the servers. */
+let isBuilt = false
+
+/** Builds the packages and installs them beside the servers, once for this process. */
 export const build = (): void => {
+  if (isBuilt) return
+  isBuilt = true
   execFileSync(path("../../../node_modules/.bin/tsc"), ["-b", path("../../../tsconfig.build.json")])
   rmSync(built, { recursive: true, force: true })
   for (const name of packages) {

@@ -3,21 +3,11 @@
  *
  * To profile a server:
  *
- *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts --only stdio --rounds 5
+ *     node --cpu-prof --cpu-prof-dir=results/profiles src/main.ts stdio --rounds 5
  */
-import { spawn } from "node:child_process"
 import * as load from "./load.ts"
 import * as servers from "./servers.ts"
-
-const compiler = import.meta.resolve("effect/schema/SchemaJITCompiler/enable")
-
-interface Server {
-  readonly name: string
-  readonly program: string
-  readonly arguments?: ReadonlyArray<string>
-  /** Whether the server's process compiles Effect's schemas. */
-  readonly compiled?: boolean
-}
+import { type Server, start } from "./StdioProcess.ts"
 
 /** The servers. Faster ones get more calls, so that each takes about the same time. */
 const all: ReadonlyArray<Server> = [
@@ -42,47 +32,18 @@ const applications: ReadonlyArray<Server> = [
   { name: `${name}, 500 tools`, program: `applications/${program}`, arguments: ["500"] }
 ])
 
+/** The names of the servers. */
+export const names: ReadonlyArray<string> = all.map(({ name }) => name)
+
+/** The names of the servers that describe their tools by schemas. */
+export const applicationNames: ReadonlyArray<string> = applications.map(({ name }) => name)
+
 /** The ratios to report. */
 export const bases: ReadonlyArray<string> = ["raw lines of JSON", "official v1", "official v2", "effect/ai"]
 
 /** The ratios to report of servers that describe their tools by schemas. */
-export const applicationBases: ReadonlyArray<string> = applications
-  .map(({ name }) => name)
+export const applicationBases: ReadonlyArray<string> = applicationNames
   .filter((name) => !name.startsWith("Effect MCP,"))
-
-/** Starts a child process whose standard streams carry the messages. */
-const start = ({ arguments: given = [], compiled, name, program }: Server) => {
-  const options = [...process.execArgv, ...(compiled === true ? ["--import", compiler] : [])]
-  const child = spawn(process.execPath, [...options, servers.fromBuild(program), ...given], {
-    stdio: ["pipe", "pipe", "inherit"]
-  })
-  const exited = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve())
-  })
-  const closed = new Promise<never>((_, reject) => {
-    child.on("error", reject).on("exit", (code) => reject(new Error(`${name} exited with ${code}`)))
-    child.stdin.on("error", reject)
-  })
-  // The process exits on request as well.
-  closed.catch(() => {})
-  let rest = ""
-  const connection: load.MessageConnection = {
-    write: (messages) => void child.stdin.write(`${messages.join("\n")}\n`),
-    subscribe: (receive) => {
-      child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-        const lines = (rest + chunk).split("\n")
-        rest = lines.pop() ?? ""
-        if (lines.length > 0) receive(lines)
-      })
-    },
-    closed
-  }
-  const stop = async (): Promise<void> => {
-    child.stdin.end()
-    await exited
-  }
-  return { connection, stop }
-}
 
 interface Options {
   readonly rounds: number
@@ -103,10 +64,10 @@ const measureServers = async (
 ): Promise<load.Results> => {
   servers.build()
   const taking = compared.filter(({ name }) => name.includes(part))
-  const running = taking.map((server) => ({ ...server, ...start(server) }))
+  const running = taking.map((server) => ({ name: server.name, ...start(server) }))
   try {
     const clients = await Promise.all(
-      running.map(async ({ name, connection }) => ({ name, client: await load.connect(connection) }))
+      running.map(async ({ name, lines }) => ({ name, client: await load.connect(lines()) }))
     )
     return await load.compare(clients, { calls, rounds })
   } finally {

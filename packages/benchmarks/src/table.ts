@@ -8,3 +8,10 @@ export const format = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
     }).join("   ").trimEnd()
   ).join("\n")
 }
+
+/** Formats a table in Markdown. */
+export const markdown = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const line = (cells: ReadonlyArray<string>) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
+  const [head = [], ...body] = rows
+  return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n")
+}

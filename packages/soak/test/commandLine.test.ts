@@ -34,7 +34,7 @@ const programs = {
 const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
   ["bench", ["--rounds", "many"], /^--rounds takes an integer of at least 1, not "many"$/],
   ["bench", ["--calls", ""], /^--calls takes an integer of at least 1, not ""$/],
-  ["bench", ["--only", "speed"], /^--only takes one of startup, stdio, .*, not "speed"$/],
+  ["bench", ["speed"], /^no part is named "speed"; the parts are startup, stdio, .*$/],
   ["bench", ["--quick"], /^Unknown option '--quick'/],
   ["soak", ["--sessions", "-1"], /^Option '--sessions' argument is ambiguous/],
   ["soak", ["--sessions=-1"], /^--sessions takes an integer of at least 1, not "-1"$/],
