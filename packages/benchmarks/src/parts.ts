@@ -1,6 +1,8 @@
 /** The parts of the benchmarks, in the order in which they are measured. */
 import * as application from "./application.ts"
 import * as compilation from "./compilation.ts"
+import * as curvePart from "./curves/curvePart.ts"
+import * as inFlight from "./curves/inFlight.ts"
 import * as http from "./http.ts"
 import * as httpStateless from "./httpStateless.ts"
 import * as memory from "./memory.ts"
@@ -94,5 +96,10 @@ export const parts: ReadonlyArray<Part.Part> = [
     measures: "a question to the user in revision 2026-07-28 over Streamable HTTP",
     measure: httpStateless.measureQuestions,
     report: reportHttp.ofQuestions
+  }),
+  curvePart.make({
+    name: "curve-in-flight",
+    measures: "calls of one session in memory, with 1 to 10,000 in flight",
+    curves: { memory: inFlight.curve }
   })
 ]

@@ -1,6 +1,7 @@
 import { Content, Revision } from "@effect-mcp/protocol"
 import {
   ClientSession,
+  type Limits,
   MemoryTransport,
   Metrics,
   Middleware,
@@ -42,6 +43,8 @@ interface Options {
   readonly name?: string
   /** The revision of the client. Default: the newest with a handshake, which is that of the official packages. */
   readonly revision?: Revision.Revision
+  /** The limits of the server. */
+  readonly limits?: Limits.Options
 }
 
 /** Connects both sides in the revision without a handshake. */
@@ -51,7 +54,7 @@ export const connectModern = (serialization: "json" | "none"): Promise<Peer> =>
 /** Connects both sides of Effect MCP. */
 export const connect = (
   serialization: "json" | "none",
-  { name = bare, revision = Revision.latestLegacy }: Options = {}
+  { limits = {}, name = bare, revision = Revision.latestLegacy }: Options = {}
 ): Promise<Peer> =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()
@@ -62,7 +65,7 @@ export const connect = (
         const result = { content: [Content.text(sum(params.arguments))] }
         return params.name === "add" ? Effect.succeed(result) : Effect.as(nextTurn, result)
       }
-    }, { info, middleware }).pipe(Effect.provideService(Transport.Transport, pair.server), Scope.provide(scope))
+    }, { info, middleware, limits }).pipe(Effect.provideService(Transport.Transport, pair.server), Scope.provide(scope))
     const client = yield* ClientSession.make({ info, middleware, revisions: [revision] }).pipe(
       Effect.provideService(Transport.Transport, pair.client),
       Scope.provide(scope)
