@@ -3,6 +3,7 @@ import * as application from "./application.ts"
 import * as compilation from "./compilation.ts"
 import * as curvePart from "./curves/curvePart.ts"
 import * as inFlight from "./curves/inFlight.ts"
+import * as payload from "./curves/payload.ts"
 import * as http from "./http.ts"
 import * as httpStateless from "./httpStateless.ts"
 import * as memory from "./memory.ts"
@@ -101,5 +102,10 @@ export const parts: ReadonlyArray<Part.Part> = [
     name: "curve-in-flight",
     measures: "calls of one session in memory, with 1 to 10,000 in flight",
     curves: { memory: inFlight.curve }
+  }),
+  curvePart.make({
+    name: "curve-payload",
+    measures: "results of 100 B to 10 MB over stdio and Streamable HTTP",
+    curves: { stdio: payload.stdio, http: payload.http }
   })
 ]

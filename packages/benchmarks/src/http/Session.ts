@@ -7,6 +7,8 @@ export interface Session {
   /** Calls the tool `add`, and checks the sum. */
   readonly add: (connection: Connection, a: number) => Promise<void>
   readonly ping: (connection: Connection) => Promise<void>
+  /** Returns a request that calls a tool with arguments in JSON, and its id. */
+  readonly call: (tool: string, input: string) => { readonly id: number; readonly request: string }
   /** Returns a request that calls a tool without end, and the notification that cancels it. */
   readonly flood: () => { readonly request: string; readonly cancel: string }
   readonly end: (connection: Connection) => Promise<void>
@@ -75,6 +77,10 @@ export const open = async (port: number, connection: Connection): Promise<Sessio
       const result = resultIn(answer, id)
       const sum = "structuredContent" in result ? sumIn(result) : numberIn(result)
       if (sum !== a + 1) throw complaint(answer)
+    },
+    call: (tool, input) => {
+      const id = ++ids
+      return { id, request: callOf(id, tool, input) }
     },
     ping: async (connection) => {
       const id = ++ids

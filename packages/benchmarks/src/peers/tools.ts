@@ -11,6 +11,10 @@ export const info = { name: "benchmark", version: "1.0.0" }
 export const sum = (input: { readonly [name: string]: unknown } | undefined): string =>
   String(Number(input?.["a"]) + Number(input?.["b"]))
 
+/** Returns the result text of the tool `text`, which has the requested number of bytes. */
+export const textOf = (input: { readonly [name: string]: unknown } | undefined): string =>
+  "x".repeat(Number(input?.["bytes"]))
+
 /** Waits for one turn of the event loop, for servers whose handlers are promises. */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {

@@ -5,8 +5,11 @@ import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js"
 const info = { name: "benchmark", version: "1.0.0" }
 
 const server = new Server(info, { capabilities: { tools: {} } })
-server.setRequestHandler(CallToolRequestSchema, ({ params: { arguments: input } }) => ({
-  content: [{ type: "text", text: String(Number(input?.["a"]) + Number(input?.["b"])) }]
-}))
+server.setRequestHandler(CallToolRequestSchema, ({ params: { arguments: input, name } }) => {
+  const text = name === "text"
+    ? "x".repeat(Number(input?.["bytes"]))
+    : String(Number(input?.["a"]) + Number(input?.["b"]))
+  return { content: [{ type: "text", text }] }
+})
 
 await server.connect(new StdioServerTransport())

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { added, info } from "./tools.ts"
+import { info, resultOf } from "./tools.ts"
 
 /** Returns the response of a server without a protocol, which only parses the message and writes a result. */
 export const answer = (text: string): { readonly id: string | undefined; readonly body: string | undefined } => {
@@ -12,7 +12,7 @@ export const answer = (text: string): { readonly id: string | undefined; readonl
         body: reply({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: info })
       }
     case "tools/call":
-      return { id: undefined, body: reply(added(params.arguments)) }
+      return { id: undefined, body: reply(resultOf(params)) }
     case "ping":
       return { id: undefined, body: reply({}) }
     default:

@@ -4,14 +4,14 @@ import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js"
 import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import { listen } from "./listen.ts"
-import { added, burst, info, logged, mode, nextTurn } from "./tools.ts"
+import { burst, info, logged, mode, nextTurn, resultOf } from "./tools.ts"
 
 const sessions = new Map<string, StreamableHTTPServerTransport>()
 
 const serve = async (): Promise<StreamableHTTPServerTransport> => {
   const server = new Server(info, { capabilities: { tools: {}, logging: {} } })
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification, signal }) => {
-    if (params.name !== "flood") return added(params.arguments)
+    if (params.name !== "flood") return resultOf(params)
     while (!signal.aborted) {
       for (let said = 0; said < burst; said++) {
         await sendNotification({ method: "notifications/message", params: logged })

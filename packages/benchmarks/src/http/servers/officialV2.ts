@@ -7,14 +7,14 @@ import { Server } from "@modelcontextprotocol/server"
 import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import { listen } from "./listen.ts"
-import { added, burst, info, logged, mode, nextTurn } from "./tools.ts"
+import { burst, info, logged, mode, nextTurn, resultOf } from "./tools.ts"
 
 const sessions = new Map<string, NodeStreamableHTTPServerTransport>()
 
 const serve = async (): Promise<NodeStreamableHTTPServerTransport> => {
   const server = new Server(info, { capabilities: { tools: {}, logging: {} } })
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
-    if (params.name !== "flood") return added(params.arguments)
+    if (params.name !== "flood") return resultOf(params)
     while (!mcpReq.signal.aborted) {
       for (let said = 0; said < burst; said++) {
         await mcpReq.notify({ method: "notifications/message", params: logged })

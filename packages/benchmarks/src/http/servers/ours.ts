@@ -1,13 +1,11 @@
-import { Content } from "@effect-mcp/protocol"
 import { RequestContext, SessionHost } from "@effect-mcp/session"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import { HttpRouter } from "effect/http"
 import * as Layer from "effect/Layer"
-import { sum } from "../../peers/tools.ts"
 import { layerHttpServer, quiet } from "./effectHttp.ts"
-import { burst, info, logged, mode } from "./tools.ts"
+import { burst, info, logged, mode, resultOf } from "./tools.ts"
 
 const nextTurn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
@@ -19,8 +17,7 @@ const flood = Effect.gen(function*() {
 }).pipe(Effect.forever)
 
 const host = SessionHost.layer({
-  "tools/call": ({ arguments: input, name }) =>
-    name === "flood" ? flood : Effect.succeed({ content: [Content.text(sum(input))] })
+  "tools/call": (params) => params.name === "flood" ? flood : Effect.succeed(resultOf(params))
 }, {
   info,
   // Unlimited, because the other servers have no limit.

@@ -1,4 +1,4 @@
-import { sum } from "../../peers/tools.ts"
+import { sum, textOf } from "../../peers/tools.ts"
 
 /** The name and version of every server. */
 export { info } from "../../peers/tools.ts"
@@ -6,9 +6,15 @@ export { info } from "../../peers/tools.ts"
 /** The form of responses, from the command line. */
 export const mode = process.argv[2] ?? ""
 
-/** Returns the result of `add`. */
-export const added = (input: { readonly [name: string]: unknown } | undefined) => ({
-  content: [{ type: "text" as const, text: sum(input) }]
+/** The parameters of a call. */
+interface Call {
+  readonly name: string
+  readonly arguments?: { readonly [name: string]: unknown } | undefined
+}
+
+/** Returns the result of `add`, and of `text`. */
+export const resultOf = ({ arguments: input, name }: Call) => ({
+  content: [{ type: "text" as const, text: name === "text" ? textOf(input) : sum(input) }]
 })
 
 /** The log message of 1 KB that the tool `flood` sends until its call is cancelled. */
