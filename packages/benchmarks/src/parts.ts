@@ -4,6 +4,7 @@ import * as compilation from "./compilation.ts"
 import * as curvePart from "./curves/curvePart.ts"
 import * as inFlight from "./curves/inFlight.ts"
 import * as payload from "./curves/payload.ts"
+import * as tools from "./curves/tools.ts"
 import * as http from "./http.ts"
 import * as httpStateless from "./httpStateless.ts"
 import * as memory from "./memory.ts"
@@ -107,5 +108,10 @@ export const parts: ReadonlyArray<Part.Part> = [
     name: "curve-payload",
     measures: "results of 100 B to 10 MB over stdio and Streamable HTTP",
     curves: { stdio: payload.stdio, http: payload.http }
+  }),
+  curvePart.make({
+    name: "curve-tools",
+    measures: "calls and lists of servers with 1 to 1,000 tools, over stdio and in memory",
+    curves: { stdio: tools.stdio, memory: tools.memory }
   })
 ]

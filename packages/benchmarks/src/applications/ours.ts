@@ -15,18 +15,15 @@ const success = Schema.Struct({ sum: Schema.Finite })
 
 const toolNamed = <const Name extends string>(name: Name) => Tool.make(name, { description, parameters, success })
 
-/** Returns the groups of a server: one with the tool that is called, and one for each other tool. */
-const groups = (size: Size) =>
-  names(size).slice(1).reduce<Layer.Layer<never, never, McpServer.McpServer>>(
-    (layer, name) =>
-      Layer.merge(
-        layer,
-        McpGroup.make(name, toolNamed(name)).toLayer((handlers) =>
-          handlers.tool(name, ({ a, b }) => Effect.succeed({ sum: a + b }))
-        )
-      ),
-    McpGroup.make("calculator", toolNamed("add")).toLayer((handlers) =>
-      handlers.tool("add", ({ a, b }) => Effect.succeed({ sum: a + b }))
+/** Returns the groups of a server: one for each tool. */
+const groups = (size: Size): Layer.Layer<never, never, McpServer.McpServer> =>
+  // One flat merge, because hundreds of nested ones exceed the stack.
+  Layer.mergeAll(
+    Layer.empty,
+    ...names(size).map((name) =>
+      McpGroup.make(name, toolNamed(name)).toLayer((handlers) =>
+        handlers.tool(name, ({ a, b }) => Effect.succeed({ sum: a + b }))
+      )
     )
   )
 

@@ -16,4 +16,5 @@ const groups = Array.from({ length: size }, (_, index) => index === 0 ? "add" : 
   )
 )
 
-McpServer.runStdio(groups.reduce((all, group) => Layer.merge(all, group)), { name: "benchmark", version: "1.0.0" })
+// One flat merge, because hundreds of nested ones exceed the stack.
+McpServer.runStdio(Layer.mergeAll(Layer.empty, ...groups), { name: "benchmark", version: "1.0.0" })

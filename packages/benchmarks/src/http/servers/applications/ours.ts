@@ -14,4 +14,5 @@ const groups = names.map((name) =>
   )
 )
 
-serve(groups.reduce((all, group) => Layer.merge(all, group)))
+// One flat merge, because hundreds of nested ones exceed the stack.
+serve(Layer.mergeAll(Layer.empty, ...groups))
