@@ -4,6 +4,7 @@ import * as compilation from "./compilation.ts"
 import * as curvePart from "./curves/curvePart.ts"
 import * as inFlight from "./curves/inFlight.ts"
 import * as payload from "./curves/payload.ts"
+import * as sessions from "./curves/sessions.ts"
 import * as tools from "./curves/tools.ts"
 import * as http from "./http.ts"
 import * as httpStateless from "./httpStateless.ts"
@@ -113,5 +114,10 @@ export const parts: ReadonlyArray<Part.Part> = [
     name: "curve-tools",
     measures: "calls and lists of servers with 1 to 1,000 tools, over stdio and in memory",
     curves: { stdio: tools.stdio, memory: tools.memory }
+  }),
+  curvePart.make({
+    name: "curve-sessions",
+    measures: "the memory and the opening of 1 to 100,000 idle sessions over Streamable HTTP",
+    curves: { http: sessions.curve }
   })
 ]
