@@ -5,6 +5,7 @@ import * as curvePart from "./curves/curvePart.ts"
 import * as inFlight from "./curves/inFlight.ts"
 import * as payload from "./curves/payload.ts"
 import * as sessions from "./curves/sessions.ts"
+import * as subscriptions from "./curves/subscriptions.ts"
 import * as tools from "./curves/tools.ts"
 import * as http from "./http.ts"
 import * as httpStateless from "./httpStateless.ts"
@@ -119,5 +120,10 @@ export const parts: ReadonlyArray<Part.Part> = [
     name: "curve-sessions",
     measures: "the memory and the opening of 1 to 100,000 idle sessions over Streamable HTTP",
     curves: { http: sessions.curve }
+  }),
+  curvePart.make({
+    name: "curve-subscriptions",
+    measures: "notifications of a changed resource to 1 to 10,000 clients, in memory",
+    curves: { memory: subscriptions.curve }
   })
 ]
