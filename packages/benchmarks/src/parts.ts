@@ -6,6 +6,7 @@ import * as inFlight from "./curves/inFlight.ts"
 import * as payload from "./curves/payload.ts"
 import * as sessions from "./curves/sessions.ts"
 import * as subscriptions from "./curves/subscriptions.ts"
+import * as tasks from "./curves/tasks.ts"
 import * as tools from "./curves/tools.ts"
 import * as http from "./http.ts"
 import * as httpStateless from "./httpStateless.ts"
@@ -125,5 +126,10 @@ export const parts: ReadonlyArray<Part.Part> = [
     name: "curve-subscriptions",
     measures: "notifications of a changed resource to 1 to 10,000 clients, in memory",
     curves: { memory: subscriptions.curve }
+  }),
+  curvePart.make({
+    name: "curve-tasks",
+    measures: "the creation, the end and the results of 1 to 10,000 tasks at the same time, in memory",
+    curves: { memory: tasks.curve }
   })
 ]
