@@ -20,6 +20,9 @@ const sizes = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 /** The bytes of all results in one sample, unless they would be fewer than two calls. */
 const bytesOfSample = 20_000_000
 
+/** The share of calls, because there are many points. */
+const share = 1 / 4
+
 /** The most bytes of a response in addition to its text. */
 const mostAround = 1_000
 
@@ -43,7 +46,7 @@ const callsOf = (
   exchange: (input: string) => Promise<{ readonly id: number; readonly pieces: ReadonlyArray<Buffer> }>
 ) =>
 async (): Promise<Curve.Costs> => {
-  const count = Math.max(2, Math.min(calls, Math.round(bytesOfSample / bytes)))
+  const count = Math.max(2, Math.min(Math.ceil(calls * share), Math.round(bytesOfSample / bytes)))
   const input = `{"bytes":${bytes}}`
   const millis = await millisOf(async () => {
     for (let call = 0; call < count; call++) {

@@ -66,5 +66,5 @@ export const curve: Curve.Curve = {
   ],
   warmUpRounds: () => 0,
   // Few rounds are enough, because the memory of many sessions hardly varies.
-  mostRounds: () => 3
+  mostRounds: (size) => size < 100_000 ? 3 : 2
 }
