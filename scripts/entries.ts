@@ -4,7 +4,7 @@
  * Every module that `index.ts` exports is an entry of its own, such as `@effect-mcp/session/Limits`. A package can have
  * further entries that `index.ts` does not export, such as one that needs an optional peer. Every other module in
  * `src/` is exported by one of these entries, or lies in `src/internal/`. `publishConfig` lists the same entries in
- * `dist/`.
+ * `dist/` and `dist/node/`.
  *
  * `node scripts/entries.ts` prints each difference as `file message`, and fails if there is any. `--update` first
  * writes the `exports` of `package.json`; further entries stay.
@@ -27,9 +27,16 @@ const exportedFrom = (file: string): ReadonlyArray<string> =>
 const sourceOf = (manifestFile: string, target: unknown): string =>
   path.posix.join(path.posix.dirname(manifestFile), typeof target === "string" ? target : "")
 
-const published = (source: string): { readonly types: string; readonly default: string } => {
-  const module = source.replace(/^\.\/src\//, "./dist/").replace(/\.ts$/, "")
-  return { types: `${module}.d.ts`, default: `${module}.js` }
+/** The files of an entry. Bundlers take its module, and Node the joined modules that `scripts/joined.ts` writes. */
+interface Published {
+  readonly types: string
+  readonly module: string
+  readonly default: string
+}
+
+const published = (source: string): Published => {
+  const name = source.replace(/^\.\/src\//, "").replace(/\.ts$/, "")
+  return { types: `./dist/${name}.d.ts`, module: `./dist/${name}.js`, default: `./dist/node/${name}.js` }
 }
 
 const manifestEntry = "./package.json"

@@ -37,6 +37,7 @@ export const build = (): void => {
   if (isBuilt) return
   isBuilt = true
   execFileSync(path("../../../node_modules/.bin/tsc"), ["-b", path("../../../tsconfig.build.json")])
+  execFileSync(process.execPath, [path("../../../scripts/joined.ts")])
   rmSync(built, { recursive: true, force: true })
   for (const name of packages) {
     const from = path(`../../${name}`)
