@@ -11,12 +11,15 @@ import * as path from "node:path"
 import { build, type OutputOptions } from "rolldown"
 import { type Package, publicPackages, root } from "./workspace.ts"
 
-/** The entries whose modules are joined to one file. */
-const cores: { readonly [folder: string]: ReadonlyArray<string> } = {
+/**
+ * The entries of each package whose modules are joined to one file. A module is joined for the first entry that loads
+ * it, so that a server does not load the modules of clients.
+ */
+const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
   protocol: ["index"],
-  session: ["index"],
+  session: ["ServerSession", "index"],
   transport: ["StdioServer"],
-  server: ["McpGroup", "McpServer"],
+  server: ["McpServer", "McpGroup"],
   client: [],
   testing: []
 }
@@ -33,26 +36,30 @@ const entriesOf = ({ folder, manifest }: Package): Readonly<Record<string, strin
     )
   )
 
+const common = { platform: "node", external: isOutside, treeshake: false } as const
+
+/** Returns the modules that an entry loads. */
+const loadedBy = async (input: string): Promise<ReadonlySet<string>> => {
+  const { output } = await build({ ...common, input, write: false })
+  return new Set(output.flatMap((chunk) => chunk.type === "chunk" ? Object.keys(chunk.modules) : []))
+}
+
 const write = async (one: Package): Promise<number> => {
-  const folder = path.join(root, "packages", one.folder)
+  const dir = path.join(root, "packages", one.folder, "dist", "node")
   const entries = entriesOf(one)
-  const common = { platform: "node", external: isOutside, treeshake: false } as const
-  const core = (cores[one.folder] ?? []).map((name) => entries[name] ?? "")
-  const joined = core.length === 0
-    ? []
-    : (await build({ ...common, input: core, write: false })).output.flatMap((chunk) =>
-      chunk.type === "chunk" ? Object.keys(chunk.modules) : []
-    )
-  const isJoined = new Set(joined)
+  const groups = await Promise.all((joined[one.folder] ?? []).map(async (name, index, all) => {
+    const loaded = await loadedBy(entries[name] ?? "")
+    return { name, test: (id: string) => loaded.has(id), priority: all.length - index }
+  }))
   const output: OutputOptions = {
-    dir: path.join(folder, "dist", "node"),
+    dir,
     format: "esm",
     sourcemap: true,
     entryFileNames: "[name].js",
     chunkFileNames: "internal/[name].js",
-    codeSplitting: { groups: [{ name: "core", test: (id) => isJoined.has(id) }] }
+    codeSplitting: { groups }
   }
-  fs.rmSync(path.join(folder, "dist", "node"), { recursive: true, force: true })
+  fs.rmSync(dir, { recursive: true, force: true })
   const { output: written } = await build({ ...common, input: entries, output })
   return written.filter(({ type }) => type === "chunk").length
 }

@@ -33,16 +33,21 @@ const answer = async (file: string): Promise<number> => {
   return millis
 }
 
-const exit = (): Promise<void> =>
+const exit = (args: ReadonlyArray<string>): Promise<void> =>
   new Promise((resolve, reject) => {
-    spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }).on("error", reject).on("exit", () => resolve())
+    spawn(process.execPath, args, { stdio: "ignore" }).on("error", reject).on("exit", () => resolve())
   })
 
-/** The floor: the start and exit of Node without a program. */
+/** The floors: the start and exit of Node without a program, and with nothing but imports. */
 const floor = "node -e 0, to its exit"
+const effectFloor = "import of effect/Effect and effect/Schema, to the exit"
+const stdioFloor = "the same, and NodeStdio and NodeRuntime"
 
 /** The ratios to report. */
 export const comparisons: ReadonlyArray<readonly [name: string, base: string]> = [
+  [stdioFloor, effectFloor],
+  ["Effect MCP, built", effectFloor],
+  ["Effect MCP, built", stdioFloor],
   ["Effect MCP, built", "official v1"],
   ["Effect MCP, built", "official v2"],
   ["Effect MCP with groups, built", "Effect MCP with Schema, built"],
@@ -58,8 +63,11 @@ export const comparisons: ReadonlyArray<readonly [name: string, base: string]> =
 export const measure = async (rounds: number): Promise<{ readonly [name: string]: Samples }> => {
   servers.build()
   const server = (name: string, file: string): Contender => ({ name, once: () => answer(file) })
+  const imports = (name: string, file: string): Contender => ({ name, once: () => millisOf(() => exit([file])) })
   const contenders: ReadonlyArray<Contender> = [
-    { name: floor, once: () => millisOf(exit) },
+    { name: floor, once: () => millisOf(() => exit(["-e", "0"])) },
+    imports(effectFloor, servers.fromBuild("effect")),
+    imports(stdioFloor, servers.fromBuild("effectStdio")),
     server("Effect MCP, built", servers.fromBuild("ours")),
     server("official v1", servers.fromBuild("officialV1")),
     server("official v2", servers.fromBuild("officialV2")),

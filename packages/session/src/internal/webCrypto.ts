@@ -49,5 +49,5 @@ export const randomBytes = (length: number): Uint8Array => crypto.getRandomValue
 /** Returns a random UUID from a cryptographic source. */
 export const randomUUID = (): string => crypto.randomUUID()
 
-/** The operations of Web Crypto that take time. */
-export const subtle: Subtle = crypto.subtle
+/** Returns the operations of Web Crypto that take time. Node loads Web Crypto when a program first uses it: 5 ms. */
+export const subtle = (): Subtle => crypto.subtle

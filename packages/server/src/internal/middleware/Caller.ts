@@ -6,7 +6,7 @@ type Request = RequestContext.RequestContext["Service"]
 
 const sessions = new WeakMap<object, number>()
 // Processes can share the store of a rate limit. Without this, their sessions with the same number would be one caller.
-const processId = crypto.randomUUID()
+let processId: string | undefined
 let lastSession = 0
 
 /** Returns a number for the session that no other session of this process has. Ids of sessions are secrets. */
@@ -21,5 +21,5 @@ const numberOf = (session: object): number => {
 /** Returns the key of the principal, or else that of the session. Anonymous clients without sessions share one. */
 export const keyOf = ({ principal, session }: Request): string => {
   if (principal !== undefined) return `principal ${principal.id}`
-  return session === undefined ? "anonymous" : `session ${processId} ${numberOf(session)}`
+  return session === undefined ? "anonymous" : `session ${processId ??= crypto.randomUUID()} ${numberOf(session)}`
 }

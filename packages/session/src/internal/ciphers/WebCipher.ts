@@ -8,9 +8,9 @@ const attempt = <A>(run: () => Promise<A>): Effect.Effect<A, unknown> =>
   Effect.tryPromise({ try: run, catch: (cause) => cause })
 
 const keyOf = async (secret: string): Promise<webCrypto.CryptoKey> =>
-  webCrypto.subtle.importKey(
+  webCrypto.subtle().importKey(
     "raw",
-    await webCrypto.subtle.digest("SHA-256", keyMaterial(secret)),
+    await webCrypto.subtle().digest("SHA-256", keyMaterial(secret)),
     "AES-GCM",
     false,
     ["encrypt", "decrypt"]
@@ -22,7 +22,9 @@ const encrypt = async (
   additionalData: Uint8Array
 ): Promise<Uint8Array> => {
   const iv = webCrypto.randomBytes(nonceBytes)
-  const encrypted = new Uint8Array(await webCrypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData }, key, bytes))
+  const encrypted = new Uint8Array(
+    await webCrypto.subtle().encrypt({ name: "AES-GCM", iv, additionalData }, key, bytes)
+  )
   const sealed = new Uint8Array(nonceBytes + encrypted.length)
   sealed.set(iv)
   sealed.set(encrypted, nonceBytes)
@@ -37,7 +39,7 @@ const decrypt = async (
   const iv = sealed.subarray(0, nonceBytes)
   for (const key of keys) {
     try {
-      const opened = await webCrypto.subtle.decrypt(
+      const opened = await webCrypto.subtle().decrypt(
         { name: "AES-GCM", iv, additionalData },
         key,
         sealed.subarray(nonceBytes)
@@ -57,6 +59,6 @@ export const make = (first: string, others: ReadonlyArray<string>): Cipher => {
   return {
     encrypt: (bytes, context) => attempt(async () => encrypt(await sealing, bytes, context)),
     decrypt: (sealed, context) => attempt(async () => decrypt(await opening, sealed, context)),
-    digest: (bytes) => attempt(async () => new Uint8Array(await webCrypto.subtle.digest("SHA-256", bytes)))
+    digest: (bytes) => attempt(async () => new Uint8Array(await webCrypto.subtle().digest("SHA-256", bytes)))
   }
 }

@@ -21,11 +21,12 @@ const maxProblemCharacters = 512
 export const validate = <A>(schema: Schema.Codec<A>): Validate<A> => {
   const known = cache.get(schema)
   if (known !== undefined) return trust<Validate<A>>(known)
-  const fits = TypeGuard.make(schema)
-  const decode = Schema.decodeUnknownResult(schema)
+  // Made with the first value, because a program receives few kinds of messages.
+  let fits: ((value: unknown) => value is A) | undefined
   const made: Validate<A> = (value) => {
+    fits ??= TypeGuard.make(schema)
     if (fits(value)) return Result.succeed(value)
-    const decoded = decode(value)
+    const decoded = Schema.decodeUnknownResult(schema)(value)
     // Without transformations, a value that can be decoded has the decoded type.
     return Result.isSuccess(decoded)
       ? Result.succeed(trust<A>(value))
