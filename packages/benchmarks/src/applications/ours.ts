@@ -1,4 +1,4 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, Revision } from "@effect-mcp/protocol"
 import { McpGroup, McpServer } from "@effect-mcp/server"
 import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
 import * as Tool from "effect/ai/Tool"
@@ -46,7 +46,7 @@ const connectTo = (
     const scope = yield* Scope.make()
     const pair = yield* MemoryTransport.make({ serialization })
     yield* Effect.forkIn(Effect.provideService(serve, Transport.Transport, pair.server), scope)
-    const client = yield* ClientSession.make({ info }).pipe(
+    const client = yield* ClientSession.make({ info, revisions: [Revision.latestLegacy] }).pipe(
       Effect.provideService(Transport.Transport, pair.client),
       Scope.provide(scope)
     )
