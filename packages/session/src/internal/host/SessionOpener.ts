@@ -43,6 +43,10 @@ export interface Options {
   onNegotiated(): void
 }
 
+const markDone = (replayed: Deferred.Deferred<void> | undefined): void => {
+  if (replayed !== undefined) Deferred.doneUnsafe(replayed, Exit.void)
+}
+
 /** Opens the sessions of a host. */
 export class SessionOpener {
   readonly #options: Options
@@ -101,13 +105,12 @@ export class SessionOpener {
     return Effect.uninterruptibleMask((restore) => {
       const scope = Scope.forkUnsafe(sessions)
       const replayed = handshakeMessages === undefined ? undefined : Deferred.makeUnsafe<void>()
-      const onReplayed = () => replayed !== undefined && Deferred.doneUnsafe(replayed, Exit.void)
       const opened = server.open({
         id: hosted.id,
         principal: hosted.principal,
         transport: handshakeMessages === undefined
           ? hosted.transport
-          : HandshakeReplay.over(hosted.transport, handshakeMessages, onReplayed),
+          : HandshakeReplay.over(hosted.transport, handshakeMessages, () => markDone(replayed)),
         context,
         clock,
         observe: observe === undefined ? undefined : (event) => observe(event, hosted.id),
@@ -121,7 +124,7 @@ export class SessionOpener {
         onUseWithoutHandshake: () => hosted.operating(),
         onEnd: () => {
           hosted.beginToEnd()
-          onReplayed()
+          markDone(replayed)
         },
         onClosed: (reason) => {
           // Before the removal, so that a host that has drained has called it for every session.

@@ -23,6 +23,13 @@ export interface Options extends Settings {
 
 const ended: End = { exit: undefined, writable: false }
 
+const endExchange = (origin: StreamOrigin, rejected?: boolean): void => {
+  if (origin instanceof PostExchange) origin.finish(rejected)
+}
+
+const detachStream = (origin: StreamOrigin): Effect.Effect<boolean> =>
+  origin instanceof PostExchange ? origin.detachStream() : Effect.succeed(false)
+
 /** A stream that can be resumed, and the exchange of its request; the standalone stream has none. */
 interface Resumable {
   readonly stream: SseStream
@@ -66,10 +73,10 @@ export class StreamableHttpServerConnection implements Owner {
     const connection: Connection = {
       run: (deliver, hooks) => this.run(deliver, hooks),
       send: (outbound) => this.send(outbound),
-      endExchange: (origin, rejected) => this.endExchange(origin, rejected),
+      endExchange,
       stalled: (origin) => this.stalled(origin),
       onHandshake: (profile) => this.onHandshake(profile),
-      detachStream: (origin) => origin instanceof PostExchange ? origin.detachStream() : Effect.succeed(false)
+      detachStream
     }
     const disconnect = Effect.suspend(() => {
       this.close()
@@ -106,10 +113,6 @@ export class StreamableHttpServerConnection implements Owner {
     if (replyTo !== undefined || stream === undefined || !stream.isOpen) return OutgoingFrame.noRoute(message)
     const encoded = OutgoingFrame.encode(message)
     return Result.isFailure(encoded) ? Effect.fail(encoded.failure) : stream.write(encoded.success)
-  }
-
-  endExchange(origin: StreamOrigin, rejected?: boolean): void {
-    if (origin instanceof PostExchange) origin.finish(rejected)
   }
 
   /** Breaks off a stream whose client reads nothing. On a busy machine, the watchdog may be later than the session. */
