@@ -4,7 +4,7 @@
  * Most of the start of a program is the time in which Node finds, opens and compiles files: about 1 ms for each. `dist`
  * has a file for each module, from which a bundler takes what a program uses. Node gets `dist/node`: one file with the
  * modules that most programs use, and a small file for each entry. Other modules stay apart, because they load more,
- * such as HTTP, WebSocket and optional packages.
+ * such as HTTP, WebSocket and optional packages. Whatever does not ask for single modules gets these files, too.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -36,7 +36,8 @@ const entriesOf = ({ folder, manifest }: Package): Readonly<Record<string, strin
     )
   )
 
-const common = { platform: "node", external: isOutside, treeshake: false } as const
+// Neutral, because browsers and other runtimes get these files as well.
+const common = { platform: "neutral", external: isOutside, treeshake: false } as const
 
 /** Returns the modules that an entry loads. */
 const loadedBy = async (input: string): Promise<ReadonlySet<string>> => {
@@ -60,7 +61,7 @@ const write = async (one: Package): Promise<number> => {
     codeSplitting: { groups }
   }
   fs.rmSync(dir, { recursive: true, force: true })
-  const { output: written } = await build({ ...common, input: entries, output })
+  const { output: written } = await build({ ...common, input: entries, output, preserveEntrySignatures: "strict" })
   return written.filter(({ type }) => type === "chunk").length
 }
 

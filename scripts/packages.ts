@@ -2,8 +2,9 @@
  * Checks the public packages as users get them: packed, installed by npm outside this workspace, imported by Node.
  *
  * `pnpm packages` builds them first. This script lints each package as it would be published, imports every entry, and
- * prints the names that the entry exports. A bundle that imports every entry and uses nothing has to be empty. Then the
- * script starts a project from the template of a stdio server, runs the project's checks and tests, and calls a tool of
+ * prints the names that the entry exports. Both forms of a package have to export the same names. A bundle that imports
+ * every entry and uses nothing has to be empty, and a bundle of a client for browsers imports nothing of Node, also if
+ * the bundler takes the joined modules. Then the script starts a project from the template of a stdio server, runs the project's checks and tests, and calls a tool of
  * the bundled server, which it has copied to an empty folder.
  */
 import { deepStrictEqual } from "node:assert"
@@ -11,6 +12,7 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { build } from "rolldown"
 import * as Template from "./template.ts"
 import { type Manifest, publicPackages, read, root } from "./workspace.ts"
 
@@ -31,6 +33,26 @@ const importAll = `
   for (const entry of process.argv.slice(1)) {
     console.log(entry + ": " + Object.keys(await import(entry)).join(", "))
   }
+`
+
+/** Prints the entries whose two forms export different names. */
+const compareForms = `
+  import { readFileSync } from "node:fs"
+  for (const name of process.argv.slice(1)) {
+    const folder = new URL("node_modules/" + name + "/", "file://" + process.cwd() + "/")
+    const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"))
+    for (const [entry, forms] of Object.entries(exports)) {
+      if (forms.module === undefined) continue
+      const [single, joined] = await Promise.all([forms.module, forms.default].map((file) => import(new URL(file, folder))))
+      if (Object.keys(single).join() !== Object.keys(joined).join()) throw new Error(name + " " + entry)
+    }
+  }
+`
+
+const browserClient = `
+  import { ClientSession } from "@effect-mcp/session"
+  import { StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
+  globalThis.used = [ClientSession.layer, StreamableHttpClient.layer, WebSocketClient.layer]
 `
 
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
@@ -60,11 +82,25 @@ try {
   )
   run(project, process.execPath, ["--input-type=module", "--eval", importAll, ...entries])
   console.log(`${entries.length} entries imported`)
+  run(project, process.execPath, [
+    "--input-type=module",
+    "--eval",
+    compareForms,
+    ...publicPackages.map(({ manifest }) => manifest.name)
+  ])
 
   fs.writeFileSync(path.join(project, "unused.js"), entries.map((entry) => `import "${entry}"\n`).join(""))
   const bundler = path.join(root, "node_modules", ".bin", "rolldown")
   run(project, bundler, ["unused.js", "--platform", "node", "--minify", "--file", "unused.min.js"])
   deepStrictEqual(fs.readFileSync(path.join(project, "unused.min.js"), "utf8").trim(), "export{};")
+
+  const client = path.join(project, "browser.js")
+  fs.writeFileSync(client, browserClient)
+  for (const conditionNames of [["module", "browser", "import", "default"], ["browser", "import", "default"]]) {
+    const { output } = await build({ input: client, platform: "browser", resolve: { conditionNames }, write: false })
+    const imported = output.flatMap((chunk) => chunk.type === "chunk" ? chunk.imports : [])
+    deepStrictEqual(imported.filter((id) => id.startsWith("node:")), [])
+  }
 
   const started = folder("started")
   Template.copyTo(started)

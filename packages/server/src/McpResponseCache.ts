@@ -131,7 +131,8 @@ export const layer = <Self extends McpMiddleware.AnyId>(
             result,
             target,
             until: began + Duration.toMillis(Duration.fromInputUnsafe(time)),
-            bytes: bytesOf(key) + bytesOf(text ?? "")
+            // A transport that writes bytes keeps those beside the text.
+            bytes: bytesOf(key) + 2 * bytesOf(text ?? "")
           })
         }
         return result

@@ -21,33 +21,44 @@ const prepared = (frame: unknown): Prepared | undefined => {
   return text === undefined ? undefined : { result, id: JSON.stringify(id), text }
 }
 
-const encodePrepared = (frame: unknown): string | undefined => {
-  const parts = prepared(frame)
-  return parts === undefined ? undefined : `{"jsonrpc":"2.0","id":${parts.id},"result":${parts.text}}`
-}
-
-/** Encodes a frame, followed by its terminator. A value that JSON cannot represent fails with `Unserializable`. */
-export const encode = (frame: unknown, terminator = ""): Result.Result<string, TransportError.TransportError> => {
+/** Encodes a frame in one of the forms. A value that JSON cannot represent fails with `Unserializable`. */
+const encodeWith = <A>(
+  frame: unknown,
+  form: (text: string, parts: Prepared | undefined) => A
+): Result.Result<A, TransportError.TransportError> => {
   try {
-    const json: string | undefined = encodePrepared(frame) ?? JSON.stringify(frame)
-    if (json !== undefined) return Result.succeed(json + terminator)
+    const parts = prepared(frame)
+    const text: string | undefined = parts === undefined
+      ? JSON.stringify(frame)
+      : `{"jsonrpc":"2.0","id":${parts.id},"result":${parts.text}}`
+    if (text !== undefined) return Result.succeed(form(text, parts))
     return Result.fail(TransportError.make({ _tag: "Unserializable", cause: new Error("undefined is not JSON") }))
   } catch (cause) {
     return Result.fail(TransportError.make({ _tag: "Unserializable", cause }))
   }
 }
 
-/** The number of characters from which a text is turned into bytes at once: its bytes are counted in any case. */
-const longText = 4096
+/** Encodes a frame, followed by its terminator. A value that JSON cannot represent fails with `Unserializable`. */
+export const encode = (frame: unknown, terminator = ""): Result.Result<string, TransportError.TransportError> =>
+  encodeWith(frame, (text) => text + terminator)
+
+/**
+ * The number of characters from which a text becomes bytes by itself. Shorter ones are joined, because each chunk of
+ * bytes is a write of its own.
+ */
+const longText = 16 * 1024
 
 /** The bytes of the texts of prepared results. */
 const preparedBytes = new WeakMap<object, Uint8Array>()
 
+const encoder = new TextEncoder()
+
 const bytesOf = ({ result, text }: Prepared): Uint8Array => {
   const known = preparedBytes.get(result)
   if (known !== undefined) return known
-  // The id comes last, because the stream writes each part by itself, and waits after a long one.
-  const made = Buffer.from(`{"jsonrpc":"2.0","result":${text},"id":`)
+  // The id comes last, because the stream writes each part by itself, and waits after a long one. `Buffer.from` could
+  // take the bytes from a pool, which would then live as long as the result.
+  const made = encoder.encode(`{"jsonrpc":"2.0","result":${text},"id":`)
   preparedBytes.set(result, made)
   return made
 }
@@ -58,22 +69,18 @@ export type Encoded = string | ReadonlyArray<Uint8Array>
 /**
  * Encodes a frame for a stream of bytes: a short one as text, so that several are joined before they become bytes. A
  * long one becomes bytes at once, because to count the bytes of a text takes as long as to make them. The bytes of a
- * prepared result are shared by all responses.
+ * long prepared result are shared by all responses.
  */
 export const encodeForBytes = (
   frame: unknown,
   terminator = ""
-): Result.Result<Encoded, TransportError.TransportError> => {
-  try {
-    const parts = prepared(frame)
-    if (parts !== undefined && parts.text.length > longText) {
-      return Result.succeed([bytesOf(parts), Buffer.from(`${parts.id}}${terminator}`)])
-    }
-  } catch (cause) {
-    return Result.fail(TransportError.make({ _tag: "Unserializable", cause }))
-  }
-  return Result.map(encode(frame, terminator), (text) => text.length > longText ? [Buffer.from(text)] : text)
-}
+): Result.Result<Encoded, TransportError.TransportError> =>
+  encodeWith(frame, (text, parts) => {
+    if (text.length <= longText) return text + terminator
+    return parts === undefined
+      ? [Buffer.from(text + terminator)]
+      : [bytesOf(parts), Buffer.from(`${parts.id}}${terminator}`)]
+  })
 
 /** Returns an effect that encodes a frame when it runs. */
 export const encoded = (frame: JsonRpc.Frame): Effect.Effect<string, TransportError.TransportError> =>

@@ -20,7 +20,7 @@ describe("a reply that JSON cannot represent", () => {
 })
 
 describe("a frame for a stream of bytes", () => {
-  const long = "é".repeat(4096)
+  const long = "é".repeat(16_384)
 
   const encoded = (frame: unknown): Encoded => Result.getOrThrow(encodeForBytes(frame, "\n"))
 
