@@ -4,8 +4,8 @@
  * `pnpm packages` builds them first. This script lints each package as it would be published, imports every entry, and
  * prints the names that the entry exports. Both forms of a package have to export the same names. A bundle that imports
  * every entry and uses nothing has to be empty, and a bundle of a client for browsers imports nothing of Node, also if
- * the bundler takes the joined modules. Then the script starts a project from the template of a stdio server, runs the project's checks and tests, and calls a tool of
- * the bundled server, which it has copied to an empty folder.
+ * the bundler takes the joined modules. Then the script starts a project from the template of a stdio server, runs the
+ * project's checks and tests, and calls a tool of the bundled server, which it has copied to an empty folder.
  */
 import { deepStrictEqual } from "node:assert"
 import { spawnSync } from "node:child_process"
@@ -43,7 +43,8 @@ const compareForms = `
     const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"))
     for (const [entry, forms] of Object.entries(exports)) {
       if (forms.module === undefined) continue
-      const [single, joined] = await Promise.all([forms.module, forms.default].map((file) => import(new URL(file, folder))))
+      const single = await import(new URL(forms.module, folder))
+      const joined = await import(new URL(forms.default, folder))
       if (Object.keys(single).join() !== Object.keys(joined).join()) throw new Error(name + " " + entry)
     }
   }
