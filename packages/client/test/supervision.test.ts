@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { compiled } from "./support/places.ts"
 
 const info = { name: "host", version: "1.0.0" }
 
@@ -25,7 +26,7 @@ const temporaryDirectory = Effect.acquireRelease(
 const withFixture = Effect.fnUntraced(function*(options: Partial<McpClient.Options> = {}) {
   const log = path.join(yield* temporaryDirectory, "log")
   fs.writeFileSync(log, "")
-  const client = yield* McpClient.make(McpTarget.command(process.execPath, [program, log]), {
+  const client = yield* McpClient.make(McpTarget.command(process.execPath, [program, log], { env: compiled }), {
     info,
     name: "fixture",
     ...quick,

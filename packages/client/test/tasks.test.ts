@@ -18,7 +18,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { leavingNothing } from "./support/leavingNothing.ts"
-import { temporaryDirectory } from "./support/places.ts"
+import { compiled, temporaryDirectory } from "./support/places.ts"
 import { until } from "./support/until.ts"
 
 const info = { name: "host", version: "1.0.0" }
@@ -33,7 +33,7 @@ const clientOf = Effect.fnUntraced(function*(database: string, revision: "2025-1
   const stderr: Array<string> = []
   const asked: Array<string> = []
   const client = yield* McpClient.make(
-    McpTarget.command(process.execPath, [fixture, database], { stderr: (line) => stderr.push(line) }),
+    McpTarget.command(process.execPath, [fixture, database], { env: compiled, stderr: (line) => stderr.push(line) }),
     {
       name: "trips",
       info,

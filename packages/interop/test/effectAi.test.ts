@@ -39,7 +39,11 @@ const urlOf = (revisions: Revisions) =>
 const transports = {
   stdio: (revisions: Revisions) =>
     Effect.succeed(
-      StdioClient.layerNode({ command: process.execPath, args: [program, "stdio", ...revisions] })
+      StdioClient.layerNode({
+        command: process.execPath,
+        args: [program, "stdio", ...revisions],
+        env: Child.environment
+      })
     ),
   "Streamable HTTP": (revisions: Revisions) =>
     Effect.map(urlOf(revisions), (url) => StreamableHttpClient.layerNode({ url })),

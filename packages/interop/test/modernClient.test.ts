@@ -32,7 +32,11 @@ const connect = Effect.fnUntraced(function*(
 })
 
 const overStdio = (...args: ReadonlyArray<string>) =>
-  StdioClient.layerNode({ command: process.execPath, args: [Child.file("dualStdioServerV2.ts"), ...args] })
+  StdioClient.layerNode({
+    command: process.execPath,
+    args: [Child.file("dualStdioServerV2.ts"), ...args],
+    env: Child.environment
+  })
 
 /** Uses every feature that both eras have. */
 const useTools = Effect.fnUntraced(function*(session: ClientSession.ClientSessionShape) {
@@ -102,7 +106,7 @@ describe("the fallback", () => {
     it.live(`at ${file} over stdio leads to a handshake in the same process`, () =>
       Effect.gen(function*() {
         const { events, session } = yield* connect(
-          StdioClient.layerNode({ command: process.execPath, args: [Child.file(file)] })
+          StdioClient.layerNode({ command: process.execPath, args: [Child.file(file)], env: Child.environment })
         )
         assert.strictEqual(session.profile.revision, "2025-11-25")
         assert.strictEqual(textOf(yield* session.callTool("add", { a: 1, b: 2 })), "3")

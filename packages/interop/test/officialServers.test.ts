@@ -43,7 +43,8 @@ const connect = Effect.fnUntraced(function*(
   return { session: Context.get(context, ClientSession.ClientSession), events, changes }
 })
 
-const overStdio = (...args: ReadonlyArray<string>) => StdioClient.layerNode({ command: process.execPath, args })
+const overStdio = (...args: ReadonlyArray<string>) =>
+  StdioClient.layerNode({ command: process.execPath, args, env: Child.environment })
 
 /** Starts a program that prints its address. */
 const listening = (file: string, path: string) =>

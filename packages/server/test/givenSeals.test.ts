@@ -169,6 +169,7 @@ describe("a stdio program", () => {
       StdioClient.layerNode({
         command: process.execPath,
         args: [path.join(import.meta.dirname, "fixtures/deployments.ts"), ...args],
+        env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
         stderr: (line) => void printed.push(line)
       })
     )

@@ -24,6 +24,7 @@ const started = Effect.fnUntraced(function*(filename: string, lease: number) {
   const transport = StdioClient.layerNode({
     command: process.execPath,
     args: [fixture, filename, String(lease)],
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
     stderr: (line) => stderr.push(line)
   })
   const context = yield* Layer.build(transport)

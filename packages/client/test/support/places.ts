@@ -10,6 +10,9 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { until } from "./until.ts"
 
+/** The environment of a child process, with Node's cache of compiled code. */
+export const compiled = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }
+
 type Revisions = readonly [Revision.Revision, ...ReadonlyArray<Revision.Revision>]
 
 /** A place, and what its transport can do. */
@@ -72,7 +75,10 @@ export const addressOf = (
 ): Effect.Effect<Address> =>
   Effect.gen(function*() {
     if (transport === "stdio") {
-      return { target: (args: ReadonlyArray<string>) => McpTarget.command(process.execPath, args), bind: "" }
+      return {
+        target: (args: ReadonlyArray<string>) => McpTarget.command(process.execPath, args, { env: compiled }),
+        bind: ""
+      }
     }
     if (transport === "unix") {
       const file = path.join(directory, "socket")
