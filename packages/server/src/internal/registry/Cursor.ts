@@ -19,35 +19,49 @@ const keyOf = (method: string, cursor: string): Effect.Effect<string, McpError.M
 
 /** A page, and the cursor of the next one. */
 export interface Page<A> {
-  /** The index of the first item in the list. */
-  readonly start: number
   readonly items: ReadonlyArray<A>
   readonly nextCursor: string | undefined
 }
 
+/** Returns the index of the first item with a greater key. The items are sorted by their keys. */
+const indexAfter = <A>(items: ReadonlyArray<A>, keyOfItem: (item: A) => string, key: string): number => {
+  let from = 0
+  let to = items.length
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    const item = items[middle]
+    if (item !== undefined && keyOfItem(item) > key) to = middle
+    else from = middle + 1
+  }
+  return from
+}
+
 /**
- * Returns a page of items, which are sorted by their keys. A page begins after the key of its cursor, so that changes
- * of the list between two pages repeat and skip no other item (PAG-05).
+ * Returns the index of the first item of a page. A page begins after the key of its cursor, so that changes of the list
+ * between two pages repeat and skip no other item (PAG-05).
  */
+export const startOf = <A>(
+  method: string,
+  items: ReadonlyArray<A>,
+  keyOfItem: (item: A) => string,
+  cursor: string | undefined
+): Effect.Effect<number, McpError.McpError> =>
+  cursor === undefined
+    ? Effect.succeed(0)
+    : Effect.map(keyOf(method, cursor), (key) => indexAfter(items, keyOfItem, key))
+
+/** Returns the page of items that begins at an index. The items are sorted by their keys. */
 export const page = <A>(
   method: string,
   items: ReadonlyArray<A>,
   keyOfItem: (item: A) => string,
-  cursor: string | undefined,
+  start: number,
   size: number
-): Effect.Effect<Page<A>, McpError.McpError> => {
-  const from = (start: number): Page<A> => {
-    const last = items[start + size - 1]
-    const hasMore = last !== undefined && start + size < items.length
-    return {
-      start,
-      items: start === 0 && !hasMore ? items : items.slice(start, start + size),
-      nextCursor: hasMore ? Base64Url.encode(prefixOf(method) + keyOfItem(last)) : undefined
-    }
+): Page<A> => {
+  const last = items[start + size - 1]
+  const hasMore = last !== undefined && start + size < items.length
+  return {
+    items: start === 0 && !hasMore ? items : items.slice(start, start + size),
+    nextCursor: hasMore ? Base64Url.encode(prefixOf(method) + keyOfItem(last)) : undefined
   }
-  if (cursor === undefined) return Effect.succeed(from(0))
-  return Effect.map(keyOf(method, cursor), (key) => {
-    const next = items.findIndex((item) => keyOfItem(item) > key)
-    return next < 0 ? { start: items.length, items: [], nextCursor: undefined } : from(next)
-  })
 }

@@ -67,26 +67,29 @@ const lister = <E extends Entry, Result extends object>(
 ) => {
   const hinted = Hinted.make(hint, `caching of ${method}`)
   const prepared = new WeakMap<ReadonlyArray<E>, Map<number, Result>>()
-  const result = ({ items, nextCursor }: Cursor.Page<E>) =>
-    toResult(items.map(({ definition }): E["definition"] => definition), nextCursor === undefined ? {} : { nextCursor })
-  const preparedResult = (page: Cursor.Page<E>): Result => {
+  const result = (entries: ReadonlyArray<E>, start: number): Result => {
+    const { items, nextCursor } = Cursor.page(method, entries, members.keyOf, start, pageSize)
+    const definitions = items.map(({ definition }): E["definition"] => definition)
+    return toResult(definitions, nextCursor === undefined ? {} : { nextCursor })
+  }
+  const preparedResult = (start: number): Result => {
     const { sorted } = members
     const pages = prepared.get(sorted) ?? new Map<number, Result>()
     prepared.set(sorted, pages)
-    const known = pages.get(page.start)
+    const known = pages.get(start)
     if (known !== undefined) return known
-    const made = PreparedResult.make(result(page))
-    pages.set(page.start, made)
+    const made = PreparedResult.make(result(sorted, start))
+    pages.set(start, made)
     return made
   }
   return ({ cursor }: { readonly cursor?: string | undefined }) =>
     Effect.flatMap(
       registry.visible(members.sorted, method, context),
       (entries) =>
-        Effect.flatMap(Cursor.page(method, entries, members.keyOf, cursor, pageSize), (page) =>
+        Effect.flatMap(Cursor.startOf(method, entries, members.keyOf, cursor), (start) =>
           hinted(
             // A client can make a cursor for any item. Only the pages of a client that follows the cursors are kept.
-            entries === members.sorted && page.start % pageSize === 0 ? preparedResult(page) : result(page),
+            entries === members.sorted && start % pageSize === 0 ? preparedResult(start) : result(entries, start),
             entries === members.sorted
           ))
     )
@@ -180,7 +183,9 @@ const resourceLister = (server: Server) => {
     const others = listed.flat().filter(({ uri }) => registry.resources.get(uri) === undefined)
     const byUri = new Map([...others, ...fixed.map(({ definition }) => definition)].map((one) => [one.uri, one]))
     const sorted = [...byUri.values()].toSorted((a, b) => a.uri < b.uri ? -1 : 1)
-    const { items, nextCursor } = yield* Cursor.page(method, sorted, ({ uri }) => uri, cursor, pageSize)
+    const keyOf = ({ uri }: { readonly uri: string }) => uri
+    const start = yield* Cursor.startOf(method, sorted, keyOf, cursor)
+    const { items, nextCursor } = Cursor.page(method, sorted, keyOf, start, pageSize)
     // The templates list what this client sees.
     return yield* hinted({ resources: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }, false)
   })
