@@ -27,16 +27,21 @@ const exportedFrom = (file: string): ReadonlyArray<string> =>
 const sourceOf = (manifestFile: string, target: unknown): string =>
   path.posix.join(path.posix.dirname(manifestFile), typeof target === "string" ? target : "")
 
-/** The files of an entry. Bundlers take its module, and Node the joined modules that `scripts/joined.ts` writes. */
+/**
+ * The files of an entry. Bundlers take its module, also for Node, and Node the joined modules that `scripts/joined.ts`
+ * writes. Whatever is neither takes the module.
+ */
 interface Published {
   readonly types: string
   readonly module: string
+  readonly node: string
   readonly default: string
 }
 
 const published = (source: string): Published => {
   const name = source.replace(/^\.\/src\//, "").replace(/\.ts$/, "")
-  return { types: `./dist/${name}.d.ts`, module: `./dist/${name}.js`, default: `./dist/node/${name}.js` }
+  const module = `./dist/${name}.js`
+  return { types: `./dist/${name}.d.ts`, module, node: `./dist/node/${name}.js`, default: module }
 }
 
 const manifestEntry = "./package.json"

@@ -4,7 +4,7 @@
  * Most of the start of a program is the time in which Node finds, opens and compiles files: about 1 ms for each. `dist`
  * has a file for each module, from which a bundler takes what a program uses. Node gets `dist/node`: one file with the
  * modules that most programs use, and a small file for each entry. Other modules stay apart, because they load more,
- * such as HTTP, WebSocket and optional packages. Whatever does not ask for single modules gets these files, too.
+ * such as HTTP, WebSocket and optional packages. The condition `node` of `exports` leads there.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -36,7 +36,7 @@ const entriesOf = ({ folder, manifest }: Package): Readonly<Record<string, strin
     )
   )
 
-// Neutral, because browsers and other runtimes get these files as well.
+// For `node`, rolldown would add an import of `node:module` that is not used.
 const common = { platform: "neutral", external: isOutside, treeshake: false } as const
 
 /** Returns the modules that an entry loads. */

@@ -3,8 +3,8 @@
  *
  * `pnpm packages` builds them first. This script lints each package as it would be published, imports every entry, and
  * prints the names that the entry exports. Both forms of a package have to export the same names. A bundle that imports
- * every entry and uses nothing has to be empty, and a bundle of a client for browsers imports nothing of Node, also if
- * the bundler takes the joined modules. Then the script starts a project from the template of a stdio server, runs the
+ * every entry and uses nothing has to be empty, and a bundle of a client for browsers imports nothing of Node, whatever
+ * conditions the bundler sets. Then the script starts a project from the template of a stdio server, runs the
  * project's checks and tests, and calls a tool of the bundled server, which it has copied to an empty folder.
  */
 import { deepStrictEqual } from "node:assert"
@@ -42,9 +42,9 @@ const compareForms = `
     const folder = new URL("node_modules/" + name + "/", "file://" + process.cwd() + "/")
     const { exports } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"))
     for (const [entry, forms] of Object.entries(exports)) {
-      if (forms.module === undefined) continue
+      if (forms.node === undefined) continue
       const single = await import(new URL(forms.module, folder))
-      const joined = await import(new URL(forms.default, folder))
+      const joined = await import(new URL(forms.node, folder))
       if (Object.keys(single).join() !== Object.keys(joined).join()) throw new Error(name + " " + entry)
     }
   }
@@ -52,8 +52,8 @@ const compareForms = `
 
 const browserClient = `
   import { ClientSession } from "@effect-mcp/session"
-  import { StreamableHttpClient, WebSocketClient } from "@effect-mcp/transport"
-  globalThis.used = [ClientSession.layer, StreamableHttpClient.layer, WebSocketClient.layer]
+  import { JsonLines } from "@effect-mcp/transport"
+  globalThis.used = [ClientSession.layer, JsonLines.decoder]
 `
 
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-"))
