@@ -31,7 +31,7 @@ export interface Options {
     | ((target: McpMiddleware.Target) => Duration.Input | undefined)
   /** The number of results that are kept. Default 1,000. */
   readonly maxEntries?: number
-  /** The bytes of the results and of their keys together, as JSON in memory. Default 16 MiB. */
+  /** The bytes of the results and of their keys together, as JSON in memory, as text and as bytes. Default 16 MiB. */
   readonly maxBytes?: number
 }
 

@@ -302,6 +302,10 @@ describe("the response cache", () => {
       assert.deepStrictEqual([yield* work(bob), yield* work(long), yield* work(long)], ["1", "2", "3"])
       // What is too large leaves the others.
       assert.strictEqual(yield* work(bob), "1")
+      // The text of this result and its key fit. The bytes that a transport may keep beside the text do not.
+      const { as: tinier } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 260 })
+      const eve = yield* tinier("eve")
+      assert.deepStrictEqual([yield* work(eve), yield* work(eve)], ["1", "2"])
     }).pipe(Effect.scoped))
 
   it.effect("drops results that the program invalidates", () =>

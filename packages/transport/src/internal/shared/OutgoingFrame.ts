@@ -63,7 +63,7 @@ const bytesOf = ({ result, text }: Prepared): Uint8Array => {
   return made
 }
 
-/** An encoded frame: its text, or its bytes in parts. The sender must not change them. */
+/** An encoded frame: its text, or its bytes in parts. The stream must not change the bytes, which responses share. */
 export type Encoded = string | ReadonlyArray<Uint8Array>
 
 /**

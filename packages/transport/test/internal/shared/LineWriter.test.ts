@@ -1,5 +1,5 @@
 import type { Transport } from "@effect-mcp/session"
-import { MemoryBudget, TransportError } from "@effect-mcp/session"
+import { MemoryBudget, PreparedResult, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -55,6 +55,22 @@ describe("LineWriter", () => {
       yield* writer.send(outbound("d"))
       yield* settled
       assert.deepStrictEqual(writes, [line("a") + line("b") + line("c"), line("d")])
+    }))
+
+  it.live("writes short, long and prepared messages in the order in which they are sent", () =>
+    Effect.gen(function*() {
+      const { gate, writer, writes } = yield* start()
+      const long = "é".repeat(20_000)
+      const prepared = PreparedResult.make({ long })
+      const results = [{ n: 1 }, prepared, { n: 2 }, { n: 3 }, { long }, prepared, { n: 4 }]
+      const messages = results.map((result, id) => ({ jsonrpc: "2.0" as const, id, result }))
+      yield* gate.close
+      for (const message of messages) yield* writer.send({ message, replyTo: undefined, last: true })
+      yield* gate.open
+      yield* settled
+      const lines = writes.join("").split("\n")
+      assert.strictEqual(lines.pop(), "")
+      assert.deepStrictEqual(lines.map((written) => JSON.parse(written)), messages)
     }))
 
   it.live("writes the messages that are sent during a write in one chunk after it", () =>

@@ -23,6 +23,7 @@ export interface Options extends Settings {
 
 const ended: End = { exit: undefined, writable: false }
 
+// One function for all connections, because a process may have thousands of idle ones.
 const endExchange = (origin: StreamOrigin, rejected?: boolean): void => {
   if (origin instanceof PostExchange) origin.finish(rejected)
 }
