@@ -212,8 +212,8 @@ const separations: ReadonlyArray<Separation> = [
   }
 ]
 
-/** The files of `scripts` that private packages may import: code that all programs of this repository share. */
-const sharedScripts: ReadonlySet<string> = new Set(["scripts/commandLine.ts"])
+/** The files of `scripts` that private packages may import: code that all programs and tests of this repository share. */
+const sharedScripts: ReadonlySet<string> = new Set(["scripts/commandLine.ts", "scripts/freePort.ts"])
 
 interface Violation {
   readonly file: string

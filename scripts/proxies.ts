@@ -27,6 +27,7 @@ import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as Tools from "../packages/examples/src/tools.ts"
+import { freePort } from "./freePort.ts"
 import { read } from "./workspace.ts"
 
 const page = "docs/proxies.md"
@@ -71,14 +72,6 @@ const configurationOf = ({ language }: Proxy): string => {
   if (block === undefined) throw new Error(`${page} has no block in ${language}`)
   return block
 }
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 const isListening = (port: number): Effect.Effect<void, string> =>
   Effect.callback<void, string>((resume) => {

@@ -47,6 +47,12 @@ const failing = (error: JsonRpc.ErrorObject): RawServer.Script =>
     JsonRpc.isRequest(message) && message.method === "server/discover" ? [JsonRpc.failure(message.id, error)] : []
   )
 
+/** A transport that connects to one end of a pair after the other. */
+const inTurn = (ends: ReadonlyArray<MemoryTransport.Pair>): Transport.Transport["Service"] => {
+  let next = 0
+  return { connect: Effect.suspend(() => ends[next++]?.client.connect ?? Effect.die(new Error("no more connections"))) }
+}
+
 const legacyErrors: ReadonlyArray<JsonRpc.ErrorObject> = [
   { code: -32601, message: "Method not found" },
   { code: -32602, message: "Invalid params" },
@@ -459,6 +465,58 @@ describe("the choice of a revision", () => {
       assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late", "Late"])
     }))
 
+  /** Answers `initialize` as a server without a handshake does, and no probe. */
+  const startsSlowly: RawServer.Script = (message) =>
+    JsonRpc.isRequest(message) && message.method === "initialize"
+      ? [JsonRpc.failure(message.id, { code: -32022, message: "Unsupported", data: { supported: ["2026-07-28"] } })]
+      : []
+
+  it.effect("[VER-08] a server that was silent, and then has no handshake, is asked again over another connection", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      const first = yield* RawServer.make(pairs[0].server, startsSlowly)
+      const second = yield* RawServer.make(pairs[1].server)
+      const record = recorder()
+      const connecting = yield* start(
+        client(inTurn(pairs), { revisions: Revision.supported, observe: record.observe })
+      )
+      yield* TestClock.adjust("5 seconds")
+      yield* settled
+      assert.deepStrictEqual(names(first.received), ["server/discover", "initialize"])
+      assert.isTrue(first.ended())
+      // This connection has the time of a handshake, because only an answer to the probe can establish a session.
+      yield* TestClock.adjust("29 seconds")
+      assert.deepStrictEqual(names(second.received), ["server/discover"])
+      yield* second.send(JsonRpc.success(0, discoverResult()))
+      assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2026-07-28")
+      assert.strictEqual(record.of("FellBack").length, 1)
+      assert.strictEqual(record.of("Closed").length, 0)
+    }))
+
+  it.effect("[VER-08] a server that was silent, and then has no handshake, fails over a transport for one session", () =>
+    Effect.gen(function*() {
+      const { connecting, raw } = yield* connectTo(startsSlowly)
+      yield* TestClock.adjust("5 seconds")
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.include(error.message, "the server rejected initialize with error -32022")
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize"])
+    }))
+
+  it.effect("a server that answered the probe, and rejects initialize with a revision of the client, is not asked again", () =>
+    Effect.gen(function*() {
+      const contradicting: RawServer.Script = (message) =>
+        JsonRpc.isRequest(message) && message.method === "server/discover"
+          ? [JsonRpc.failure(message.id, { code: -32601, message: "Method not found" })]
+          : startsSlowly(message)
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      const first = yield* RawServer.make(pairs[0].server, contradicting)
+      const second = yield* RawServer.make(pairs[1].server)
+      const error = yield* Effect.flip(client(inTurn(pairs), { revisions: Revision.supported }))
+      assert.strictEqual(error.reason._tag, "Rejected")
+      assert.deepStrictEqual(names(first.received), ["server/discover", "initialize"])
+      assert.deepStrictEqual(names(second.received), [])
+    }))
+
   it.effect("a client of 2026-07-28 only gives a server that starts slowly the time of a handshake", () =>
     Effect.gen(function*() {
       const { connecting, raw } = yield* connectTo(() => [], { revisions: ["2026-07-28"] })
@@ -615,12 +673,6 @@ describe("the choice of a revision", () => {
       assert.deepStrictEqual(raw.received.slice(2).map(metaOf), [{ "example.com/own": 1 }, { "example.com/own": 1 }])
     }))
 })
-
-/** A transport that connects to one end of a pair after the other. */
-const inTurn = (ends: ReadonlyArray<MemoryTransport.Pair>): Transport.Transport["Service"] => {
-  let next = 0
-  return { connect: Effect.suspend(() => ends[next++]?.client.connect ?? Effect.die(new Error("no more connections"))) }
-}
 
 describe("a server that ends on the probe", () => {
   const endsOnProbe = Effect.fnUntraced(function*(pair: MemoryTransport.Pair) {

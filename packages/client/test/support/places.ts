@@ -5,9 +5,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
+import { freePort } from "../../../../scripts/freePort.ts"
 import { until } from "./until.ts"
 
 /** The environment of a child process, with Node's cache of compiled code. */
@@ -45,15 +45,6 @@ export const places: ReadonlyArray<Place> = [
   place("unix", "Handshake"),
   place("unix", "Modern")
 ]
-
-/** A port on which no server listens now. */
-const freePort: Effect.Effect<number> = Effect.callback((resume) => {
-  const server = net.createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
 
 export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-client-"))),

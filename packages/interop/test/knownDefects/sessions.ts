@@ -17,6 +17,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import { freePort } from "../../../../scripts/freePort.ts"
 import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
 import * as KillableServer from "../fixtures/killableServer.ts"
@@ -60,7 +61,7 @@ const testsWithClient = (peer: Peer) => {
     Effect.gen(function*() {
       const store = yield* Layer.build(SessionStore.layerMemory())
       const host = Layer.provide(hostLayer(), Layer.succeedContext(store))
-      const port = yield* HttpListener.freePort
+      const port = yield* freePort
       const scope = yield* Scope.make()
       const { target } = yield* Scope.provide(LocalServer.listen(host, { port }), scope)
       yield* Effect.gen(function*() {

@@ -9,9 +9,9 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
+import { freePort } from "../../../../scripts/freePort.ts"
 
 const find = (program: string): string | undefined =>
   ["/usr/local/bin", "/usr/bin", "/opt/homebrew/bin"].map((folder) => path.join(folder, program)).find(fs.existsSync)
@@ -24,13 +24,6 @@ export const isInstalled = postgres !== undefined && initdb !== undefined
 
 /** The user that runs the server. PostgreSQL does not run as root. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" ? address?.port ?? 0 : 0)))
-  })
-})
 
 /** Returns the Layer of a client of the server at this port. */
 export const layerAt = (port: number) =>

@@ -19,6 +19,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { freePort } from "../../../../scripts/freePort.ts"
 import * as Hosted from "../Hosted.ts"
 import * as Relay from "../Relay.ts"
 import * as Http from "../subjects/http.ts"
@@ -61,14 +62,10 @@ const onPort = (
   name,
   weight: 8,
   start: Effect.gen(function*() {
-    let port = 0
+    const port = yield* freePort
     const restart = yield* restarting(Effect.gen(function*() {
       const context = yield* Layer.build(Layer.fresh(server()))
-      const relay = yield* Relay.make(
-        { host: "127.0.0.1", port: yield* Http.portOf(context) },
-        { host: "127.0.0.1", port }
-      )
-      port = relay.port
+      yield* Relay.make({ host: "127.0.0.1", port: yield* Http.portOf(context) }, { host: "127.0.0.1", port })
     }))
     yield* restart
     const target = McpTarget.url(url(port), { reconnect: { initialInterval: "20 millis", maxAttempts: 3 } })

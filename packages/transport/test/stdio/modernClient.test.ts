@@ -120,6 +120,16 @@ describe.concurrent("a client of every revision over stdio", () => {
       }))
   }
 
+  it.live("[VER-08] starts a server of 2026-07-28 again that was too slow for the probe, and waits for it", () =>
+    Effect.gen(function*() {
+      const { events, methods, session } = yield* connect("slow", { limits: { discoverTimeout: "300 millis" } })
+      const { callTool, profile } = yield* session
+      yield* callTool("x")
+      assert.strictEqual(profile.revision, "2026-07-28")
+      assert.deepStrictEqual(methods(), ["server/discover", "initialize", "server/discover", "tools/call"])
+      assert.notInclude(events.map(({ _tag }) => _tag), "Closed")
+    }))
+
   it.live("of 2026-07-28 only, it fails with the exit of the server, which starts once", () =>
     Effect.gen(function*() {
       const { methods, session } = yield* connect("exit", { revisions: ["2026-07-28"] })

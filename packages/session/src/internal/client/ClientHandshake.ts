@@ -74,6 +74,13 @@ export const withHandshake = (description: ClientDescription): ClientDescription
   probe: undefined
 })
 
+/** Returns the client without its revisions that have a handshake. */
+export const withoutHandshake = (description: ClientDescription): ClientDescription => ({
+  ...description,
+  revisions: description.revisions.filter(Revision.isModern),
+  offer: undefined
+})
+
 /** Returns the metadata of requests, in a revision without a handshake. */
 export const metadata = (
   description: ClientDescription,
@@ -220,6 +227,8 @@ export type Outcome =
   | { readonly _tag: "Established"; readonly profile: Profile.ServerProfile }
   /** The server ended because of the probe. It needs a new connection, without a probe. */
   | { readonly _tag: "EndedByProbe"; readonly error: HandshakeError.HandshakeError }
+  /** The server was silent at the probe, and then had no handshake. It needs a new connection, with a probe alone. */
+  | { readonly _tag: "WithoutHandshake"; readonly error: HandshakeError.HandshakeError }
 
 /** The handshake of one client's session. */
 export class ClientHandshake {
@@ -232,6 +241,12 @@ export class ClientHandshake {
    * Some servers end at once, others after an error, or only after they have started and read it.
    */
   #isProbed = false
+  /**
+   * Whether the client sent `initialize` only because no response to the probe arrived in time. A server without a
+   * handshake that starts slowly then rejects `initialize`.
+   */
+  #isGuess = false
+  #isWrongGuess = false
   #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
 
   constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
@@ -262,8 +277,13 @@ export class ClientHandshake {
     )
   }
 
+  /** Returns whether a session that ends for this reason is replaced by one over another connection. */
+  isReplaced(reason: CloseReason.CloseReason): boolean {
+    return this.#isWrongGuess || this.#isEndedByProbe(reason)
+  }
+
   /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */
-  isEndedByProbe(reason: CloseReason.CloseReason): boolean {
+  #isEndedByProbe(reason: CloseReason.CloseReason): boolean {
     return this.#isProbed && reason._tag === "PeerEnded" && this.#owner.description.offer !== undefined &&
       !this.#isStreamed
   }
@@ -299,6 +319,7 @@ export class ClientHandshake {
         case "Retry":
           return this.#probe(verdict.version, true)
         case "Legacy":
+          this.#isGuess = Result.isFailure(response) && response.failure.reason._tag === "Timeout"
           return this.#fallBack(verdict.problem)
         case "Failed":
           return this.#fail(verdict.reason)
@@ -406,6 +427,8 @@ export class ClientHandshake {
     const { limits: { maxProfileBytes } } = this.#runtime
     this.#isProbed = false
     const judged = judge(this.#owner.description, maxProfileBytes, response)
+    this.#isWrongGuess = this.#isGuess && JsonRpc.isFailure(response) &&
+      Discovery.namesModern(this.#owner.description, response.error)
     this.#verdict = Result.map(judged, ({ profile }) => profile)
     if (Result.isFailure(judged)) return
     const { isTrimmed, profile } = judged.success
@@ -431,18 +454,26 @@ export class ClientHandshake {
 
   /** Closes the session, waits until it has closed, and fails. */
   #fail(reason: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
+    return Effect.andThen(this.#close(reason), Effect.fail(HandshakeError.make(reason)))
+  }
+
+  /** Closes the session, and waits until it has closed. */
+  #close(reason: HandshakeError.HandshakeErrorReason): Effect.Effect<void> {
     const state = this.#runtime.state()
     if (state._tag === "Initializing" || state._tag === "Probing") this.#runtime.abort(state, failed(state, reason))
     // The session has begun to end before the handshake failed: then its handlers get no time to finish.
     else this.#runtime.end({ _tag: "Close", reason: CloseReason.requested }, "Immediate")
-    return Effect.andThen(this.#runtime.closed, Effect.fail(HandshakeError.make(reason)))
+    return this.#runtime.closed
   }
 
-  /** Fails, unless the server has ended because of the probe. */
+  /** Fails, unless another connection is to replace this one. */
   #failOrReconnect(
     reason: HandshakeError.HandshakeErrorReason
   ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    return reason._tag === "Closed" && this.isEndedByProbe(reason.reason)
+    if (this.#isWrongGuess) {
+      return Effect.as(this.#close(reason), { _tag: "WithoutHandshake", error: HandshakeError.make(reason) })
+    }
+    return reason._tag === "Closed" && this.#isEndedByProbe(reason.reason)
       ? Effect.as(this.#runtime.closed, { _tag: "EndedByProbe", error: HandshakeError.make(reason) })
       : this.#fail(reason)
   }

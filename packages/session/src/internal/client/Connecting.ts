@@ -1,4 +1,7 @@
-/** The connections of a client until it has a session: a second one if a server ends at a probe, or needs one again. */
+/**
+ * The connections of a client until it has a session: a second one if a server ends at a probe, needs one again, or has
+ * no handshake although it was silent at the probe.
+ */
 
 import { Handshake, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
@@ -35,7 +38,7 @@ export const make = Effect.fnUntraced(function*(
   const connected = yield* isKnown ? connectKnown(options, description, limits) : connect(options, description, limits)
   const session = connected._tag === "Established"
     ? connected.session
-    : yield* connectAgain(options, ClientHandshake.withHandshake(description), limits, connected.error)
+    : yield* connectAgain(options, description, limits, connected)
   if (description.probe !== undefined) {
     LegacyServers.set(transport, Revision.isLegacy(session.profile.revision))
   }
@@ -62,14 +65,17 @@ const connectKnown = Effect.fnUntraced(function*(
     }))
 })
 
-/** Connects to a server that did not survive a probe, which is the `earlier` error, without one. */
+/** Connects once more: without a probe to a server that did not survive it, and with a probe alone to the others. */
 const connectAgain = Effect.fnUntraced(function*(
   options: Options,
   description: ClientHandshake.ClientDescription,
   limits: Limits.Limits,
-  earlier: HandshakeError.HandshakeError
+  { _tag, error }: Replaced
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const again = yield* orEarlier(connect(options, description, limits, { problem: earlier.message }), earlier)
+  const connecting = _tag === "EndedByProbe"
+    ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
+    : connect(options, ClientHandshake.withoutHandshake(description), limits)
+  const again = yield* orEarlier(connecting, error)
   return again._tag === "Established" ? again.session : yield* again.error
 })
 
@@ -84,10 +90,10 @@ const orEarlier = <A, R>(
     () => Effect.fail(earlier)
   )
 
-/** A session, or the error of a server that did not survive a probe. */
-type Connected =
-  | { readonly _tag: "Established"; readonly session: ClientSessionShape }
-  | Extract<ClientHandshake.Outcome, { readonly _tag: "EndedByProbe" }>
+/** The outcome of a connection that another one is to replace. */
+type Replaced = Exclude<ClientHandshake.Outcome, { readonly _tag: "Established" }>
+
+type Connected = { readonly _tag: "Established"; readonly session: ClientSessionShape } | Replaced
 
 /** The reason why a connection has no probe. */
 interface WithoutProbe {
@@ -113,7 +119,7 @@ const connect = Effect.fnUntraced(function*(
     initial: { _tag: "Idle" },
     firstId: 0,
     onEnd: (reason) => {
-      isReplaced = session?.handshake.isEndedByProbe(reason) === true ||
+      isReplaced = session?.handshake.isReplaced(reason) === true ||
         (isAssumed && LegacyServers.mayHaveChanged(reason))
       session?.end(reason)
     }

@@ -123,6 +123,10 @@ export const supportedIn = ({ code, data }: JsonRpc.ErrorObject): ReadonlyArray<
   return Array.isArray(supported) && supported.every((version) => typeof version === "string") ? supported : undefined
 }
 
+/** Returns whether an error names a revision without a handshake that both sides support. */
+export const namesModern = (client: DiscoveringClient, error: JsonRpc.ErrorObject): boolean =>
+  commonModern(client, supportedIn(error) ?? []) !== undefined
+
 /** Returns whether an error shows that the server serves a revision without a handshake, but not this request. */
 export const isModern = ({ code, data }: JsonRpc.ErrorObject): boolean =>
   code === ErrorCode.HeaderMismatch ||
