@@ -471,7 +471,7 @@ describe("the choice of a revision", () => {
       ? [JsonRpc.failure(message.id, { code: -32022, message: "Unsupported", data: { supported: ["2026-07-28"] } })]
       : []
 
-  it.effect("[VER-08] a server that was silent, and then has no handshake, is asked again over another connection", () =>
+  it.effect("[VER-08] a server that was silent, and has no handshake, is asked again over another connection", () =>
     Effect.gen(function*() {
       const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
       const first = yield* RawServer.make(pairs[0].server, startsSlowly)
@@ -493,7 +493,7 @@ describe("the choice of a revision", () => {
       assert.strictEqual(record.of("Closed").length, 0)
     }))
 
-  it.effect("[VER-08] a server that was silent, and then has no handshake, fails over a transport for one session", () =>
+  it.effect("[VER-08] a server that was silent, and has no handshake, fails over a transport for one session", () =>
     Effect.gen(function*() {
       const { connecting, raw } = yield* connectTo(startsSlowly)
       yield* TestClock.adjust("5 seconds")
@@ -502,7 +502,7 @@ describe("the choice of a revision", () => {
       assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize"])
     }))
 
-  it.effect("a server that answered the probe, and rejects initialize with a revision of the client, is not asked again", () =>
+  it.effect("a server that rejects the probe and initialize is not asked again, although it names a revision", () =>
     Effect.gen(function*() {
       const contradicting: RawServer.Script = (message) =>
         JsonRpc.isRequest(message) && message.method === "server/discover"
