@@ -213,7 +213,11 @@ const separations: ReadonlyArray<Separation> = [
 ]
 
 /** The files of `scripts` that private packages may import: code that all programs and tests of this repository share. */
-const sharedScripts: ReadonlySet<string> = new Set(["scripts/commandLine.ts", "scripts/freePort.ts"])
+const sharedScripts: ReadonlySet<string> = new Set([
+  "scripts/commandLine.ts",
+  "scripts/freePort.ts",
+  "scripts/joinedProgram.ts"
+])
 
 interface Violation {
   readonly file: string

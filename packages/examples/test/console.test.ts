@@ -45,12 +45,12 @@ const overStdio = (server: ReadonlyArray<string>) => Effect.succeed(server)
 
 const calculators = {
   stdio: overStdio(Console.calculator),
-  HTTP: Effect.map(Console.listening(Child.calculator, "--http", "0"), (url) => [url])
+  HTTP: Effect.map(Console.listening(...Console.listeningCalculator), (url) => [url])
 }
 
 const notebooks = {
   stdio: overStdio(Console.notebook),
-  HTTP: Effect.map(Console.listening(Child.file("listeningNotebook.ts")), (url) => [url])
+  HTTP: Effect.map(Console.listening(...Console.listeningNotebook), (url) => [url])
 }
 
 const eras = ["2025-11-25", "2026-07-28"] as const

@@ -102,7 +102,7 @@ describe.concurrent("the console in a terminal", () => {
       `${revision}: a watched resource and a log message appear above the prompt, which keeps what was typed`,
       () =>
         Effect.gen(function*() {
-          const url = yield* Console.listening(Child.file("listeningNotebook.ts"))
+          const url = yield* Console.listening(...Console.listeningNotebook)
           const terminal = yield* start([url], "--revision", revision)
           yield* terminal.enters("watch note:///plan")
           yield* terminal.shows("  Read more, write less")

@@ -18,15 +18,19 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { tmpdir } from "node:os"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as JoinedTransports from "../src/joinedTransports.ts"
 import * as Calculator from "../src/listeningCalculator.ts"
 
 const program = fileURLToPath(new URL("../src/proxy.ts", import.meta.url))
 
+/** The same program in one file, for the laws, which start it again and again. */
+const joined = await joinedProgram(program)
+
 const throughProxy = (url: string) =>
   StdioClient.layerNode({
     command: process.execPath,
-    args: [program, url],
+    args: [joined, url],
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
     stderr: () => {}
   })

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ChildProcess from "effect/process/ChildProcess"
 import type * as Scope from "effect/Scope"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 import * as Child from "./fixtures/child.ts"
 import { addressOf } from "./fixtures/httpServers.ts"
 import * as LocalServer from "./fixtures/localServer.ts"
@@ -27,7 +28,8 @@ const dual: Revisions = Revision.supported
 // The server of effect/ai
 // =====================================================================================================================
 
-const program = Child.file("effectAiServer.ts")
+const program = await joinedProgram(Child.file("effectAiServer.ts"))
+const workshop = await joinedProgram(Child.file("workshopAtRevision.ts"))
 
 const urlOf = (revisions: Revisions) =>
   Effect.map(
@@ -196,7 +198,7 @@ const foreignClients: {
       McpClient.layerStdio({
         ...info,
         protocol,
-        command: ChildProcess.make(process.execPath, [Child.file("workshopAtRevision.ts"), ...revisions])
+        command: ChildProcess.make(process.execPath, [workshop, ...revisions])
       }).pipe(Layer.provide(NodeServices.layer))
     ),
   "Streamable HTTP": (protocol, revisions) =>

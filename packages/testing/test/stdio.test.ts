@@ -10,8 +10,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { createServer, type Socket } from "node:net"
 import { fileURLToPath } from "node:url"
+import { joinedProgram } from "../../../scripts/joinedProgram.ts"
 
-const program = fileURLToPath(new URL("fixtures/lawServer.ts", import.meta.url))
+const program = await joinedProgram(fileURLToPath(new URL("fixtures/lawServer.ts", import.meta.url)))
 
 /** A child that has sent its process id, and accepts bytes to print. */
 interface Child {

@@ -8,6 +8,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { freePort } from "../../../../scripts/freePort.ts"
+import { joinedProgram } from "../../../../scripts/joinedProgram.ts"
 import { until } from "./until.ts"
 
 /** The environment of a child process, with Node's cache of compiled code. */
@@ -84,7 +85,7 @@ export const addressOf = (
     return { target: () => target, bind: String(port) }
   })
 
-const program = path.join(import.meta.dirname, "../fixtures/serve.ts")
+const program = await joinedProgram(path.join(import.meta.dirname, "../fixtures/serve.ts"))
 
 export const isRunning = (pid: number): boolean => {
   try {

@@ -65,7 +65,8 @@ const make = (seed: number): Effect.Effect<Rounds.Lives> =>
   Effect.sync(() => {
     const random = Random.make(seed)
     const weighted = places.flatMap((place) => Array.from({ length: place.weight }, () => place))
-    let queue: ReadonlyArray<Place> = []
+    // Each place has a client first, so that a short soak has clients of all of them.
+    let queue: ReadonlyArray<Place> = random.shuffled(places)
     const nextPlace = (): ReadonlyArray<Place> => {
       if (queue.length === 0) queue = random.shuffled(weighted)
       const [next, ...rest] = queue
