@@ -493,6 +493,18 @@ describe("the choice of a revision", () => {
       assert.strictEqual(record.of("Closed").length, 0)
     }))
 
+  it.effect("a server that has no handshake, and then rejects the probe as well, fails with the first rejection", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      yield* RawServer.make(pairs[0].server, startsSlowly)
+      const second = yield* RawServer.make(pairs[1].server, failing({ code: -32601, message: "Method not found" }))
+      const connecting = yield* start(client(inTurn(pairs), { revisions: Revision.supported }))
+      yield* TestClock.adjust("5 seconds")
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.include(error.message, "the server rejected initialize with error -32022")
+      assert.deepStrictEqual(names(second.received), ["server/discover"])
+    }))
+
   it.effect("[VER-08] a server that was silent, and has no handshake, fails over a transport for one session", () =>
     Effect.gen(function*() {
       const { connecting, raw } = yield* connectTo(startsSlowly)

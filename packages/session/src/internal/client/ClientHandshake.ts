@@ -279,7 +279,7 @@ export class ClientHandshake {
 
   /** Returns whether a session that ends for this reason is replaced by one over another connection. */
   isReplaced(reason: CloseReason.CloseReason): boolean {
-    return this.#isWrongGuess || this.#isEndedByProbe(reason)
+    return (this.#isWrongGuess && reason._tag === "HandshakeFailed") || this.#isEndedByProbe(reason)
   }
 
   /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */

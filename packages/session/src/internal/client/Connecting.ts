@@ -74,7 +74,12 @@ const connectAgain = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const connecting = _tag === "EndedByProbe"
     ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
-    : connect(options, ClientHandshake.withoutHandshake(description), limits)
+    : Effect.catchIf(
+      connect(options, ClientHandshake.withoutHandshake(description), limits),
+      // Such a server contradicts itself. The advice to add older revisions would be wrong, because the client has them.
+      ({ reason }) => reason._tag === "LegacyServer",
+      () => Effect.fail(error)
+    )
   const again = yield* orEarlier(connecting, error)
   return again._tag === "Established" ? again.session : yield* again.error
 })
