@@ -1,4 +1,5 @@
 /** Programs of this repository as one file, for tests that start them many times. */
+import { randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { build } from "rolldown"
@@ -21,9 +22,8 @@ export const joinedProgram = (program: string): Promise<string> => {
 const joining = new Map<string, Promise<string>>()
 
 const join = async (program: string): Promise<string> => {
-  const name = path.relative(root, program).replaceAll(path.sep, "-").replace(/\.ts$/, ".mjs")
-  const file = path.join(folder, name)
-  const part = `${file}.${process.pid}`
+  const file = path.join(folder, path.relative(root, program).replace(/\.ts$/, ".mjs"))
+  const part = `${file}.${randomUUID()}`
   await build({ input: program, platform: "node", output: { file: part, format: "esm", codeSplitting: false } })
   // Another process of the tests may read the file at this moment, or write it.
   fs.renameSync(part, file)

@@ -35,7 +35,7 @@ describe.concurrent("the console in a terminal", () => {
       Effect.gen(function*() {
         const terminal = yield* start(Console.notebook, "--revision", revision)
         yield* terminal.enters("call erase name=plan")
-        yield* terminal.shows("notebook.ts asks: Erase the note “plan”?")
+        yield* terminal.shows(`${Console.notebookName} asks: Erase the note “plan”?`)
         yield* terminal.answers("? Your answer", enter)
         yield* terminal.answers("? Sure? (boolean): Whether to erase “plan”", up + enter)
         yield* terminal.answers("? Reason (optional)", down + enter)
@@ -66,7 +66,7 @@ describe.concurrent("the console in a terminal", () => {
       Effect.gen(function*() {
         const terminal = yield* start(Console.notebook, "--revision", revision)
         yield* terminal.enters("call summarize name=plan")
-        yield* terminal.shows("notebook.ts asks for the answer of a model, of at most 200 tokens:")
+        yield* terminal.shows(`${Console.notebookName} asks for the answer of a model, of at most 200 tokens:`)
         yield* terminal.shows("system: You are brief.")
         yield* terminal.answers("? Your answer", enter)
         yield* terminal.answers("? The answer of the model", `Walk by the sea.${enter}`)
@@ -85,7 +85,7 @@ describe.concurrent("the console in a terminal", () => {
         Effect.gen(function*() {
           const terminal = yield* start(Console.notebook, "--revision", revision)
           yield* terminal.enters("call publish name=plan")
-          yield* terminal.shows("notebook.ts asks you to open a page: Sign in to publish.")
+          yield* terminal.shows(`${Console.notebookName} asks you to open a page: Sign in to publish.`)
           yield* terminal.shows("? Open the page of 127.0.0.1:")
           const [url = ""] = /http:\/\/127\.0\.0\.1:\d+\/sign-in\/\S+/.exec(terminal.written()) ?? []
           const page = yield* Effect.promise(() => fetch(url).then((response) => response.text()))
