@@ -14,6 +14,8 @@ export default defineConfig({
   test: {
     // Tests with child processes share the cores with the rest of the run.
     testTimeout: 20_000,
+    // Hooks start servers of official SDKs, with all of their modules.
+    hookTimeout: 60_000,
     // One more than the cores: many tests wait for processes and timers, and leave their core idle.
     maxWorkers: os.availableParallelism() + 1,
     isolate: false,

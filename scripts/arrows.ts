@@ -212,7 +212,7 @@ const separations: ReadonlyArray<Separation> = [
   }
 ]
 
-/** The files of `scripts` that private packages may import: code that all programs and tests of this repository share. */
+/** The files of `scripts` that private packages may import: code that programs and tests of several packages share. */
 const sharedScripts: ReadonlySet<string> = new Set([
   "scripts/commandLine.ts",
   "scripts/freePort.ts",

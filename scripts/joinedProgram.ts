@@ -5,7 +5,8 @@ import * as path from "node:path"
 import { build } from "rolldown"
 import { root } from "./workspace.ts"
 
-const folder = path.join(root, "node_modules/.cache/joined")
+/** The folder of the joined programs. Copies of the workspace do not share it, because their sources differ. */
+export const joinedFolder = path.join(root, "node_modules/.joined")
 
 /**
  * Joins a program and the modules that it loads to one file, and returns its path. A program of this repository loads
@@ -22,7 +23,7 @@ export const joinedProgram = (program: string): Promise<string> => {
 const joining = new Map<string, Promise<string>>()
 
 const join = async (program: string): Promise<string> => {
-  const file = path.join(folder, path.relative(root, program).replace(/\.ts$/, ".mjs"))
+  const file = path.join(joinedFolder, path.relative(root, program).replace(/\.ts$/, ".mjs"))
   const part = `${file}.${randomUUID()}`
   await build({ input: program, platform: "node", output: { file: part, format: "esm", codeSplitting: false } })
   // Another process of the tests may read the file at this moment, or write it.

@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { setTimeout } from "node:timers/promises"
+import { joinedFolder } from "../joinedProgram.ts"
 import { root } from "../workspace.ts"
 import { type Outcome, outcomeVariable, timeoutVariable } from "./Outcome.ts"
 
@@ -27,7 +28,7 @@ const copy = (to: string): void => {
   for (const name of fs.readdirSync(path.join(root, "node_modules"))) {
     const [from, link] = [path.join(root, "node_modules", name), path.join(to, "node_modules", name)]
     if (name === ours) fs.cpSync(from, link, { recursive: true, verbatimSymlinks: true })
-    else if (!name.startsWith(".vite")) fs.symlinkSync(from, link)
+    else if (!name.startsWith(".vite") && from !== joinedFolder) fs.symlinkSync(from, link)
   }
 }
 

@@ -20,9 +20,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-04",
-    file: "packages/transport/src/JsonLines.ts",
-    original: "OutgoingFrame.encode(message, \"\\n\")",
-    broken: "OutgoingFrame.encode(message, \"\\n# a remark\\n\")",
+    file: "packages/transport/src/internal/shared/LineWriter.ts",
+    original: "OutgoingFrame.encodeForBytes(outbound.message, \"\\n\")",
+    broken: "OutgoingFrame.encodeForBytes(outbound.message, \"\\n# a remark\\n\")",
     test: "packages/transport/test/stdio/StdioClient.test.ts",
     name: "are written to the child's input and read from its output, one on each line",
     hangs: true

@@ -76,7 +76,7 @@ const connectAgain = Effect.fnUntraced(function*(
     ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
     : Effect.catchIf(
       connect(options, ClientHandshake.withoutHandshake(description), limits),
-      // Such a server contradicts itself. The advice to add older revisions would be wrong, because the client has them.
+      // The server contradicts itself. The advice to add older revisions would be wrong: the client has them.
       ({ reason }) => reason._tag === "LegacyServer",
       () => Effect.fail(error)
     )

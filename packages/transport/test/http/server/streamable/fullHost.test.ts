@@ -41,7 +41,9 @@ describe.concurrent("a full host over Streamable HTTP", () => {
       const hostile = yield* Effect.forEach(Array.from({ length: 20 }), () => exchange(server, from("203.0.113.7")))
       assert.deepStrictEqual(new Set(hostile.map(({ status }) => status)), new Set([200]))
       const rejected = yield* exchange(server, from("203.0.113.7"))
-      assert.deepStrictEqual([rejected.status, rejected.headers["retry-after"]], [503, "3"])
+      assert.strictEqual(rejected.status, 503)
+      // A session is kept for 3 s. On a busy machine some of that has passed.
+      assert.match(rejected.headers["retry-after"] ?? "", /^[123]$/)
       for (const [index, address] of ["198.51.100.1", "2001:db8::1"].entries()) {
         const honest = yield* exchange(server, from(address))
         assert.strictEqual(honest.status, 200)
