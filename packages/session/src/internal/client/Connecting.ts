@@ -1,6 +1,8 @@
 /**
- * The connections of a client until it has a session: a second one if a server ends at a probe, needs one again, or has
- * no handshake although it was silent at the probe.
+ * The connections of a client until it has a session.
+ *
+ * A second connection follows if the server ends at a probe, needs a probe again, or was silent at the probe and then
+ * has no handshake.
  */
 
 import { Handshake, Revision } from "@effect-mcp/protocol"
