@@ -25,8 +25,12 @@ const joining = new Map<string, Promise<string>>()
 const join = async (program: string): Promise<string> => {
   const file = path.join(joinedFolder, path.relative(root, program).replace(/\.ts$/, ".mjs"))
   const part = `${file}.${randomUUID()}`
-  await build({ input: program, platform: "node", output: { file: part, format: "esm", codeSplitting: false } })
-  // Another process of the tests may read the file at this moment, or write it.
-  fs.renameSync(part, file)
+  try {
+    await build({ input: program, platform: "node", output: { file: part, format: "esm", codeSplitting: false } })
+    // Another process of the tests may read the file at this moment, or write it.
+    fs.renameSync(part, file)
+  } finally {
+    fs.rmSync(part, { force: true })
+  }
   return file
 }

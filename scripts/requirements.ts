@@ -2,7 +2,7 @@
  * Reports which rules of the protocol's specification are tested, and why the others are not.
  *
  * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their
- * names, and writes `REQUIREMENTS.md`. With `--check` it writes nothing and prints only faults. A fault is an id
+ * names, and writes `REQUIREMENTS.md`. With `--check` it leaves the page and prints only faults. A fault is an id
  * without a rule, a rule with neither test nor reason, a reason for a tested rule, or a mutant whose line or test is
  * missing.
  *

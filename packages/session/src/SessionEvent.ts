@@ -29,8 +29,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   library does not know, were dropped.
  * - `Closed`: the session has ended for this `reason`. `unfinished` counts by method the handlers that did not end in
  *   time after their interruption.
- * - `FellBack`: the server does not serve a revision without a handshake, so the client continues with `initialize`.
- *   `problem` states how it answered `server/discover`.
+ * - `FellBack`: the server seems to serve no revision without a handshake, so the client continues with `initialize`.
+ *   `problem` states how it answered `server/discover`. A server that was silent may still turn out to serve one.
  *
  * Frames:
  *

@@ -493,6 +493,46 @@ describe("the choice of a revision", () => {
       assert.strictEqual(record.of("Closed").length, 0)
     }))
 
+  it.effect("[VER-19] a server that was asked again gets the time of a handshake at once in later sessions", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make(), yield* MemoryTransport.make()]
+      const transport = inTurn(pairs)
+      const [first, second, third] = yield* Effect.forEach(
+        pairs,
+        ({ server }, index) => RawServer.make(server, index === 0 ? startsSlowly : undefined)
+      )
+      const connecting = yield* start(client(transport, { revisions: Revision.supported }))
+      yield* TestClock.adjust("5 seconds")
+      yield* settled
+      yield* second?.send(JsonRpc.success(0, discoverResult())) ?? Effect.void
+      yield* Fiber.join(connecting)
+      const again = yield* start(client(transport, { revisions: Revision.supported }))
+      yield* TestClock.adjust("29 seconds")
+      yield* third?.send(JsonRpc.success(0, discoverResult())) ?? Effect.void
+      assert.strictEqual((yield* Fiber.join(again)).profile.revision, "2026-07-28")
+      assert.deepStrictEqual([first, third].map((raw) => names(raw?.received ?? [])), [
+        ["server/discover", "initialize"],
+        ["server/discover"]
+      ])
+    }))
+
+  it.effect("a server that has no handshake, and then stays silent, fails with the time that the client waited", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      yield* RawServer.make(pairs[0].server, startsSlowly)
+      yield* RawServer.make(pairs[1].server)
+      const record = recorder()
+      const connecting = yield* start(
+        client(inTurn(pairs), { revisions: Revision.supported, observe: record.observe })
+      )
+      yield* TestClock.adjust("5 seconds")
+      yield* settled
+      yield* TestClock.adjust("30 seconds")
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.include(error.message, "the server did not respond to server/discover within 30000 ms")
+      assert.deepStrictEqual(record.of("Closed").map(({ reason }) => reason._tag), ["HandshakeTimeout"])
+    }))
+
   it.effect("a server that has no handshake, and then rejects the probe as well, fails with the first rejection", () =>
     Effect.gen(function*() {
       const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
@@ -507,10 +547,11 @@ describe("the choice of a revision", () => {
 
   it.effect("[VER-08] a server that was silent, and has no handshake, fails over a transport for one session", () =>
     Effect.gen(function*() {
-      const { connecting, raw } = yield* connectTo(startsSlowly)
+      const { connecting, raw, record } = yield* connectTo(startsSlowly)
       yield* TestClock.adjust("5 seconds")
       const error = yield* Effect.flip(Fiber.join(connecting))
       assert.include(error.message, "the server rejected initialize with error -32022")
+      assert.deepStrictEqual(record.of("Closed").map(({ reason }) => reason._tag), ["HandshakeFailed"])
       assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize"])
     }))
 
@@ -743,8 +784,11 @@ describe("a server that ends on the probe", () => {
       for (const revisions of [["2026-07-28"], Revision.supported] as const) {
         const pair = yield* MemoryTransport.make()
         yield* endsOnProbe(pair)
-        const reason = yield* Effect.map(Effect.flip(client(pair.client, { revisions })), ({ reason }) => reason)
+        const record = recorder()
+        const connecting = client(pair.client, { revisions, observe: record.observe })
+        const reason = yield* Effect.map(Effect.flip(connecting), ({ reason }) => reason)
         assert.deepStrictEqual(reason, { _tag: "Closed", reason: { _tag: "PeerEnded", exit: undefined } })
+        assert.deepStrictEqual(record.of("Closed").map(({ reason }) => reason._tag), ["PeerEnded"])
       }
     }))
 

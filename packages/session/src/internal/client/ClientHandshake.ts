@@ -44,6 +44,8 @@ export interface ClientDescription {
   readonly probe: Revision.ModernRevision | undefined
   /** The newest of `revisions` with a handshake. The client requests it by `initialize`. */
   readonly offer: Revision.LegacyRevision | undefined
+  /** Whether the server has rejected `initialize`. Then its silence does not mean that it needs a handshake. */
+  readonly isWithoutHandshake: boolean
   readonly info: Implementation.Implementation
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection: RevisionProjection.Projection | undefined
@@ -61,6 +63,7 @@ export const describe = (options: {
     revisions,
     probe: Revision.modern.findLast((revision) => revisions.includes(revision)),
     offer: Revision.legacy.findLast((revision) => revisions.includes(revision)),
+    isWithoutHandshake: false,
     info: options.info,
     capabilities: options.capabilities,
     projection: options.projection
@@ -78,7 +81,8 @@ export const withHandshake = (description: ClientDescription): ClientDescription
 export const withoutHandshake = (description: ClientDescription): ClientDescription => ({
   ...description,
   revisions: description.revisions.filter(Revision.isModern),
-  offer: undefined
+  offer: undefined,
+  isWithoutHandshake: true
 })
 
 /** Returns the metadata of requests, in a revision without a handshake. */
@@ -306,7 +310,9 @@ export class ClientHandshake {
     })
     return Effect.flatMap(Effect.result(discovered), (response) => {
       const verdict = this.#probed ??
-        (Result.isFailure(response) ? Discovery.judgeSilence(response.failure, this.#isStreamed) : undefined)
+        (Result.isFailure(response)
+          ? Discovery.judgeSilence(response.failure, !this.#isStreamed && !description.isWithoutHandshake)
+          : undefined)
       this.#probed = undefined
       if (verdict === undefined) {
         return this.#failOrReconnect(
@@ -470,7 +476,7 @@ export class ClientHandshake {
   #failOrReconnect(
     reason: HandshakeError.HandshakeErrorReason
   ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    if (this.#isWrongGuess) {
+    if (this.#isWrongGuess && this.#runtime.state()._tag === "Initializing") {
       return Effect.as(this.#close(reason), { _tag: "WithoutHandshake", error: HandshakeError.make(reason) })
     }
     return reason._tag === "Closed" && this.#isEndedByProbe(reason.reason)

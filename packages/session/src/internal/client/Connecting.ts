@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import * as Handlers from "../../Handlers.ts"
 import * as HandshakeError from "../../HandshakeError.ts"
 import * as Limits from "../../Limits.ts"
+import type { SessionEvent } from "../../SessionEvent.ts"
 import { Transport } from "../../Transport.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import * as AnswerEndpoint from "../tasks/AnswerEndpoint.ts"
@@ -18,6 +19,7 @@ import * as ClientHandshake from "./ClientHandshake.ts"
 import { ClientSessionImplementation, type Options } from "./ClientSessionImplementation.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import * as LegacyServers from "./LegacyServers.ts"
+import * as SlowServers from "./SlowServers.ts"
 
 /** The default limit of the server's profile in bytes. A server also has instructions, and a client has few servers. */
 const defaultProfileBytes = 256 * 1024
@@ -26,7 +28,7 @@ const defaultProfileBytes = 256 * 1024
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const limits = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
+  const given = Limits.make({ maxProfileBytes: defaultProfileBytes, ...options.limits })
   const { capabilities, handlers = {}, tasks } = options
   const declared = tasks === undefined
     ? capabilities
@@ -36,11 +38,13 @@ export const make = Effect.fnUntraced(function*(
     capabilities: Handlers.clientCapabilities(handlers, declared)
   })
   const transport = yield* Transport
+  const limits = SlowServers.has(transport) ? { ...given, discoverTimeout: given.handshakeTimeout } : given
   const isKnown = description.probe !== undefined && description.offer !== undefined && LegacyServers.has(transport)
   const connected = yield* isKnown ? connectKnown(options, description, limits) : connect(options, description, limits)
   const session = connected._tag === "Established"
     ? connected.session
     : yield* connectAgain(options, description, limits, connected)
+  if (connected._tag === "WithoutHandshake") SlowServers.add(transport)
   if (description.probe !== undefined) {
     LegacyServers.set(transport, Revision.isLegacy(session.profile.revision))
   }
@@ -72,7 +76,7 @@ const connectAgain = Effect.fnUntraced(function*(
   options: Options,
   description: ClientHandshake.ClientDescription,
   limits: Limits.Limits,
-  { _tag, error }: Replaced
+  { _tag, error, reportEnd }: Replaced
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const connecting = _tag === "EndedByProbe"
     ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
@@ -82,7 +86,11 @@ const connectAgain = Effect.fnUntraced(function*(
       ({ reason }) => reason._tag === "LegacyServer",
       () => Effect.fail(error)
     )
-  const again = yield* orEarlier(connecting, error)
+  const again = yield* orEarlier(
+    // No session follows that could report its own end.
+    Effect.tapError(connecting, ({ reason }) => reason._tag === "ConnectFailed" ? reportEnd : Effect.void),
+    error
+  )
   return again._tag === "Established" ? again.session : yield* again.error
 })
 
@@ -98,7 +106,10 @@ const orEarlier = <A, R>(
   )
 
 /** The outcome of a connection that another one is to replace. */
-type Replaced = Exclude<ClientHandshake.Outcome, { readonly _tag: "Established" }>
+type Replaced = Exclude<ClientHandshake.Outcome, { readonly _tag: "Established" }> & {
+  /** Reports the end of this connection to the program after all. */
+  readonly reportEnd: Effect.Effect<void>
+}
 
 type Connected = { readonly _tag: "Established"; readonly session: ClientSessionShape } | Replaced
 
@@ -120,6 +131,7 @@ const connect = Effect.fnUntraced(function*(
   let session: ClientSessionImplementation | undefined
   let isAssumed = withoutProbe?.isAssumed === true
   let isReplaced = false
+  let end: SessionEvent | undefined
   const runtime = yield* SessionRuntime.make<Handshake.ClientState>({
     role: "client",
     machine: Handshake.client,
@@ -134,7 +146,10 @@ const connect = Effect.fnUntraced(function*(
     ...surroundings,
     limits,
     // The program waits for a session that follows, so it must not take this end for the end of that session.
-    observe: (event) => event._tag === "Closed" && isReplaced ? undefined : options.observe?.(event)
+    observe: (event) => {
+      if (event._tag === "Closed" && isReplaced) end = event
+      else options.observe?.(event)
+    }
   }).pipe(
     Effect.mapError((error) => HandshakeError.make({ _tag: "ConnectFailed", error }))
   )
@@ -142,7 +157,15 @@ const connect = Effect.fnUntraced(function*(
   if (withoutProbe !== undefined) runtime.emit({ _tag: "FellBack", problem: withoutProbe.problem })
   const outcome = yield* session.handshake.run
   isAssumed = false
-  if (outcome._tag !== "Established") return outcome
+  if (outcome._tag !== "Established") {
+    const reportEnd = Effect.catchDefect(
+      Effect.sync(() => {
+        if (end !== undefined) options.observe?.(end)
+      }),
+      (thrown) => Effect.sync(() => runtime.observerThrew(thrown))
+    )
+    return { ...outcome, reportEnd }
+  }
   if (Revision.isModern(outcome.profile.revision)) session.listening.start(outcome.profile)
   return { _tag: "Established", session: session.members(outcome.profile) }
 })

@@ -178,18 +178,18 @@ const mayBeLegacy = ({ reason }: TransportError): boolean =>
   !(reason.status === 404 && reason.code === ErrorCode.MethodNotFound)
 
 /**
- * Judges a server that sent no response. `isStreamed` says that each request has a stream of its own, as over HTTP:
- * then silence says nothing about the server.
+ * Judges a server that sent no response. `isTelling` says that silence may mean an older server. It says nothing if
+ * each request has a stream of its own, as over HTTP, or if the server has no handshake.
  */
 export const judgeSilence = (
   { reason }: RequestError,
-  isStreamed: boolean
+  isTelling: boolean
 ): Verdict | undefined => {
   switch (reason._tag) {
     case "Timeout":
-      return isStreamed
-        ? failed({ _tag: "Timeout", afterMillis: reason.afterMillis, method: "server/discover" })
-        : legacy(`it did not answer server/discover within ${reason.afterMillis} ms`)
+      return isTelling
+        ? legacy(`it did not answer server/discover within ${reason.afterMillis} ms`)
+        : failed({ _tag: "Timeout", afterMillis: reason.afterMillis, method: "server/discover" })
     case "MalformedResponse":
       return legacy("it answered server/discover with a malformed response")
     case "SendFailed":
