@@ -163,8 +163,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-22",
     file: "packages/session/src/internal/client/Discovery.ts",
-    original: "      return isStreamed\n        ? failed",
-    broken: "      return isStreamed || true\n        ? failed",
+    original: "      return mayNeedHandshake\n",
+    broken: "      return mayNeedHandshake && false\n",
     test: "packages/session/test/modernClient.test.ts",
     name: "silence until discoverTimeout leads"
   },

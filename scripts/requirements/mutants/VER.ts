@@ -292,5 +292,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "_tag === \"PeerEnded\"",
     test: "packages/session/test/legacyServers.test.ts",
     name: "and no longer does so, is asked again"
+  },
+  {
+    id: "VER-19",
+    file: "packages/session/src/internal/client/SlowServers.ts",
+    original: "void known.add(transport)",
+    broken: "{}",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "gets the time of a handshake at once in later sessions"
+  },
+  {
+    id: "VER-08",
+    file: "packages/session/src/internal/client/Discovery.ts",
+    original: "commonModern(client, supportedIn(error) ?? []) !== undefined",
+    broken: "false",
+    test: "packages/session/test/modernClient.test.ts",
+    name: "is asked again over another connection"
   }
 ]

@@ -178,16 +178,16 @@ const mayBeLegacy = ({ reason }: TransportError): boolean =>
   !(reason.status === 404 && reason.code === ErrorCode.MethodNotFound)
 
 /**
- * Judges a server that sent no response. `isTelling` says that silence may mean an older server. It says nothing if
- * each request has a stream of its own, as over HTTP, or if the server has no handshake.
+ * Judges a server that sent no response. `mayNeedHandshake` says that silence may mean an older server. It says nothing
+ * if each request has a stream of its own, as over HTTP, or if the server has no handshake.
  */
 export const judgeSilence = (
   { reason }: RequestError,
-  isTelling: boolean
+  mayNeedHandshake: boolean
 ): Verdict | undefined => {
   switch (reason._tag) {
     case "Timeout":
-      return isTelling
+      return mayNeedHandshake
         ? legacy(`it did not answer server/discover within ${reason.afterMillis} ms`)
         : failed({ _tag: "Timeout", afterMillis: reason.afterMillis, method: "server/discover" })
     case "MalformedResponse":
