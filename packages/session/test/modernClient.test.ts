@@ -538,11 +538,16 @@ describe("the choice of a revision", () => {
       const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
       yield* RawServer.make(pairs[0].server, startsSlowly)
       const second = yield* RawServer.make(pairs[1].server, failing({ code: -32601, message: "Method not found" }))
-      const connecting = yield* start(client(inTurn(pairs), { revisions: Revision.supported }))
+      const record = recorder()
+      const connecting = yield* start(
+        client(inTurn(pairs), { revisions: Revision.supported, observe: record.observe })
+      )
       yield* TestClock.adjust("5 seconds")
       const error = yield* Effect.flip(Fiber.join(connecting))
       assert.include(error.message, "the server rejected initialize with error -32022")
       assert.deepStrictEqual(names(second.received), ["server/discover"])
+      assert.include(JSON.stringify(record.of("Closed")), "the server rejected initialize with error -32022")
+      assert.strictEqual(record.of("Closed").length, 1)
     }))
 
   it.effect("[VER-08] a server that was silent, and has no handshake, fails over a transport for one session", () =>

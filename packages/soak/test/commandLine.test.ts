@@ -33,10 +33,12 @@ const programs = {
 
 const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
   ["bench", ["--rounds", "many"], /^--rounds takes an integer of at least 1, not "many"$/],
+  ["bench", ["--calls", ""], /^--calls takes an integer of at least 1, not ""$/],
   ["bench", ["--quick"], /^Unknown option '--quick'/],
   ["soak", ["--sessions", "-1"], /^Option '--sessions' argument is ambiguous/],
   ["soak", ["--sessions=-1"], /^--sessions takes an integer of at least 1, not "-1"$/],
   ["soak", ["--ending", "toString"], /^--ending takes one of .*, not "toString"$/],
+  ["soak", ["more"], /^Unexpected argument 'more'/],
   ["hostile", ["--seconds", "NaN"], /^--seconds takes an integer of at least 1, not "NaN"$/],
   ["hostile", ["--side", "both"], /^--side takes one of server, client, not "both"$/],
   ["simulate", ["--sessions", "1.5"], /^--sessions takes an integer of at least 1, not "1\.5"$/],

@@ -74,7 +74,7 @@ describe.concurrent("a soak", () => {
     "[law 2] leaves nothing of any session, and both sides report the expected reason",
     () =>
       Effect.gen(function*() {
-        const { chart, exitCode, report, output } = yield* soak("--sessions", "40", "--rounds", "1", "--seed", "11")
+        const { chart, exitCode, report, output } = yield* soak("--sessions", "200", "--rounds", "1", "--seed", "11")
         assert.deepStrictEqual(report.verdict.problems, [], output)
         assert.strictEqual(exitCode, 0)
         for (const { endings, name } of subjects) {
@@ -93,7 +93,7 @@ describe.concurrent("a soak", () => {
     "[law 2] leaves nothing of supervised clients whose servers are killed and started again",
     () =>
       Effect.gen(function*() {
-        const { exitCode, report, output } = yield* soak("--supervised", "140", "--rounds", "1", "--seed", "3")
+        const { exitCode, report, output } = yield* soak("--supervised", "490", "--rounds", "1", "--seed", "3")
         assert.deepStrictEqual(report.verdict.problems, [], output)
         assert.strictEqual(exitCode, 0)
         for (const { name } of places) assert.isAtLeast(report.sessionsByEnding[`${name}: restart`] ?? 0, 10)

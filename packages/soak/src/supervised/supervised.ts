@@ -65,8 +65,7 @@ const make = (seed: number): Effect.Effect<Rounds.Lives> =>
   Effect.sync(() => {
     const random = Random.make(seed)
     const weighted = places.flatMap((place) => Array.from({ length: place.weight }, () => place))
-    // Each place has a client first, so that a short soak has clients of all of them.
-    let queue: ReadonlyArray<Place> = random.shuffled(places)
+    let queue: ReadonlyArray<Place> = []
     const nextPlace = (): ReadonlyArray<Place> => {
       if (queue.length === 0) queue = random.shuffled(weighted)
       const [next, ...rest] = queue

@@ -44,8 +44,8 @@ export interface ClientDescription {
   readonly probe: Revision.ModernRevision | undefined
   /** The newest of `revisions` with a handshake. The client requests it by `initialize`. */
   readonly offer: Revision.LegacyRevision | undefined
-  /** Whether the server has rejected `initialize`. Then its silence does not mean that it needs a handshake. */
-  readonly isWithoutHandshake: boolean
+  /** The rejection of `initialize` over an earlier connection, which showed that the server has no handshake. */
+  readonly rejection: HandshakeError.HandshakeErrorReason | undefined
   readonly info: Implementation.Implementation
   readonly capabilities: Capabilities.ClientCapabilities
   readonly projection: RevisionProjection.Projection | undefined
@@ -63,7 +63,7 @@ export const describe = (options: {
     revisions,
     probe: Revision.modern.findLast((revision) => revisions.includes(revision)),
     offer: Revision.legacy.findLast((revision) => revisions.includes(revision)),
-    isWithoutHandshake: false,
+    rejection: undefined,
     info: options.info,
     capabilities: options.capabilities,
     projection: options.projection
@@ -77,12 +77,15 @@ export const withHandshake = (description: ClientDescription): ClientDescription
   probe: undefined
 })
 
-/** Returns the client without its revisions that have a handshake. */
-export const withoutHandshake = (description: ClientDescription): ClientDescription => ({
+/** Returns the client without its revisions that have a handshake, after the server has rejected `initialize`. */
+export const withoutHandshake = (
+  description: ClientDescription,
+  rejection: HandshakeError.HandshakeErrorReason
+): ClientDescription => ({
   ...description,
   revisions: description.revisions.filter(Revision.isModern),
   offer: undefined,
-  isWithoutHandshake: true
+  rejection
 })
 
 /** Returns the metadata of requests, in a revision without a handshake. */
@@ -250,6 +253,7 @@ export class ClientHandshake {
    * handshake that starts slowly then rejects `initialize`.
    */
   #isGuess = false
+  /** Whether the server has then rejected `initialize`, and named a revision of the client without a handshake. */
   #isWrongGuess = false
   #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
 
@@ -311,7 +315,7 @@ export class ClientHandshake {
     return Effect.flatMap(Effect.result(discovered), (response) => {
       const verdict = this.#probed ??
         (Result.isFailure(response)
-          ? Discovery.judgeSilence(response.failure, !this.#isStreamed && !description.isWithoutHandshake)
+          ? Discovery.judgeSilence(response.failure, !this.#isStreamed && description.rejection === undefined)
           : undefined)
       this.#probed = undefined
       if (verdict === undefined) {
@@ -335,7 +339,9 @@ export class ClientHandshake {
 
   /** Continues with `initialize`, if the client supports a revision with a handshake. */
   #fallBack(problem: string): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    if (this.#owner.description.offer === undefined) return this.#fail({ _tag: "LegacyServer", problem })
+    const { offer, rejection } = this.#owner.description
+    // A server that rejects both contradicts itself. The advice to add older revisions would be wrong then.
+    if (offer === undefined) return this.#fail(rejection ?? { _tag: "LegacyServer", problem })
     this.#runtime.emit({ _tag: "FellBack", problem })
     return this.#initialize
   }

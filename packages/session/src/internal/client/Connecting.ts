@@ -80,12 +80,7 @@ const connectAgain = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const connecting = _tag === "EndedByProbe"
     ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
-    : Effect.catchIf(
-      connect(options, ClientHandshake.withoutHandshake(description), limits),
-      // The server contradicts itself. The advice to add older revisions would be wrong: the client has them.
-      ({ reason }) => reason._tag === "LegacyServer",
-      () => Effect.fail(error)
-    )
+    : connect(options, ClientHandshake.withoutHandshake(description, error.reason), limits)
   const again = yield* orEarlier(
     // No session follows that could report its own end.
     Effect.tapError(connecting, ({ reason }) => reason._tag === "ConnectFailed" ? reportEnd : Effect.void),
