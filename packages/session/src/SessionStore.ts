@@ -49,7 +49,11 @@ export class SessionStoreError extends Data.TaggedError("SessionStoreError")<{
 }> {}
 
 /**
- * The store of a host's sessions. An implementation can complete an operation synchronously and return an `Exit`, which
+ * The store of a host's sessions. It is safe for one owner of a session at a time: another process may restore the
+ * session when its process is gone. Two processes that serve one session each have a copy of it, which does not know
+ * the calls, answers and subscriptions of the other one, so requests have to be routed by session.
+ *
+ * An implementation can complete an operation synchronously and return an `Exit`, which
  * needs no fiber. A caller therefore runs each operation once, where it calls it. `SessionStoreLaws` of
  * `@effect-mcp/testing` test an implementation.
  *

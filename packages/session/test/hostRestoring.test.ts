@@ -1,5 +1,5 @@
-import { CloseReason, JsonRpc, Revision } from "@effect-mcp/protocol"
-import { MemoryTransport, type SessionHost, SessionStore, Transport } from "@effect-mcp/session"
+import { CloseReason, JsonRpc, type RequestId, Revision } from "@effect-mcp/protocol"
+import { MemoryTransport, type SessionEvent, type SessionHost, SessionStore, Transport } from "@effect-mcp/session"
 import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -7,7 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import {
   endOf,
@@ -52,6 +55,17 @@ const restore = Effect.fnUntraced(function*(
   return { raw, server, outcome, hosted: outcome._tag === "NotFound" ? undefined : outcome.hosted }
 })
 
+/** Receives the next message, which is a request of the server. */
+const requestTo = (raw: RawPeer.RawPeer): Effect.Effect<JsonRpc.Request> =>
+  Effect.flatMap(
+    raw.receive,
+    (message) => JsonRpc.isRequest(message) ? Effect.succeed(message) : Effect.die(new Error("no request"))
+  )
+
+type Unmatched = Extract<SessionEvent.SessionEvent, { readonly _tag: "UnmatchedResponse" }>
+
+const isUnmatched = (event: SessionEvent.SessionEvent): event is Unmatched => event._tag === "UnmatchedResponse"
+
 const withoutLogger = Effect.provide(Logger.layer([]))
 
 describe("a restored session", () => {
@@ -95,6 +109,83 @@ describe("a restored session", () => {
       yield* host.restore("kept", pair.server, asOwner)
       assert.deepStrictEqual<unknown>(yield* raw.receive, JsonRpc.success(1, text("x")))
     }))
+
+  it.effect("[MSG-05] law 3: has other request ids than in its earlier lives, and takes no answers to those", () =>
+    Effect.gen(function*() {
+      const { service } = store()
+      const first = yield* makeHost(handlers).pipe(withStore(service))
+      const { hosted, raw } = yield* openOperating(first, { id: "kept", principal: { id: "ada" } })
+      yield* first.remember(hosted, handshakeMessages)
+      yield* start(hosted.session.ping())
+      const { id: oldId } = yield* requestTo(raw)
+      assert.strictEqual(oldId, 1)
+      // The first host was killed, or it serves the session still: the store cannot tell.
+      const lives: Array<RequestId.RequestId> = [oldId]
+      for (let life = 0; life < 20; life++) {
+        const host = yield* makeHost(handlers).pipe(withStore(service))
+        const restored = yield* restore(host)
+        const session = restored.hosted?.session ?? (yield* Effect.die("not restored"))
+        const pinging = yield* start(session.ping({ onProgress: () => Effect.void }))
+        const { id, params } = yield* requestTo(restored.raw)
+        assert.deepStrictEqual(params?.["_meta"], { progressToken: id })
+        const unmatched = yield* start(Stream.runHead(Stream.filter(session.events, isUnmatched)))
+        for (const old of lives) yield* restored.raw.send(JsonRpc.success(old, {}))
+        yield* settled
+        assert.isUndefined(pinging.pollUnsafe(), "no answer to a request of an earlier life completes the new one")
+        assert.deepInclude(Option.getOrUndefined(yield* Fiber.join(unmatched)), { kind: "Unknown" })
+        yield* restored.raw.send(JsonRpc.success(id, {}))
+        yield* Fiber.join(pinging)
+        const again = yield* start(session.ping())
+        const next = yield* requestTo(restored.raw)
+        assert.notStrictEqual(next.id, id)
+        yield* restored.raw.send(JsonRpc.success(next.id, {}))
+        yield* Fiber.join(again)
+        lives.push(id, next.id)
+      }
+      assert.strictEqual(new Set(lives).size, 41)
+    }).pipe(withoutLogger))
+
+  it.effect("reports a late and a duplicate response to its requests as such", () =>
+    Effect.gen(function*() {
+      const { service } = store()
+      yield* storeSession(service)
+      const host = yield* makeHost(handlers).pipe(withStore(service))
+      const { hosted, raw } = yield* restore(host)
+      const session = hosted?.session ?? (yield* Effect.die("not restored"))
+      const reported = yield* start(Stream.runCollect(Stream.take(Stream.filter(session.events, isUnmatched), 3)))
+      const late = yield* start(Effect.flip(session.ping({ timeout: 10 })))
+      const first = yield* requestTo(raw)
+      yield* TestClock.adjust(10)
+      yield* Fiber.join(late)
+      const cancellation = yield* raw.receive
+      assert.deepInclude("params" in cancellation ? cancellation.params : undefined, { requestId: first.id })
+      yield* raw.send(JsonRpc.success(first.id, {}))
+      const answered = yield* start(session.ping())
+      const second = yield* requestTo(raw)
+      yield* raw.send(JsonRpc.success(second.id, {}))
+      yield* Fiber.join(answered)
+      yield* raw.send(JsonRpc.success(second.id, {}))
+      yield* raw.send(JsonRpc.success(`${second.id}0`, {}))
+      const kinds = (yield* Fiber.join(reported)).map((event) => isUnmatched(event) ? event.kind : undefined)
+      assert.deepStrictEqual(kinds, ["Late", "Duplicate", "Unknown"])
+    }).pipe(withoutLogger))
+
+  it.effect("law 13: has the same request ids again if the random numbers are the same", () => {
+    const idOf = (seed: string) =>
+      Effect.gen(function*() {
+        const { service } = store()
+        yield* storeSession(service)
+        const host = yield* makeHost(handlers).pipe(withStore(service))
+        const { hosted, raw } = yield* restore(host)
+        yield* start(hosted?.session.ping() ?? Effect.void)
+        return (yield* requestTo(raw)).id
+      }).pipe(Effect.scoped, Random.withSeed(seed))
+    return Effect.gen(function*() {
+      const [one, same, other] = [yield* idOf("one"), yield* idOf("one"), yield* idOf("other")]
+      assert.strictEqual(same, one)
+      assert.notStrictEqual(other, one)
+    })
+  })
 
   it.effect("can finish a handshake that was not finished before", () =>
     Effect.gen(function*() {

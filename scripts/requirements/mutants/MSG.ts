@@ -52,6 +52,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-05",
+    file: "packages/session/src/internal/host/SessionOpener.ts",
+    original: "isRestored: handshakeMessages !== undefined",
+    broken: "isRestored: false",
+    test: "packages/session/test/hostRestoring.test.ts",
+    name: "has other request ids than in its earlier lives, and takes no answers to those"
+  },
+  {
+    id: "MSG-05",
     file: "packages/session/src/internal/engine/RequestServer.ts",
     original:
       "    if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }\n    const prepared",

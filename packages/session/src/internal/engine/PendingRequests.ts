@@ -124,15 +124,18 @@ const empty: Table = { _tag: "Open", exchanges: HashMap.empty() }
 export class PendingRequests {
   readonly #table = Ref.makeUnsafe<Table>(empty)
   readonly #firstId: number
+  readonly #life: string | undefined
   #nextId: number
   /** The progress of requests that were answered with a task, by their tokens. */
   #followed: Map<RequestId.RequestId, ProgressMailbox> | undefined
   /** The newest abandoned requests. They distinguish a late response from a duplicate. */
   #abandoned: Set<RequestId.RequestId> | undefined
 
-  constructor(firstId: number) {
+  /** Each id begins with `life`, if the session may have had requests in another process, and is a number otherwise. */
+  constructor(firstId: number, life?: string) {
     this.#firstId = firstId
     this.#nextId = firstId
+    this.#life = life
   }
 
   get size(): number {
@@ -169,7 +172,11 @@ export class PendingRequests {
   }
 
   /** Returns an id that was not used before, without opening an exchange. */
-  nextId(): number {
+  nextId(): RequestId.RequestId {
+    return this.#life === undefined ? this.#nextNumber() : this.#life + this.#nextNumber()
+  }
+
+  #nextNumber(): number {
     return this.#nextId++
   }
 
@@ -196,7 +203,8 @@ export class PendingRequests {
 
   /** Classifies a response whose exchange is not in the table. */
   classify(id: RequestId.RequestId): "Late" | "Duplicate" | "Unknown" {
-    if (typeof id !== "number" || id < this.#firstId || id >= this.#nextId) return "Unknown"
+    const number = this.#numberOf(id)
+    if (number < this.#firstId || number >= this.#nextId) return "Unknown"
     return this.#abandoned?.has(id) === true ? "Late" : "Duplicate"
   }
 
@@ -232,6 +240,14 @@ export class PendingRequests {
           : [state.exchanges, { _tag: "Closed", reason }]
     ))
     for (const exchange of HashMap.values(closed)) fail(exchange, { _tag: "Closed", reason, isSent: exchange.handed })
+  }
+
+  /** Returns the number in an id of this table; -1 if it is no such id. */
+  #numberOf(id: RequestId.RequestId): number {
+    if (typeof id === "number") return this.#life === undefined ? id : -1
+    if (this.#life === undefined || !id.startsWith(this.#life)) return -1
+    const number = Number(id.slice(this.#life.length))
+    return id === this.#life + number ? number : -1
   }
 
   #storeAbandoned({ id }: Exchange): void {

@@ -83,6 +83,8 @@ export interface RoleDefinition<S extends State> {
   readonly machine: RoleMachine<S>
   readonly initial: S
   readonly firstId: number
+  /** The beginning of the ids of all requests; `undefined` if they are numbers. */
+  readonly life?: string | undefined
   /**
    * Takes the step of a session that received no `initialize` in time. Returns `undefined` if it received one. Only
    * servers wait for it.
@@ -202,7 +204,7 @@ export class SessionRuntime<S extends State> {
     this.#state = Ref.makeUnsafe<Reachable<S>>(side.initial)
     this.#connectionScope = connectionScope
     this.timer = new Timer(this)
-    this.exchanges = new PendingRequests(side.firstId)
+    this.exchanges = new PendingRequests(side.firstId, side.life)
     this.inflight = new IncomingRequests(
       new Capacity(limits, this.budget.open({ yields: () => this.#inbound?.displaceLargest() }))
     )

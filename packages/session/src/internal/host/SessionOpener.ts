@@ -108,6 +108,7 @@ export class SessionOpener {
       const opened = server.open({
         id: hosted.id,
         principal: hosted.principal,
+        isRestored: handshakeMessages !== undefined,
         transport: handshakeMessages === undefined
           ? hosted.transport
           : HandshakeReplay.over(hosted.transport, handshakeMessages, () => markDone(replayed)),

@@ -59,7 +59,7 @@ const interruptedOwners = (
     for (let steps = 0; steps < operations; steps++) {
       const table = new PendingRequests.PendingRequests(0)
       yield* interruptAfter(steps, call(table, ownership))
-      opened += table.nextId()
+      opened += Number(table.nextId())
       left += table.size
     }
     return { opened, left }

@@ -18,7 +18,6 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 import * as RequestError from "../../../RequestError.ts"
-import * as SessionId from "../../../SessionId.ts"
 import * as ClientQuestion from "../../engine/ClientQuestion.ts"
 import type { IncomingRequest } from "../../engine/IncomingRequests.ts"
 import * as OnceSteps from "../../engine/OnceSteps.ts"
@@ -405,7 +404,7 @@ export class ReplayedRun {
         ...(Number.isFinite(this.#progress) ? { progress: this.#progress } : undefined),
         logs: this.#logs.counts
       }
-      const sealed = RequestState.seal(settings, this.#owner, state, SessionId.make())
+      const sealed = RequestState.seal(settings, this.#owner, state)
       return Effect.catch(sealed, () => failure("its state could not be sealed")).pipe(
         Effect.flatMap((requestState) => {
           if (requestState === undefined) {

@@ -2,6 +2,7 @@
 
 import { CanonicalJson, ErrorCode, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as ForeignCall from "../../../ForeignCall.ts"
@@ -10,6 +11,7 @@ import type { RequestStateSeal } from "../../../RequestStateSeal.ts"
 import type { UsedStates } from "../../../UsedStates.ts"
 import type { StepResult } from "../../engine/OnceSteps.ts"
 import { validate } from "../../engine/validation.ts"
+import * as webCrypto from "../../webCrypto.ts"
 
 /** The settings of the states of a server. */
 export interface Settings {
@@ -112,15 +114,18 @@ const contextOf = ({ audience }: Settings, { method, params, principal }: Owner)
   return CanonicalJson.textOf([audience, principal?.id ?? null, method, own])
 }
 
-/** Returns the sealed state, or `undefined` if it has too many characters. */
+/** The random bytes of the id of a state: no two states have the same one, whichever processes have sealed them. */
+const idBytes = 16
+
+/** Returns the sealed state with an id of its own, or `undefined` if it has too many characters. */
 export const seal = (
   settings: Settings,
   owner: Owner,
-  state: RequestState,
-  id: string
+  state: RequestState
 ): Effect.Effect<string | undefined, Failed> =>
   Effect.suspend(() => {
     const { expiryMillis, maxCharacters, now } = settings
+    const id = Base64Url.encode(webCrypto.randomBytes(idBytes))
     const text = JSON.stringify({ ...state, id, expiresAt: now() + expiryMillis })
     if (text.length > maxCharacters) return Effect.succeed(undefined)
     return Effect.map(

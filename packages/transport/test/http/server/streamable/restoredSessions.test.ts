@@ -65,6 +65,38 @@ describe.concurrent("a session that another host restores", () => {
       }))
   }
 
+  it.live("law 3: takes no answer to a question of the first host, which may serve it still", () =>
+    Effect.gen(function*() {
+      const ask = RequestContext.elicit({ message: "?", requestedSchema: { type: "object", properties: {} } })
+      const asking = tools({
+        ask: Effect.map(Effect.orDie(ask), ({ content }) => text(JSON.stringify(content)))
+      })
+      const settings = yield* sharedStores
+      const first = yield* serve(asking, settings)
+      const client = yield* connect(first, { capabilities: { elicitation: {} } })
+      const old = yield* client.call(1, "ask")
+      yield* old.awaitMessages(1)
+      const second = yield* serve(asking, settings)
+      const again = clientAt(second, client)
+      const call = yield* again.call(2, "ask")
+      yield* call.awaitMessages(1)
+      const answer = (at: Client, question: typeof call, to: string) =>
+        at.respond(question.messages[0]?.id, { action: "accept", content: { to } })
+      yield* answer(again, old, "the old question")
+      yield* answer(client, call, "the new question")
+      yield* answer(again, call, "the new question")
+      yield* answer(client, old, "the old question")
+      yield* Effect.all([old.awaitEnd, call.awaitEnd])
+      assert.deepStrictEqual([old, call].map(({ messages }) => messages[1]?.result), [
+        { ...text(JSON.stringify({ to: "the old question" })) },
+        { ...text(JSON.stringify({ to: "the new question" })) }
+      ])
+      const unmatched = [first, second].map(({ events }) =>
+        events.flatMap((event) => event._tag === "UnmatchedResponse" ? [event.kind] : [])
+      )
+      assert.deepStrictEqual(unmatched, [["Unknown"], ["Unknown"]])
+    }))
+
   it.live("resumes streams of the first host, also one that ended with that host", () =>
     Effect.gen(function*() {
       const settings = { ...(yield* sharedStores), http: { responseMode: "stream" as const } }
