@@ -732,7 +732,7 @@ describe("the choice of a revision", () => {
     }))
 })
 
-describe("a server that ends on the probe", () => {
+describe("a server that does not survive the probe", () => {
   const endsOnProbe = Effect.fnUntraced(function*(pair: MemoryTransport.Pair) {
     const raw = yield* RawServer.make(pair.server)
     yield* start(Effect.andThen(raw.receive, raw.end))
@@ -782,6 +782,73 @@ describe("a server that ends on the probe", () => {
       assert.strictEqual(session.profile.revision, "2025-11-25")
       assert.deepStrictEqual(names(first.received), ["server/discover", "initialize"])
       assert.deepStrictEqual(names(second.received), ["initialize", "notifications/initialized"])
+    }))
+
+  /** Answers the probe with an error, and then rejects `initialize` as well, because a session has begun. */
+  const spoiled = (message: string): RawServer.Script => (received) =>
+    JsonRpc.isRequest(received)
+      ? [JsonRpc.failure(received.id, {
+        code: -32000,
+        message: received.method === "initialize" ? message : "Bad Request"
+      })]
+      : []
+
+  it.effect("is connected again, without a probe, if it then rejects initialize, and this is remembered", () =>
+    Effect.gen(function*() {
+      const pairs = yield* Effect.forEach([1, 2, 3], () => MemoryTransport.make())
+      const servers = yield* Effect.forEach(
+        pairs,
+        ({ server }, index) =>
+          RawServer.make(server, index === 0 ? spoiled("Server already initialized") : RawServer.replyToInitialize())
+      )
+      const record = recorder()
+      const transport = inTurn(pairs)
+      const session = yield* client(transport, { revisions: Revision.supported, observe: record.observe })
+      yield* settled
+      assert.strictEqual(session.profile.revision, "2025-11-25")
+      assert.strictEqual(record.of("Closed").length, 0)
+      assert.include(record.of("FellBack").at(-1)?.problem, "Server already initialized")
+      yield* session.close
+      assert.strictEqual(record.of("Closed").length, 1)
+      yield* client(transport, { revisions: Revision.supported })
+      yield* settled
+      const opening = ["initialize", "notifications/initialized"]
+      assert.deepStrictEqual(servers.map(({ received }) => names(received)), [
+        ["server/discover", "initialize"],
+        opening,
+        opening
+      ])
+    }))
+
+  it.effect("fails with the rejection of initialize if it rejects that on each of two connections", () =>
+    Effect.gen(function*() {
+      for (const second of ["no entry", undefined]) {
+        const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+        const first = yield* RawServer.make(pairs[0].server, spoiled("not now"))
+        const unsupported = { code: -32022, message: "Unsupported", data: { supported: ["2026-07-28"] } }
+        yield* RawServer.make(
+          pairs[1].server,
+          second === undefined
+            ? (message) => JsonRpc.isRequest(message) ? [JsonRpc.failure(message.id, unsupported)] : []
+            : spoiled(second)
+        )
+        const record = recorder()
+        const error = yield* Effect.flip(
+          client(inTurn(pairs), { revisions: Revision.supported, observe: record.observe })
+        )
+        assert.include(error.message, `the server rejected initialize with error -32000: ${second ?? "not now"}`)
+        assert.isTrue(first.ended())
+        assert.strictEqual(record.of("Closed").length, 1)
+      }
+    }).pipe(Effect.scoped))
+
+  it.effect("fails with the rejection of initialize over a transport for one session", () =>
+    Effect.gen(function*() {
+      const { connecting, raw, record } = yield* connectTo(spoiled("not now"))
+      const error = yield* Effect.flip(Fiber.join(connecting))
+      assert.include(error.message, "the server rejected initialize with error -32000: not now")
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize"])
+      assert.deepStrictEqual(record.of("Closed").map(({ reason }) => reason._tag), ["HandshakeFailed"])
     }))
 
   it.effect("fails a client of 2026-07-28 only, and one whose transport connects once", () =>

@@ -232,8 +232,11 @@ const receiveLog: Handshake.EventOf<"ReceiveLog"> = { _tag: "ReceiveLog" }
 /** The outcome of a handshake that has not failed. */
 export type Outcome =
   | { readonly _tag: "Established"; readonly profile: Profile.ServerProfile }
-  /** The server ended because of the probe. It needs a new connection, without a probe. */
-  | { readonly _tag: "EndedByProbe"; readonly error: HandshakeError.HandshakeError }
+  /**
+   * After the probe the server ended, or rejected `initialize`. It needs a new connection, without a probe: a bridge
+   * may have shaken hands by itself, to pass the probe on.
+   */
+  | { readonly _tag: "SpoiledByProbe"; readonly error: HandshakeError.HandshakeError }
   /** The server was silent at the probe, and then had no handshake. It needs a new connection, with a probe alone. */
   | { readonly _tag: "WithoutHandshake"; readonly error: HandshakeError.HandshakeError }
 
@@ -255,6 +258,8 @@ export class ClientHandshake {
   #isGuess = false
   /** Whether the server has then rejected `initialize`, and named a revision of the client without a handshake. */
   #isWrongGuess = false
+  /** Whether the server has rejected `initialize` on a connection with a probe, and may accept it on another one. */
+  #isSpoiled = false
   #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
 
   constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
@@ -287,7 +292,8 @@ export class ClientHandshake {
 
   /** Returns whether a session that ends for this reason is replaced by one over another connection. */
   isReplaced(reason: CloseReason.CloseReason): boolean {
-    return (this.#isWrongGuess && reason._tag === "HandshakeFailed") || this.#isEndedByProbe(reason)
+    return ((this.#isWrongGuess || this.#isSpoiled) && reason._tag === "HandshakeFailed") ||
+      this.#isEndedByProbe(reason)
   }
 
   /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */
@@ -437,10 +443,13 @@ export class ClientHandshake {
   /** Judges the response in the step in which it is read, so that the messages after it find a session. */
   #receive(response: JsonRpc.Response): void {
     const { limits: { maxProfileBytes } } = this.#runtime
-    this.#isProbed = false
     const judged = judge(this.#owner.description, maxProfileBytes, response)
-    this.#isWrongGuess = this.#isGuess && JsonRpc.isFailure(response) &&
+    const namesModern = JsonRpc.isFailure(response) &&
       Discovery.namesModern(this.#owner.description, response.error)
+    this.#isWrongGuess = this.#isGuess && namesModern
+    this.#isSpoiled = this.#isProbed && !this.#isStreamed && !namesModern && Result.isFailure(judged) &&
+      judged.failure._tag === "Rejected"
+    this.#isProbed = false
     this.#verdict = Result.map(judged, ({ profile }) => profile)
     if (Result.isFailure(judged)) return
     const { isTrimmed, profile } = judged.success
@@ -482,11 +491,14 @@ export class ClientHandshake {
   #failOrReconnect(
     reason: HandshakeError.HandshakeErrorReason
   ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    if (this.#isWrongGuess && this.#runtime.state()._tag === "Initializing") {
-      return Effect.as(this.#close(reason), { _tag: "WithoutHandshake", error: HandshakeError.make(reason) })
+    if ((this.#isWrongGuess || this.#isSpoiled) && this.#runtime.state()._tag === "Initializing") {
+      return Effect.as(this.#close(reason), {
+        _tag: this.#isWrongGuess ? "WithoutHandshake" : "SpoiledByProbe",
+        error: HandshakeError.make(reason)
+      })
     }
     return reason._tag === "Closed" && this.#isEndedByProbe(reason.reason)
-      ? Effect.as(this.#runtime.closed, { _tag: "EndedByProbe", error: HandshakeError.make(reason) })
+      ? Effect.as(this.#runtime.closed, { _tag: "SpoiledByProbe", error: HandshakeError.make(reason) })
       : this.#fail(reason)
   }
 

@@ -1,8 +1,8 @@
 /**
  * The connections of a client until it has a session.
  *
- * A second connection follows if the server ends at a probe, needs a probe again, or was silent at the probe and then
- * has no handshake.
+ * A second connection follows if the server ends at a probe, rejects `initialize` after one, needs a probe again, or
+ * was silent at the probe and then has no handshake.
  */
 
 import { Handshake, Revision } from "@effect-mcp/protocol"
@@ -78,13 +78,19 @@ const connectAgain = Effect.fnUntraced(function*(
   limits: Limits.Limits,
   { _tag, error, reportEnd }: Replaced
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const connecting = _tag === "EndedByProbe"
+  const connecting = _tag === "SpoiledByProbe"
     ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
     : connect(options, ClientHandshake.withoutHandshake(description, error.reason), limits)
   const again = yield* orEarlier(
     // No session follows that could report its own end.
     Effect.tapError(connecting, ({ reason }) => reason._tag === "ConnectFailed" ? reportEnd : Effect.void),
     error
+  ).pipe(
+    // This connection leaves out revisions of the client, so the advice to add them would be wrong.
+    Effect.catchIf(
+      ({ reason }) => reason._tag === "ModernServer" || reason._tag === "NoCommonRevision",
+      () => Effect.fail(error)
+    )
   )
   return again._tag === "Established" ? again.session : yield* again.error
 })
