@@ -179,6 +179,11 @@ export interface Connection {
    * it serves others. Default: no.
    */
   readonly handshakeOnly?: boolean
+  /**
+   * The longest time in milliseconds for which handlers go on after a half-close, if it is shorter than
+   * `Limits.gracefulCloseTimeout`. For a transport whose peer ends this process soon after it.
+   */
+  readonly halfCloseMillis?: number
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

@@ -74,6 +74,32 @@ describe("a session whose peer ends", () => {
       assert.isFalse(link.isOpen())
     }))
 
+  it.effect("interrupts its handlers sooner after a half-close, if its transport wants that, and runs their finalizers", () =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      const connect = Effect.map(pair.server.connect, (connection) => ({ ...connection, halfCloseMillis: 500 }))
+      let finalized = 0
+      const { link, raw, session } = yield* withRawClient({
+        pair: Effect.succeed({ ...pair, server: { connect } }),
+        server: { limits: { gracefulCloseTimeout: "5 seconds" } },
+        handlers: tools({
+          never: Effect.ensuring(Effect.never, Effect.sync(() => finalized++)),
+          soon: Effect.as(Effect.sleep(499), text("soon"))
+        })
+      })
+      yield* settled
+      link.deliver(initialize())
+      link.deliver(call(1, "never"))
+      link.deliver(call(2, "soon"))
+      link.endReading()
+      yield* settled
+      yield* TestClock.adjust(499)
+      assert.deepStrictEqual([names(yield* raw.pending), finalized], [[0, 2], 0])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* session.closed, peerEnded)
+      assert.deepStrictEqual([names(yield* raw.pending), finalized], [[], 1])
+    }))
+
   it.effect("[STD-10] answers `printf '<initialize>\\n<call>\\n' | server`", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({ handlers: tools({ x: Effect.succeed(text("x")) }) })

@@ -42,6 +42,13 @@ export interface Options {
   readonly maxMessageNodes?: number | undefined
   /** The time that the client has to read the last messages when the scope closes. Default 3 seconds. */
   readonly flushTimeout?: Duration.Input | undefined
+  /**
+   * The time that handlers may continue after the end of standard input, if the limit `gracefulCloseTimeout` of their
+   * session is not shorter. Then they are interrupted, and their requests get no reply. Default 0.5 seconds, because
+   * clients commonly kill a server 2 seconds after they have closed its input. A pipeline, which kills nothing, may
+   * allow more.
+   */
+  readonly halfCloseTimeout?: Duration.Input | undefined
 }
 
 /**
@@ -63,7 +70,8 @@ export interface RunOptions {
 const rules: NumericOption.Rules<Options> = {
   maxMessageBytes: NumericOption.count,
   maxMessageNodes: NumericOption.count,
-  flushTimeout: NumericOption.duration
+  flushTimeout: NumericOption.duration,
+  halfCloseTimeout: NumericOption.duration
 }
 
 /** The time that the program has to end after a second signal. */
@@ -100,13 +108,18 @@ const open = Effect.fnUntraced(function*(
     return { exit: undefined, writable: true }
   })
 
-  return { run, send: writer.send }
+  return {
+    run,
+    send: writer.send,
+    halfCloseMillis: Duration.toMillis(options?.halfCloseTimeout ?? "500 millis")
+  }
 })
 
 /**
  * Creates the transport as a value. It carries one session: the second `connect` fails with `InUse`.
  *
- * `run` ends with standard input. That is a half-close, after which `send` still works. `send` suspends while 1 MiB
+ * `run` ends with standard input. That is a half-close, after which `send` still works: handlers have 0.5 seconds to
+ * finish (`halfCloseTimeout`), and their replies are sent. `send` suspends while 1 MiB
  * waits for a client that does not read, and fails with `WriteFailed` if the client has closed its end. While the
  * transport is connected, output of `console`, and so of Effect's loggers, goes to standard error. Closing the scope
  * writes what was sent.

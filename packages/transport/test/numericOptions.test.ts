@@ -63,7 +63,7 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
   [
     "StdioServer",
     (options) => Effect.scoped(Effect.provide(StdioServer.make(options), StdioServer.layerStdio)),
-    { ...messages, ...named(durations, "flushTimeout") }
+    { ...messages, ...named(durations, "flushTimeout", "halfCloseTimeout") }
   ],
   [
     "StdioServer.runMain",

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as PlatformError from "effect/PlatformError"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Sink from "effect/Sink"
@@ -178,6 +179,17 @@ describe.concurrent("a server process", () => {
     }))
 })
 
+const modern = (id: number, method: string, params: object) =>
+  JsonRpc.request(id, method, {
+    ...params,
+    _meta: RequestMetadata.write({
+      protocolVersion: "2026-07-28",
+      clientCapabilities: {},
+      clientInfo: undefined,
+      logLevel: undefined
+    })
+  })
+
 /** Starts a server whose tool never ends, and calls the tool. */
 const startHanging = Effect.fnUntraced(function*(handlersTimeout: number) {
   const server = yield* startFixture("hangingHandlerServer.ts", String(handlersTimeout))
@@ -214,20 +226,38 @@ describe.concurrent("a server process with a call in flight", () => {
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
+  // The session allows its handlers 10 minutes, and the test has less.
+  it.live("interrupts its handler soon after the end of input, and first sends the replies of others", () =>
+    Effect.gen(function*() {
+      const server = yield* startHanging(600_000)
+      server.child.stdin.end(`${JSON.stringify(JsonRpc.request(2, "tools/call", { name: "soon" }))}\n`)
+      yield* server.closed
+      assert.strictEqual(server.stderr, "started\ninterrupted\n")
+      assert.deepStrictEqual(server.messages.slice(1), [
+        JsonRpc.success(2, { content: [{ type: "text", text: "soon" }] })
+      ])
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
+  it.live("does so in revision 2026-07-28, with an open stream of notifications, which ends with a result", () =>
+    Effect.gen(function*() {
+      const server = yield* startFixture("hangingHandlerServer.ts", "600000")
+      const write = (sent: JsonRpc.Message) => server.child.stdin.write(`${JSON.stringify(sent)}\n`)
+      write(modern(1, "subscriptions/listen", { notifications: { toolsListChanged: true } }))
+      write(modern(2, "tools/call", { name: "x" }))
+      yield* until(() => server.stderr.includes("started") && server.stdout.includes("acknowledged"))
+      server.child.stdin.end(`${JSON.stringify(modern(3, "tools/call", { name: "soon" }))}\n`)
+      yield* server.closed
+      assert.strictEqual(server.stderr, "started\ninterrupted\n")
+      const ids = server.messages.map((sent) => Predicate.hasProperty(sent, "id") ? sent.id : "none")
+      assert.sameMembers(ids, ["none", 1, 3])
+      assert.deepStrictEqual(server.exit, { code: 0, signal: null })
+    }))
+
   it.live("serves calls of both eras beside each other, and cancels each by its id without a reply", () =>
     Effect.gen(function*() {
       const server = yield* startHanging(50)
       const write = (sent: JsonRpc.Message) => server.child.stdin.write(`${JSON.stringify(sent)}\n`)
-      const modern = (id: number, method: string, params: object) =>
-        JsonRpc.request(id, method, {
-          ...params,
-          _meta: RequestMetadata.write({
-            protocolVersion: "2026-07-28",
-            clientCapabilities: {},
-            clientInfo: undefined,
-            logLevel: undefined
-          })
-        })
       const seen = (event: string) => server.stderr.split(event).length - 1
       write(modern(2, "tools/call", { name: "x" }))
       yield* until(() => seen("started") === 2)

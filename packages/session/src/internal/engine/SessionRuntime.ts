@@ -419,14 +419,17 @@ export class SessionRuntime<S extends State> {
   }
 
   #teardown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
-    const { context, inflight, limits, notifications, outbox, timer } = this
+    const { connection, context, inflight, limits, notifications, outbox, timer } = this
+    const finishMillis = reason._tag === "PeerEnded" && connection.halfCloseMillis !== undefined
+      ? Math.min(limits.gracefulCloseTimeout, connection.halfCloseMillis)
+      : limits.gracefulCloseTimeout
     const handled = Effect.andThen(inflight.drained, notifications.drained)
     const handledOrCutOff = Effect.raceFirst(handled, Context.get(context, HandlerCutoff))
     // Most sessions end while nothing is in flight, and then need no clock.
     const isBusy = () => inflight.size > 0 || !notifications.isIdle
     return Effect.gen({ self: this }, function*() {
       const began = timer.now()
-      if (isBusy()) yield* within(handledOrCutOff, limits.gracefulCloseTimeout)
+      if (isBusy()) yield* within(handledOrCutOff, finishMillis)
       this.#interruptAll()
       notifications.stop()
       if (isBusy()) yield* within(handled, cleanupMillis)
@@ -436,7 +439,7 @@ export class SessionRuntime<S extends State> {
       outbox.stop()
       timer.stop()
       this.#reader?.interruptUnsafe()
-      this.connection.onSessionEnd?.(reason)
+      connection.onSessionEnd?.(reason)
       yield* Scope.close(this.#connectionScope, Exit.void)
       if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
         yield* within(Fiber.await(this.#reader), cleanupMillis)
