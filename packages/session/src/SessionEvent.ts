@@ -62,8 +62,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * Notifications:
  *
  * - `NotificationIgnored`: the notification had no effect; `problem` states why.
- * - `NotListening`: the server's stream of notifications (2026-07-28) has ended, or it could not be opened; `problem`
- *   states why. Unless `isFinal`, the client opens it again, and everything that it had served counts as changed.
+ * - `NotListening`: the server's stream of notifications (2026-07-28) has ended, could not be opened, or is not
+ *   acknowledged in time; `problem` states why. Unless `isFinal`, the client opens it again or waits for it. Everything
+ *   that it had served, and each list that was read without it, then counts as changed.
  * - `ProgressDropped`: a step of progress was not delivered. `method` is the method of its request, if that is known.
  *
  * The store of a host:

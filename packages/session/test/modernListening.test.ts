@@ -424,25 +424,101 @@ describe("a lost stream", () => {
     }))
 })
 
-describe("a list that was read before its changes were served", () => {
-  it.effect("counts as changed, if each request has a stream of its own", () =>
+describe("a list whose changes are followed, if each request has a stream of its own", () => {
+  /** A server that acknowledges no stream by itself. */
+  const silent: RawServer.Script = (message) => isListen(message) ? [] : serving(message)
+
+  const overStreams = (options: { readonly client: ClientOptions; readonly script?: RawServer.Script }) =>
+    connected({ script: silent, ...options, pair: MemoryTransport.makeMultiStream() })
+
+  it.effect("is read after its changes are served, and no change is reported that the server has not sent", () =>
     Effect.gen(function*() {
       const { calls, handlers } = counted()
-      const { idOf, raw, session } = yield* connected({
+      const { idOf, raw, record, session } = yield* overStreams({ client: { handlers } })
+      const listing = yield* start(session.listTools())
+      yield* settled
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "subscriptions/listen"])
+      yield* raw.sendOnOpenStream(idOf(0), acknowledgement(idOf(0), { toolsListChanged: true }))
+      yield* Fiber.join(listing)
+      yield* session.listTools()
+      yield* settled
+      assert.deepStrictEqual(names(raw.received).slice(2), ["tools/list", "tools/list"])
+      assert.deepStrictEqual([calls.count, record.of("NotListening").length], [0, 0])
+    }))
+
+  it.effect("is read once its follower, which is as new, has its stream", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* overStreams({ client: {}, script: serving })
+      yield* start(Stream.runDrain(session.notifications(toolListChanged)))
+      yield* session.listTools()
+      assert.deepStrictEqual(names(raw.received), ["server/discover", "subscriptions/listen", "tools/list"])
+    }))
+
+  it.effect("waits for no acknowledgement of other lists, and for none that the server refuses", () =>
+    Effect.gen(function*() {
+      const { handlers } = counted()
+      const { raw, session } = yield* overStreams({ client: { handlers } })
+      yield* session.listPrompts().pipe(Effect.ignore)
+      assert.include(names(raw.received), "prompts/list")
+      const refused = yield* overStreams({
         client: { handlers },
-        pair: MemoryTransport.makeMultiStream(),
-        script: (message) => isListen(message) ? [] : serving(message)
+        script: (message) => isListen(message) ? refusing(-32601)(message) : serving(message)
       })
+      yield* refused.session.listTools()
+      assert.deepStrictEqual(names(refused.raw.received).slice(1), ["subscriptions/listen", "tools/list"])
+    }))
+
+  it.effect("waits for a late server once, for 2 s, and counts as changed after its acknowledgement", () =>
+    Effect.gen(function*() {
+      const { calls, handlers } = counted()
+      const { idOf, raw, record, session } = yield* overStreams({ client: { handlers } })
+      const listing = yield* start(session.listTools())
+      yield* TestClock.adjust("1999 millis")
+      assert.notInclude(names(raw.received), "tools/list")
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(listing)
+      assert.deepStrictEqual(record.of("NotListening"), [{
+        _tag: "NotListening",
+        problem: "subscriptions/listen: not acknowledged within 2000 ms; lists that are read before count as changed",
+        isFinal: false
+      }])
       yield* session.listTools()
       yield* raw.sendOnOpenStream(idOf(0), acknowledgement(idOf(0), { toolsListChanged: true }))
       yield* settled
       assert.strictEqual(calls.count, 1)
-      yield* session.listTools()
-      yield* settled
-      assert.strictEqual(calls.count, 1)
+      assert.lengthOf(record.of("NotListening"), 1)
     }))
 
-  it.effect("does not, if the server reads one request after the other", () =>
+  it.effect("waits for half of the time of its request, and the wait is part of that time", () =>
+    Effect.gen(function*() {
+      const { handlers } = counted()
+      const { raw, session } = yield* overStreams({ client: { handlers }, script: () => [] })
+      const listing = yield* start(session.listTools({}, { timeout: "1 minute", totalTimeout: "1 second" }))
+      yield* TestClock.adjust("500 millis")
+      yield* settled
+      assert.include(names(raw.received), "tools/list")
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual((yield* reasonOf(listing))._tag, "Timeout")
+    }))
+
+  it.effect("does not wait while the pause after a loss lasts, and a caller that waits ends with the session", () =>
+    Effect.gen(function*() {
+      const { handlers } = counted()
+      const { idOf, raw, session } = yield* overStreams({ client: { handlers } })
+      const listing = yield* start(session.listTools())
+      yield* settled
+      yield* raw.endExchange(idOf(0))
+      yield* Fiber.join(listing)
+      const another = yield* overStreams({ client: { handlers } })
+      const waiting = yield* start(another.session.listTools())
+      yield* settled
+      yield* another.session.close
+      assert.strictEqual((yield* reasonOf(waiting))._tag, "Closed")
+    }))
+})
+
+describe("a list whose changes are followed, if the server reads one request after the other", () => {
+  it.effect("is read at once, and no change is reported that the server has not sent", () =>
     Effect.gen(function*() {
       const { calls, handlers } = counted()
       const { idOf, raw, session } = yield* connected({
@@ -453,6 +529,16 @@ describe("a list that was read before its changes were served", () => {
       yield* raw.send(acknowledgement(idOf(0), { toolsListChanged: true }))
       yield* settled
       assert.strictEqual(calls.count, 0)
+    }))
+
+  it.effect("is not read before its follower, which is as new, has asked for its stream", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* connected()
+      yield* Effect.all([
+        Effect.timeoutOption(Stream.runDrain(session.notifications(toolListChanged)), "1 second"),
+        Effect.andThen(session.listTools(), TestClock.adjust("1 second"))
+      ], { concurrency: "unbounded" })
+      assert.deepStrictEqual(names(raw.received).slice(0, 3), ["server/discover", "subscriptions/listen", "tools/list"])
     }))
 })
 

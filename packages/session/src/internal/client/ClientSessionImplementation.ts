@@ -126,7 +126,7 @@ export class ClientSessionImplementation
         },
         revision: () => this.#server?.revision,
         read: (result) => this.withoutEnvelope(requests["tools/list"].name, result),
-        onListed: () => this.listening.follow("notifications/tools/list_changed")
+        onList: () => this.listening.follow("notifications/tools/list_changed")
       })
     const dispatch = Dispatch.make("server", handlers, {
       middleware: middleware?.inbound,
@@ -221,15 +221,11 @@ export class ClientSessionImplementation
   }
 
   readonly #modernChecking = (sent: Sender.Request): Sender.Request => {
-    const checked = this.#outputSchemas?.checking(sent) ?? sent
-    const observed: Sender.Request = (row, params, options) =>
-      Effect.suspend(() => {
-        this.listening.observeRequest(row.name)
-        return checked(row, params, options)
-      })
+    const ordered = this.listening.ordering(sent)
+    const checked = this.#outputSchemas?.checking(ordered) ?? ordered
     const kept = this.#kept
     return kept.keeping(
-      HeaderMismatchRetry.retrying(observed, this.runtime, () => kept.drop(requests["tools/list"].name))
+      HeaderMismatchRetry.retrying(checked, this.runtime, () => kept.drop(requests["tools/list"].name))
     )
   }
 

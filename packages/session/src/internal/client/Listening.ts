@@ -3,7 +3,8 @@
  *
  * Older revisions notify every client of changes. Here the client asks: for the lists that its handlers and streams
  * follow, and for the resources that it has subscribed to. If these change, it opens a new stream before it closes the
- * old one, so that no change falls in between. After a loss of the stream, everything that it served counts as changed.
+ * old one, so that no change falls in between. A list is requested after the server serves its changes, for the same
+ * reason. After a loss of the stream, everything that it served counts as changed.
  */
 
 import {
@@ -20,6 +21,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
@@ -30,7 +32,7 @@ import type { RequestOptions } from "../../RequestOptions.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
-import type { Sender } from "../engine/Sender.ts"
+import type { Request, Sender } from "../engine/Sender.ts"
 import { validate } from "../engine/validation.ts"
 import * as ListenFilter from "./ListenFilter.ts"
 
@@ -71,10 +73,15 @@ interface Opened {
   readonly acknowledged: Deferred.Deferred<void, RequestError.RequestError>
   fiber: Fiber.Fiber<unknown, RequestError.RequestError> | undefined
   servedAt: number
+  /** Whether a request for a list has waited for the acknowledgement in vain. Later ones do not wait. */
+  isLate: boolean
 }
 
 /** The pauses before a stream is opened again, in milliseconds. They double from loss to loss. */
 const pause = { first: 500, longest: 30_000 }
+
+/** The longest time that a request for a list waits for the acknowledgement of its changes, in milliseconds. */
+const longestWait = 2_000
 
 /** The statuses below 500 that say nothing about the next attempt. */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 425, 429])
@@ -108,11 +115,14 @@ export class Listening {
   #opening: Opened | undefined
   #worker: Fiber.Fiber<void> | undefined
   #isAdjusting = false
+  #isPausing = false
+  /** Completed at the next step of a stream that is being opened. Requests for lists wait for it. */
+  #nextStep: Deferred.Deferred<void> | undefined
   /** The filter that was served when the stream was lost. */
   #lost: ListenFilter.ListenFilter | undefined
   /** The filter that the server has refused for good. */
   #refused: ListenFilter.ListenFilter | undefined
-  /** The lists that were requested before their changes were served. They may have changed in between. */
+  /** The lists that were requested after a loss, before their changes were served. They may have changed in between. */
   readonly #listed = new Set<Subscription.ListChange>()
   #losses = 0
   #lostAt = Number.NEGATIVE_INFINITY
@@ -133,6 +143,7 @@ export class Listening {
   end(reason: CloseReason.CloseReason): void {
     this.#isEnded = true
     this.#worker?.interruptUnsafe()
+    this.#step()
     this.#failWaiting(
       RequestError.make(subscribe.name, { _tag: "Closed", reason, isSent: this.#opening !== undefined })
     )
@@ -236,13 +247,71 @@ export class Listening {
     this.#wake()
   }
 
-  /** Observes a request for a list, whose result may be older than the stream that is being opened. */
-  observeRequest(method: string): void {
-    const change = ListenFilter.changeOf.get(method)
-    if (change === undefined || !this.#followers.has(change) || this.#current?.served?.changes.has(change)) return
-    // A connection for all messages keeps their order: the server reads this request after that for the stream.
-    const isAfter = this.#opening?.id !== undefined && this.#runtime.connection.request === undefined
-    if (!isAfter) this.#listed.add(change)
+  /**
+   * Wraps the sending of requests: requests a list whose changes are followed after the server has acknowledged that it
+   * serves them. A change between both would be lost otherwise. The wait is part of the time of the request. If the
+   * server is late, the list is requested without its acknowledgement, and counts as changed after it.
+   */
+  ordering(send: Request): Request {
+    return (row, params, options) =>
+      Effect.suspend(() => {
+        const change = ListenFilter.changeOf.get(row.name)
+        if (change === undefined || !this.#isUnserved(change)) return send(row, params, options)
+        const { limits, timer } = this.#runtime
+        const startedAt = timer.now()
+        const timeout = options?.timeout === undefined ? limits.requestTimeout : Duration.toMillis(options.timeout)
+        const total = options?.totalTimeout === undefined ? undefined : Duration.toMillis(options.totalTimeout)
+        const bound = Math.min(longestWait, timeout / 2, (total ?? Number.POSITIVE_INFINITY) / 2)
+        return Effect.flatMap(Effect.timeoutOption(this.#untilServed(change), Duration.millis(bound)), (served) => {
+          if (Option.isNone(served)) this.#late(change, bound)
+          const left = (millis: number) => Duration.millis(Math.max(millis - (timer.now() - startedAt), 0))
+          return send(row, params, {
+            ...options,
+            timeout: left(timeout),
+            ...(total === undefined ? undefined : { totalTimeout: left(total) })
+          })
+        })
+      })
+  }
+
+  /** Returns whether the program follows changes that the server may not know of when it reads the next request. */
+  #isUnserved(change: Subscription.ListChange): boolean {
+    if (!this.#followers.has(change) || this.#current?.served?.changes.has(change) === true) return false
+    // A connection for all messages keeps their order: the server reads the next request after that for the stream.
+    return this.#opening?.id === undefined || this.#runtime.connection.request !== undefined
+  }
+
+  /** Waits until the server serves a change, or until nothing leads to that without a loss. */
+  #untilServed(change: Subscription.ListChange): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!this.#isUnserved(change)) return Effect.void
+      const isComing = this.#isAdjusting && !this.#isPausing && this.#lost === undefined &&
+        this.#opening?.isLate !== true && this.#wanted().changes.has(change)
+      if (isComing) {
+        this.#nextStep ??= Deferred.makeUnsafe()
+        return Effect.flatMap(Deferred.await(this.#nextStep), () => this.#untilServed(change))
+      }
+      this.#listed.add(change)
+      return Effect.void
+    })
+  }
+
+  /** Handles a server that has not acknowledged the stream in time. */
+  #late(change: Subscription.ListChange, millis: number): void {
+    this.#listed.add(change)
+    const opening = this.#opening
+    if (opening === undefined || opening.isLate) return
+    opening.isLate = true
+    const problem = `${listen.name}: not acknowledged within ${millis} ms; lists that are read before count as changed`
+    this.#runtime.emit({ _tag: "NotListening", problem, isFinal: false })
+    this.#step()
+  }
+
+  /** Lets the requests that wait judge the stream again. */
+  #step(): void {
+    const step = this.#nextStep
+    this.#nextStep = undefined
+    if (step !== undefined) Deferred.doneUnsafe(step, Exit.void)
   }
 
   // ===================================================================================================================
@@ -323,6 +392,7 @@ export class Listening {
     if (this.#isEnded || !this.#needsStream(wanted)) {
       // In this step, so that a change of what is wanted finds either this fiber or none.
       this.#isAdjusting = false
+      this.#step()
       return Effect.void
     }
     if (ListenFilter.isEmpty(wanted)) {
@@ -342,11 +412,14 @@ export class Listening {
     const millis = Math.min(pause.first * 2 ** (this.#losses - 1), pause.longest)
     const passed = this.#runtime.timer.now() - this.#lostAt
     if (passed >= millis) return Effect.void
+    this.#isPausing = true
+    this.#step()
     // Clients that have lost their streams together do not return together.
-    return Effect.flatMap(
+    const sleep = Effect.flatMap(
       Random.nextBetween(millis / 2, millis),
       (some) => Effect.sleep(Duration.millis(Math.max(some - passed, 0)))
     )
+    return Effect.ensuring(sleep, Effect.sync(() => this.#isPausing = false))
   }
 
   #open(): Effect.Effect<void> {
@@ -358,7 +431,8 @@ export class Listening {
       served: undefined,
       acknowledged: Deferred.makeUnsafe(),
       fiber: undefined,
-      servedAt: 0
+      servedAt: 0,
+      isLate: false
     }
     this.#opening = opening
     const stream = this.#owner.sender.request(listen, { notifications: ListenFilter.encode(requested) }, {
@@ -367,6 +441,7 @@ export class Listening {
       admit: () => Outgoing.admitRequest(this.#runtime, Outgoing.sendRequest),
       onOpen: (id) => {
         opening.id = id
+        this.#step()
       }
     })
     opening.fiber = this.#runtime.fork(stream)
@@ -409,6 +484,7 @@ export class Listening {
     }
     // A resource that is no longer served may be gone, which is a change as well.
     for (const uri of missed) this.#deliver(updated.name, { uri })
+    this.#step()
     // The stream may have ended after its acknowledgement, in the same step.
     const exit = opened.fiber?.pollUnsafe()
     if (exit !== undefined) this.#streamEnded(opened, exit)
@@ -417,6 +493,7 @@ export class Listening {
   /** Ends the attempt to open a stream. An open one remains. */
   #fail(opening: Opened, error: RequestError.RequestError): void {
     this.#opening = undefined
+    this.#step()
     opening.fiber?.interruptUnsafe()
     if (this.#isEnded) return
     const isFinal = !isPassing(error)

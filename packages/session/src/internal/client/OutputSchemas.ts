@@ -68,10 +68,10 @@ export const make = (options: {
   readonly revision: () => Revision.Revision | undefined
   /** Returns a listed page in the form that the program receives. */
   readonly read: (result: unknown) => unknown
-  /** Called once, with the first tools that are listed. From then on, changes of tools matter. */
-  readonly onListed: () => void
+  /** Called once, before the first request for tools. From then on, changes of tools matter. */
+  readonly onList: () => void
 }): OutputSchemas => {
-  const { emit, revision, validator } = options
+  const { emit, onList, revision, validator } = options
 
   const applies = (): boolean => {
     const negotiated = revision()
@@ -89,11 +89,9 @@ export const make = (options: {
     for (const tool of dropped) emit({ _tag: "OutputSchemaDropped", tool })
   }
 
-  // Stores the schemas in the step in which the response is read, so that a notification that follows removes them.
   let hasListed = false
+  // Stores the schemas in the step in which the response is read, so that a notification that follows removes them.
   const storeListed = (response: JsonRpc.Response): void => {
-    if (!hasListed) options.onListed()
-    hasListed = true
     const page = JsonRpc.isFailure(response) ? undefined : validate(list.result)(options.read(response.result))
     if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(store)
   }
@@ -124,21 +122,18 @@ export const make = (options: {
     checking: (send) => (row, params, options) => {
       // Compares rows and not names: a row of the program may have the same name and another result.
       if (Object.is(row, list)) {
-        return Effect.suspend(() =>
-          send(
-            row,
-            params,
-            applies()
-              ? {
-                ...options,
-                onResponse: (response) => {
-                  options?.onResponse?.(response)
-                  storeListed(response)
-                }
-              }
-              : options
-          )
-        )
+        return Effect.suspend(() => {
+          if (!applies()) return send(row, params, options)
+          if (!hasListed) onList()
+          hasListed = true
+          return send(row, params, {
+            ...options,
+            onResponse: (response) => {
+              options?.onResponse?.(response)
+              storeListed(response)
+            }
+          })
+        })
       }
       if (!Object.is(row, call)) return send(row, params, options)
       // The row is that of `tools/call`, so the params, and the result, have its types.

@@ -138,6 +138,27 @@ export const listening = <Served extends ClientEnd>(
     ),
 
     law(
+      "law 11: a client that reads a list whose changes it follows is notified of those that the server has sent alone",
+      Effect.gen(function*() {
+        let changes = 0
+        const session = yield* open({
+          handlers: {
+            "notifications/tools/list_changed": () =>
+              Effect.sync(() => {
+                changes++
+              })
+          }
+        })
+        yield* session.listTools()
+        yield* eventually(Effect.map(reported(session), (report) => report.listening === 1))
+        yield* session.callTool("change")
+        yield* eventually(Effect.sync(() => changes > 0))
+        yield* session.listTools()
+        assert.strictEqual(changes, 1)
+      })
+    ),
+
+    law(
       "law 2: after the scope of a client that listens has closed no fiber and no stream is left",
       Effect.gen(function*() {
         const fibers = FiberCount.make()
