@@ -220,6 +220,10 @@ describe("the limits and the encoder of lines", () => {
     { arbitrary: { runs: 300 } }
   )
 
+  it("[STD-02] U+2028 and U+2029 are escaped, because some readers end a line at them", () => {
+    assert.strictEqual(Result.getOrThrow(JsonLines.encode("a\u2028b\u2029c\u0085")), "\"a\\u2028b\\u2029c\u0085\"\n")
+  })
+
   it("a value that JSON cannot represent fails with Unserializable", () => {
     const cycle: Array<unknown> = []
     cycle.push(cycle)

@@ -27,7 +27,10 @@ describe("a prepared result", () => {
     const ids = [1, "a", "\"quoted\"\n", -1.5]
     const lines = ids.map((id) => line({ jsonrpc: "2.0", id, result: prepared }))
     assert.strictEqual(encodings(), 1)
-    assert.deepStrictEqual(lines, ids.map((id) => `${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`))
+    assert.deepStrictEqual(
+      lines,
+      ids.map((id) => `${JSON.stringify({ jsonrpc: "2.0", id, result }).replace("\u2028", "\\u2028")}\n`)
+    )
   })
 
   it("has no influence on other results, errors, requests and batches", () => {
@@ -40,7 +43,10 @@ describe("a prepared result", () => {
       { jsonrpc: "2.0", id: 1, method: "ping", params: prepared },
       [{ jsonrpc: "2.0", id: 1, result: prepared }, { jsonrpc: "2.0", id: 2, result: { ...prepared, b: 2 } }]
     ]
-    assert.deepStrictEqual(frames.map(line), frames.map((frame) => `${JSON.stringify(frame)}\n`))
+    assert.deepStrictEqual(
+      frames.map(line),
+      frames.map((frame) => `${JSON.stringify(frame).replace("\u2028", "\\u2028")}\n`)
+    )
     assert.strictEqual(encodings(), 4)
   })
 

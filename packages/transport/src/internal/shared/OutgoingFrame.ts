@@ -5,6 +5,17 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 
+const lineSeparators = /[\u2028\u2029]/g
+
+/**
+ * Escapes the two characters that JSON allows in strings, and that some readers take for the end of a line: `readline`
+ * of Node, and `splitlines` of Python. They are not searched in a text of Latin characters, which V8 stores in bytes.
+ */
+const escaped = (text: string): string =>
+  text.includes("\u2028") || text.includes("\u2029")
+    ? text.replace(lineSeparators, (found) => found === "\u2028" ? "\\u2028" : "\\u2029")
+    : text
+
 /** The parts of a response whose result is prepared. */
 interface Prepared {
   readonly result: object
@@ -18,7 +29,7 @@ const prepared = (frame: unknown): Prepared | undefined => {
   const { id, result } = frame
   if (typeof result !== "object" || result === null) return undefined
   const text = PreparedResult.textOf(result)
-  return text === undefined ? undefined : { result, id: JSON.stringify(id), text }
+  return text === undefined ? undefined : { result, id: escaped(JSON.stringify(id)), text: escaped(text) }
 }
 
 /** Encodes a frame in one of the forms. A value that JSON cannot represent fails with `Unserializable`. */
@@ -28,10 +39,11 @@ const encodeWith = <A>(
 ): Result.Result<A, TransportError.TransportError> => {
   try {
     const parts = prepared(frame)
-    const text: string | undefined = parts === undefined
-      ? JSON.stringify(frame)
-      : `{"jsonrpc":"2.0","id":${parts.id},"result":${parts.text}}`
-    if (text !== undefined) return Result.succeed(form(text, parts))
+    if (parts !== undefined) {
+      return Result.succeed(form(`{"jsonrpc":"2.0","id":${parts.id},"result":${parts.text}}`, parts))
+    }
+    const text: string | undefined = JSON.stringify(frame)
+    if (text !== undefined) return Result.succeed(form(escaped(text), undefined))
     return Result.fail(TransportError.make({ _tag: "Unserializable", cause: new Error("undefined is not JSON") }))
   } catch (cause) {
     return Result.fail(TransportError.make({ _tag: "Unserializable", cause }))

@@ -33,10 +33,23 @@ describe("a frame for a stream of bytes", () => {
     ["a short one", { jsonrpc: "2.0", id: 1, result: { short: "é" } }],
     ["a long one", { jsonrpc: "2.0", id: 1, result: { long } }],
     ["a short prepared one", { jsonrpc: "2.0", id: "\"a\"", result: PreparedResult.make({ short: "é" }) }],
-    ["a long prepared one", { jsonrpc: "2.0", id: "\"a\"", result: PreparedResult.make({ long }) }]
-  ])("is the line of the frame: %s", (_, frame) => {
+    ["a long prepared one", { jsonrpc: "2.0", id: "\"a\"", result: PreparedResult.make({ long }) }],
+    ["separators of lines", {
+      jsonrpc: "2.0",
+      id: "a\u2028",
+      method: "x",
+      params: { "b\u2029": "\u2028\u2029\\u2028\n\r" }
+    }],
+    ["separators in a long one", { jsonrpc: "2.0", id: 1, result: { long: `${long}\u2028` } }],
+    ["separators in a prepared one", { jsonrpc: "2.0", id: "\u2029", result: PreparedResult.make({ text: "\u2028" }) }],
+    ["separators in a long prepared one", {
+      jsonrpc: "2.0",
+      id: "\u2029",
+      result: PreparedResult.make({ long: `\u2028${long}` })
+    }]
+  ])("is the line of the frame, also for a reader that ends lines at U+2028 and U+2029: %s", (_, frame) => {
     const text = textOf(frame)
-    assert.strictEqual(text.indexOf("\n"), text.length - 1)
+    assert.strictEqual(text.search(/[\n\r\u2028\u2029]/), text.length - 1)
     assert.deepStrictEqual(JSON.parse(text), frame)
   })
 
