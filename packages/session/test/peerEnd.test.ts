@@ -74,7 +74,7 @@ describe("a session whose peer ends", () => {
       assert.isFalse(link.isOpen())
     }))
 
-  it.effect("interrupts its handlers sooner after a half-close, if its transport wants that, and runs their finalizers", () =>
+  it.effect("interrupts its handlers sooner after a half-close, if its transport wants that, with finalizers", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
       const connect = Effect.map(pair.server.connect, (connection) => ({ ...connection, halfCloseMillis: 500 }))

@@ -161,7 +161,8 @@ export const decoder = (
 
 /**
  * Encodes a message as one line, with its newline. JSON escapes line breaks inside strings, so the line holds no other
- * newline (STD-02). U+2028 and U+2029 are escaped as well, because some readers end a line at them. A value that JSON cannot represent (a `bigint`, a cycle, `undefined`) fails with `Unserializable`.
+ * newline (STD-02). U+2028 and U+2029 are escaped as well, because some readers end a line at them. A value that JSON
+ * cannot represent (a `bigint`, a cycle, `undefined`) fails with `Unserializable`.
  *
  * @example
  * ```ts
