@@ -279,11 +279,39 @@ const withoutOtherChecks = (schema: Members): Members =>
 // An excess keyword, such as the `enum` of a number, would change which values are valid.
 const decodeField = Schema.decodeUnknownOption(Field, { onExcessProperty: "error" })
 
+const fieldTypes = "use a string, a finite number, a boolean, an enum of strings, or an array of such an enum"
+
+/** The encoded types of members that can be fields, and of those whose JSON form can be one. */
+type FieldInput = string | number | bigint | boolean | Date | ReadonlyArray<string> | null | undefined
+
+/** The names of the members that no form has a field for. */
+type Unsuitable<Encoded> = {
+  readonly [
+    // A member of an unknown type may be one of them.
+    Name in keyof Encoded
+  ]-?: unknown extends Encoded[Name] ? never
+    : Encoded[Name] extends FieldInput ? never
+    : Name
+}[keyof Encoded]
+
+/**
+ * A type that a schema satisfies if a form can be made from it: a struct or a class whose members are no structs, and
+ * no arrays of other values than strings. Otherwise it is a text that names the first such member. What types cannot
+ * show, such as the limits of a number, is checked when the form is made.
+ *
+ * @category models
+ */
+export type FormSchema<S extends Schema.Constraint> = unknown extends S["Encoded"] ? unknown
+  : S["Encoded"] extends FieldInput | ReadonlyArray<unknown>
+    ? "a form is made from a struct or a class; this schema describes no object"
+  : [Unsuitable<S["Encoded"]>] extends [never] ? unknown
+  : `the member ${Unsuitable<S["Encoded"]> & string} cannot be a field of a form; ${typeof fieldTypes}`
+
 /**
  * Creates the schema of a form from a Schema: a struct or a class whose members are strings, finite numbers, booleans,
  * enums of strings, or arrays of such enums, required or optional. Titles, descriptions, defaults and limits stay.
- * Other checks, such as patterns, do not fit into a form: decode the content of the form with the same Schema. Throws
- * an error that names the member if a member has another type.
+ * Other checks, such as patterns, do not fit into a form: decode the content of the form with the same Schema. Most
+ * schemas with another member do not compile ({@link FormSchema}). Throws an error that names the member for the others.
  *
  * @example
  * ```ts
@@ -301,7 +329,7 @@ const decodeField = Schema.decodeUnknownOption(Field, { onExcessProperty: "error
  *
  * @category constructors
  */
-export const fromSchema = (schema: Schema.Top): ElicitationSchema => {
+export const fromSchema = <S extends Schema.Top>(schema: S & FormSchema<S>): ElicitationSchema => {
   const document = Schema.toJsonSchemaDocument(schema)
   const { properties, required, type } = flattened(document.schema, document.definitions)
   if (type !== "object" || !isMembers(properties)) {
@@ -311,8 +339,7 @@ export const fromSchema = (schema: Schema.Top): ElicitationSchema => {
     const field = decodeField(withoutOtherChecks(withoutNull(flattened(property, document.definitions))))
     if (Option.isSome(field)) return [name, field.value] as const
     throw new Error(
-      `the member ${JSON.stringify(name)} cannot be a field of a form: ${JSON.stringify(property)}; ` +
-        "use a string, a finite number, a boolean, an enum of strings, or an array of such an enum"
+      `the member ${JSON.stringify(name)} cannot be a field of a form: ${JSON.stringify(property)}; ${fieldTypes}`
     )
   })
   const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : []

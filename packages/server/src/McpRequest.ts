@@ -52,7 +52,8 @@ const accepted = (
 
 /**
  * Requests input of the user: the form is derived from the schema, and the input is decoded by it. The schema is a
- * struct or a class whose members are strings, finite numbers, booleans, enums of strings, or arrays of such enums.
+ * struct or a class whose members are strings, finite numbers, booleans, enums of strings, or arrays of such enums. A
+ * schema with a struct in it does not compile (`ElicitationSchema.FormSchema`).
  *
  * Fails with `ElicitationDeclined` or `ElicitationCancelled` if the user gives no input (ELI-09), and with a
  * `RequestError` if the client cannot elicit input, or sends input that does not fit the schema. In a tool's handler,
@@ -76,7 +77,7 @@ const accepted = (
  */
 export const elicit = <S extends Schema.Constraint>(
   message: string,
-  schema: S,
+  schema: S & ElicitationSchema.FormSchema<S>,
   options?: RequestContext.QuestionOptions
 ): Effect.Effect<
   S["Type"],

@@ -1,5 +1,5 @@
 /** Tools for the scenarios about tasks. */
-import { McpError } from "@effect-mcp/protocol"
+import { type ElicitationSchema, McpError } from "@effect-mcp/protocol"
 import * as McpGroup from "@effect-mcp/server/McpGroup"
 import * as McpRequest from "@effect-mcp/server/McpRequest"
 import * as McpTool from "@effect-mcp/server/McpTool"
@@ -34,8 +34,8 @@ const group = McpGroup.make(
     .annotate(McpTool.Task, { support: "required", begins: "explicitly" })
 )
 
-const ask = <S extends Schema.Constraint>(message: string, schema: S, key?: string) =>
-  Effect.orDie(McpRequest.elicit(message, schema, key === undefined ? {} : { key }))
+const ask = <S extends Schema.Constraint>(message: string, schema: S & ElicitationSchema.FormSchema<S>, key?: string) =>
+  Effect.orDie(McpRequest.elicit<S>(message, schema, key === undefined ? {} : { key }))
 
 export const layer = group.toLayer((handlers) =>
   handlers
