@@ -1,11 +1,11 @@
 import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
 import { type ClientSession, RequestContext, type RequestError } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { handshake } from "./support/connect.ts"
-import { serve } from "./support/hosted.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const visible = Effect.map(RequestContext.RequestContext, ({ principal }) => principal?.id === "ada")
 
@@ -58,7 +58,7 @@ const uses = (session: Session, uri: string) =>
     Effect.match(session.subscribeResource(uri), { onSuccess: () => "subscribed", onFailure: codeOf })
   ])
 
-describe("a resource that a client does not see", () => {
+describeForBothEras("a resource that a client does not see", ({ serve }) => {
   for (
     const [name, groups] of [["", pages], [
       ", also beside a group that reads every URI",

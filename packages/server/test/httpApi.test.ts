@@ -24,6 +24,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { createServer } from "node:http"
 import { connect, info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 import { Api, ApiLive, type Me, User } from "./support/notesApi.ts"
 
 const nested = { arguments: ({ name }: McpHttpApi.Endpoint) => name === "notes.replace" ? "nested" : "merged" } as const
@@ -40,7 +41,7 @@ const codeOf = (error: unknown): unknown =>
     ? error.reason.error
     : error
 
-describe("the definition of the tool of an endpoint", () => {
+describeForBothEras("the definition of the tool of an endpoint", ({ connect }) => {
   it.effect("has the title, the description and the hints that its method implies, unless annotations say more", () =>
     Effect.gen(function*() {
       const session = yield* connect(tools)
@@ -134,7 +135,7 @@ it.effect("a tool is visible to the clients for which visible decides so", () =>
     assert.deepInclude(codeOf(yield* Effect.flip(bob.callTool("word"))), { code: -32602 })
   }))
 
-describe("a call", () => {
+describeForBothEras("a call", ({ connect }) => {
   it.effect("encodes path, query, headers and payload, and returns an object as structured content", () =>
     Effect.gen(function*() {
       const result = yield* call("notes.replace", {
@@ -273,7 +274,7 @@ const FaultyLive = HttpApiBuilder.group(Faulty, "g", (handlers) =>
     .handle("secret", () => Effect.succeed(Redacted.make("hunter2")))
     .handle("upload", () => Effect.void))
 
-describe("the Layer dies, and names the endpoint,", () => {
+describeForBothEras("the Layer dies, and names the endpoint,", ({ connect }) => {
   const defect = (only: McpHttpApi.EndpointName<typeof Faulty.groups["g"]>) =>
     Effect.map(
       Effect.exit(Effect.scoped(connect(McpHttpApi.layer(Faulty, { only: [only] }).pipe(Layer.provide(FaultyLive))))),
@@ -321,7 +322,7 @@ const headers = Effect.map(RequestContext.RequestContext, ({ principal }) => ({
   authorization: principal === undefined ? undefined : Redacted.make(`Bearer backend-${principal.id}`)
 }))
 
-describe("the identity of the client", () => {
+describeForBothEras("the identity of the client", ({ connect }) => {
   it.effect("is what headers makes of the principal, and the security of the api runs with it", () =>
     Effect.gen(function*() {
       const identified = McpHttpApi.layer(Api, { only: ["me.whoami"], headers }).pipe(Layer.provide(ApiLive))

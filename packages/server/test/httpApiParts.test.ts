@@ -18,6 +18,7 @@ import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 class Address extends Schema.Class<Address>("Address")({ city: Schema.String, since: Schema.DateFromString }) {}
 class Person extends Schema.Class<Person>("Person")({
@@ -143,7 +144,7 @@ const call = (name: string, input: { readonly [argument: string]: unknown } = {}
 const gotFrom = (name: string, input: { readonly [argument: string]: unknown } = {}) =>
   Effect.map(call(name, input), ({ structuredContent }) => structuredContent?.["got"])
 
-describe("the arguments of an endpoint", () => {
+describeForBothEras("the arguments of an endpoint", ({ connect }) => {
   it.effect("can be a class, whose fields are decoded by their codecs", () =>
     Effect.gen(function*() {
       const ada = { name: "Ada", home: { city: "London", since: "1835-07-08T00:00:00.000Z" } }
@@ -291,7 +292,7 @@ const Guarded = HttpApi.make("guarded").add(
   )
 )
 
-describe("the middleware of an api", () => {
+describeForBothEras("the middleware of an api", ({ connect }) => {
   it.effect("runs for each call, with the headers that the program makes", () =>
     Effect.gen(function*() {
       const count = yield* Ref.make(0)

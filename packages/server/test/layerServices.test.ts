@@ -1,10 +1,10 @@
 import { McpGroup, McpMiddleware, McpResource } from "@effect-mcp/server"
 import { RequestContext } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 class Database extends Context.Service<Database, string>()("Database") {}
 class User extends Context.Service<User, string>()("User") {}
@@ -45,7 +45,7 @@ const whoamiLive = Whoami.toLayer((handlers) =>
   )
 )
 
-describe("the Layer of a group and the Layer of a middleware", () => {
+describeForBothEras("the Layer of a group and the Layer of a middleware", ({ connect }) => {
   it.effect("each have their own service of one key, and the middleware has those of the outer middleware", () =>
     Effect.gen(function*() {
       const groups = whoamiLive.pipe(

@@ -1,14 +1,13 @@
 import { McpError } from "@effect-mcp/protocol"
 import { McpGroup, McpMiddleware, McpMount, McpResource, type McpServer } from "@effect-mcp/server"
 import { type ClientSession, RequestContext } from "@effect-mcp/session"
-import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { assert, expectTypeOf, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
-import { connect } from "./support/connect.ts"
-import { serve } from "./support/hosted.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 class User extends Context.Service<User, string>()("User") {}
 class Users extends McpMiddleware.Service<Users, { provides: User }>()("Users") {}
@@ -55,7 +54,7 @@ const all = Effect.fnUntraced(function*(session: ClientSession.ClientSessionShap
   return listed
 })
 
-describe("a template that lists its resources", () => {
+describeForBothEras("a template that lists its resources", ({ connect, serve }) => {
   it.effect("leaves undefined parameters out of their URIs", () =>
     Effect.gen(function*() {
       const Page = McpResource.template("page", {

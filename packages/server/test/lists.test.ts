@@ -1,7 +1,7 @@
 import { McpError } from "@effect-mcp/protocol"
 import { McpGroup, McpMiddleware, McpPrompt, McpResource, McpServer } from "@effect-mcp/server"
 import { RequestContext } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -16,6 +16,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 /** A group with a tool of each name. Each returns its name. */
 const tools = (group: string, ...names: ReadonlyArray<string>) =>
@@ -33,7 +34,7 @@ const namesOf = <A extends { readonly name: string }>(all: ReadonlyArray<A>) => 
 const codeOf = (error: { readonly reason: { readonly _tag: string; readonly error?: unknown } }) =>
   error.reason.error instanceof McpError.McpError ? error.reason.error.code : undefined
 
-describe("a list", () => {
+describeForBothEras("a list", ({ connect }) => {
   it.effect("is sorted by name, whatever the order of the groups [TOOL-12]", () =>
     Effect.gen(function*() {
       const session = yield* connect(Layer.merge(tools("two", "d", "b"), tools("one", "c", "a")))
@@ -81,7 +82,7 @@ describe("a list", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("a server", () => {
+describeForBothEras("a server", ({ connect }) => {
   it.effect("declares the capabilities of its members, and no others [TOOL-01] [RES-01] [PRM-01] [CMP-01]", () =>
     Effect.gen(function*() {
       const onlyTools = yield* connect(tools("one", "a"))
@@ -173,7 +174,7 @@ describe("a server", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("visible", () => {
+describeForBothEras("visible", ({ connect }) => {
   class User extends Context.Service<User, { readonly id: string }>()("User") {}
   class Auth extends McpMiddleware.Service<Auth, { provides: User }>()("Auth") {}
 

@@ -55,8 +55,8 @@ interface Outcome extends Partial<Caching.CacheHint> {
   readonly [name: string]: unknown
 }
 
-const serving = Effect.gen(function*() {
-  const handlers = yield* McpServer.sessionlessHandlers(LibraryLive, { pageSize: 1 })
+const servingOf = Effect.fnUntraced(function*<E>(groups: Layer.Layer<never, E, McpServer.McpServer>, pageSize = 1) {
+  const handlers = yield* McpServer.sessionlessHandlers(groups, { pageSize })
   const { handle } = yield* SessionlessServer.make(handlers, { info: { name: "library", version: "1" } })
   /** Sends a request, and returns the members of its result or of its error. */
   return Effect.fnUntraced(function*(
@@ -76,6 +76,8 @@ const serving = Effect.gen(function*() {
     return error ?? result
   })
 })
+
+const serving = servingOf(LibraryLive)
 
 type Send = Effect.Success<typeof serving>
 
@@ -110,6 +112,28 @@ describe("a list", () => {
       yield* send("tools/call", { name: "find" }, { client: "one" })
       yield* send("resources/read", { uri: "library://rules" }, { client: "two" })
       for (const client of ["one", "two"]) assert.deepStrictEqual(yield* pages(send, { client }), first)
+    }).pipe(Effect.scoped))
+
+  it.effect("[VER-22] is the same for every connection if no member has a condition", () =>
+    Effect.gen(function*() {
+      const plain = McpGroup.make(
+        "plain",
+        Tool.make("one", { success: Schema.String }),
+        Tool.make("three", { success: Schema.String }),
+        Tool.make("two", { success: Schema.String })
+      ).toLayer((handlers) =>
+        handlers
+          .tool("one", () => Effect.succeed("1"))
+          .tool("three", () => Effect.succeed("3"))
+          .tool("two", () => Effect.succeed("2"))
+      )
+      for (const pageSize of [1, 100]) {
+        const send = yield* servingOf(plain, pageSize)
+        for (const client of ["one", "two", "three"]) {
+          yield* send("tools/call", { name: "one" }, { client })
+          assert.deepStrictEqual(namesIn(yield* pages(send, { client })), ["one", "three", "two"])
+        }
+      }
     }).pipe(Effect.scoped))
 
   it.effect("[PAG-06] rejects a cursor that is none of its own with -32602", () =>

@@ -82,7 +82,7 @@ describe("a tool whose argument is repeated in a header", () => {
   const rules: ReadonlyArray<readonly [rule: string, ReadonlyArray<object>]> = [
     [
       "[SHE-21] the name of a header is a token",
-      ["A B", "", "a\r\nb", "a:b", "é", 5].map((header) => ({ a: annotated(header) }))
+      ["A B", "", "a\r\nb", "a\tb", "a\u0001b", "a\u007f", "a:b", "é", 5].map((header) => ({ a: annotated(header) }))
     ],
     ["[SHE-22] no two arguments have one header", [{ a: annotated("Region"), b: annotated("REGION") }]],
     [

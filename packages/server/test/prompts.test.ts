@@ -1,9 +1,9 @@
 import { Prompt } from "@effect-mcp/protocol"
 import { McpGroup, McpPrompt, McpResource } from "@effect-mcp/server"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const cities = Array.from({ length: 150 }, (_, index) => `city ${index}`)
 
@@ -37,7 +37,7 @@ const live = Prompts.toLayer((handlers) =>
     })
 )
 
-describe("a prompt", () => {
+describeForBothEras("a prompt", ({ connect }) => {
   it.effect("is listed with its arguments and what their schemas say", () =>
     Effect.gen(function*() {
       const session = yield* connect(live)
@@ -96,7 +96,7 @@ describe("a prompt", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("an argument", () => {
+describeForBothEras("an argument", ({ connect }) => {
   const complete = Effect.fnUntraced(
     function*(argument: string, value: string, others: { readonly [name: string]: string } = {}) {
       const session = yield* connect(live)

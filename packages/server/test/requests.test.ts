@@ -24,6 +24,7 @@ import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import { connect, handshake, info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const Wishes = Schema.Struct({
   audience: Schema.Literals(["kids", "experts"]),
@@ -90,7 +91,7 @@ describe("a tool that returns its questions", () => {
   }
 })
 
-describe("elicit", () => {
+describeForBothEras("elicit", ({ connect }) => {
   it.effect("sends the form of the schema, and decodes the input by it", () =>
     Effect.gen(function*() {
       const asked = yield* Ref.make<unknown>(undefined)
@@ -138,7 +139,7 @@ describe("elicit", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("elicitUrl", () => {
+describeForBothEras("elicitUrl", ({ connect }) => {
   it.effect("succeeds if the user agrees to visit the page [ELI-10]", () =>
     Effect.gen(function*() {
       const page = { url: "https://example.com/connect", elicitationId: "1" }
@@ -152,7 +153,7 @@ describe("elicitUrl", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("sample", () => {
+describeForBothEras("sample", ({ connect }) => {
   it.effect("returns the text of the model's answer", () =>
     Effect.gen(function*() {
       const session = yield* connect(
@@ -183,7 +184,7 @@ describe("sample", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("roots", () => {
+describeForBothEras("roots", ({ connect }) => {
   it.effect("are the URIs of the client's folders", () =>
     Effect.gen(function*() {
       const session = yield* connect(one(Effect.map(McpRequest.roots(), (uris) => uris.join(" "))), {
@@ -195,7 +196,7 @@ describe("roots", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("the logger", () => {
+describeForBothEras("the logger", ({ connect }) => {
   it.effect("sends what is logged while a request is served, with its level and without causes", () =>
     Effect.gen(function*() {
       const logs = yield* Ref.make<ReadonlyArray<unknown>>([])
@@ -263,7 +264,7 @@ describe("the logger of a client that does not read", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("handlers beside the groups", () => {
+describeForBothEras("handlers beside the groups", ({ connect }) => {
   const roots = one(Effect.succeed("done"))
 
   it.effect("serve notifications and methods that the groups do not have, and declare them", () =>

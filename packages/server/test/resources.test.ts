@@ -1,12 +1,13 @@
 import { McpError, Resource } from "@effect-mcp/protocol"
 import { McpGroup, McpResource } from "@effect-mcp/server"
-import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { assert, expectTypeOf, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { connect, handshake } from "./support/connect.ts"
+import { handshake } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const Task = Schema.Struct({ id: Schema.Int, due: Schema.Date })
 
@@ -50,7 +51,7 @@ const live = Tasks.toLayer((handlers) =>
         : Effect.succeed(JSON.stringify(parameters)))
 )
 
-describe("a resource", () => {
+describeForBothEras("a resource", ({ connect }) => {
   it.effect("is listed as it is defined", () =>
     Effect.gen(function*() {
       const session = yield* connect(live)
@@ -131,7 +132,7 @@ describe("a resource", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("the URI of a template", () => {
+describeForBothEras("the URI of a template", ({ connect }) => {
   it.effect("begins with a scheme, or with a variable that may have one [RES-10]", () =>
     Effect.gen(function*() {
       const serving = (uri: string) => {
@@ -145,7 +146,7 @@ describe("the URI of a template", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("a template", () => {
+describeForBothEras("a template", ({ connect }) => {
   it("has parameters of the types that its URI template and its schemas give", () => {
     expectTypeOf<Schema.Struct.Type<(typeof One)["parameters"]>>().toEqualTypeOf<{
       readonly owner: string

@@ -2,7 +2,7 @@ import { McpError } from "@effect-mcp/protocol"
 import type { McpServer } from "@effect-mcp/server"
 import * as McpRpcGroup from "@effect-mcp/server/McpRpcGroup"
 import { RequestContext } from "@effect-mcp/session"
-import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { assert, expectTypeOf, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -19,8 +19,8 @@ import * as RpcMiddleware from "effect/rpc/RpcMiddleware"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { connect, handshake } from "./support/connect.ts"
-import { serve } from "./support/hosted.ts"
+import { handshake } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 class NoSuchTask extends Schema.TaggedError<NoSuchTask>()("NoSuchTask", { id: Schema.Int }) {
   override get message() {
@@ -87,7 +87,7 @@ const provided = Layer.merge(handlers, authorization)
 const text = ({ content: [block] }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   block !== undefined && "text" in block ? block.text : undefined
 
-describe("procedures of an RpcGroup", () => {
+describeForBothEras("procedures of an RpcGroup", ({ connect, serve }) => {
   const live = Layer.provide(
     McpRpcGroup.layer(Tasks, {
       only: ["complete", "whoami", "ping now", "never", "crash"],

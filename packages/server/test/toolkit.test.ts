@@ -1,7 +1,7 @@
 import { McpGroup, McpMiddleware, McpMount, type McpServer } from "@effect-mcp/server"
 import * as McpToolkit from "@effect-mcp/server/McpToolkit"
 import { RequestContext } from "@effect-mcp/session"
-import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { assert, expectTypeOf, it } from "@effect/vitest"
 import * as AiError from "effect/ai/AiError"
 import * as AiPrompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
@@ -13,8 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
-import { connect } from "./support/connect.ts"
-import { serve } from "./support/hosted.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 class NoSuchCity extends Schema.TaggedError<NoSuchCity>()("NoSuchCity", { city: Schema.String }) {
   override get message() {
@@ -77,7 +76,7 @@ const live = McpToolkit.layer(Weather).pipe(
   Layer.provide(Layer.mergeAll(handlers, Layer.succeed(Archive, "of the group"), Layer.succeed(Place, "here")))
 )
 
-describe("a toolkit with its handlers", () => {
+describeForBothEras("a toolkit with its handlers", ({ connect }) => {
   it.effect("returns structured content, and its interim results are steps of progress", () =>
     Effect.gen(function*() {
       const session = yield* connect(live)
@@ -142,7 +141,7 @@ describe("a toolkit with its handlers", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("the tools of a group, with the handlers of a toolkit", () => {
+describeForBothEras("the tools of a group, with the handlers of a toolkit", ({ connect, serve }) => {
   class User extends Context.Service<User, string>()("User") {}
   class Users extends McpMiddleware.Service<Users, { provides: User }>()("Users") {}
 

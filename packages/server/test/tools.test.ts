@@ -13,6 +13,7 @@ import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { connect, handshake } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 class Task extends Schema.Class<Task>("Task")({ id: Schema.Int, due: Schema.Date }) {}
 class NoSuchTask extends Schema.TaggedError<NoSuchTask>()("NoSuchTask", { id: Schema.Int }) {
@@ -48,7 +49,7 @@ const defectOf = <A, E, R>(layer: Layer.Layer<A, E, R>) =>
     return Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : ""
   })
 
-describe("a tool", () => {
+describeForBothEras("a tool", ({ connect }) => {
   it.effect("is listed with the schemas of its encoded sides [TOOL-06]", () =>
     Effect.gen(function*() {
       const session = yield* connect(getTask)
@@ -93,7 +94,7 @@ describe("a tool", () => {
       })
     }).pipe(Effect.scoped))
 
-  it.effect("rejects arguments that do not fit: the model reads why from 2025-11-25 on [TOOL-05]", () =>
+  it.effect("rejects arguments that do not fit: the model reads why from 2025-11-25 on [TOOL-04] [TOOL-05]", () =>
     Effect.gen(function*() {
       const session = yield* connect(getTask)
       const { content, isError } = yield* session.callTool("get_task", { id: "one" })
@@ -155,7 +156,7 @@ describe("a tool", () => {
       assert.strictEqual(error.message, "tools/call: the peer replied with error -32600: Closed on Sundays")
     }).pipe(Effect.scoped))
 
-  it.effect("may fail as the client refuses its requests, which the model reads", () =>
+  it.effect("may fail as the client refuses its requests, which the model reads [TOOL-04]", () =>
     Effect.gen(function*() {
       const declined = yield* connect(
         tool(Schema.Void, Effect.fail(new ElicitationError.ElicitationDeclined({ asked: "Sure?" })))
@@ -340,7 +341,7 @@ describe("a tool", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("a tool with a raw JSON Schema", () => {
+describeForBothEras("a tool with a raw JSON Schema", ({ connect }) => {
   const Raw = Tool.dynamic("raw", {
     parameters: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
     success: Schema.Unknown
@@ -372,7 +373,7 @@ describe("a tool with a raw JSON Schema", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("a tool with approval", () => {
+describeForBothEras("a tool with approval", ({ connect }) => {
   const Delete = Tool.make("delete", {
     parameters: Schema.Struct({ id: Schema.Int }),
     success: Schema.String,
