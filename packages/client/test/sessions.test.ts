@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as RecordedServer from "./fixtures/RecordedServer.ts"
@@ -154,13 +155,35 @@ describe("a session that has begun to close", () => {
 
 describe("a server that hangs", () => {
   for (const [era, revisions] of Object.entries(eras)) {
-    it(`is down because it did not answer a health check in time, ${era}`, () =>
+    it(`[PING-02] is checked once in each interval, ${era}`, () =>
       virtually(Effect.gen(function*() {
+        const checks: Array<number> = []
+        const client = yield* connect(SimulatedServer.make(), {
+          revisions,
+          healthCheck: { interval: "1 minute", timeout: "7 seconds" },
+          middleware: {
+            outbound: (request, next) =>
+              request.method === "ping" || request.method === "server/discover"
+                ? Effect.andThen(Effect.tap(now, (time) => Effect.sync(() => checks.push(time))), next(request))
+                : next(request)
+          }
+        })
+        yield* client.session
+        checks.length = 0
+        const opened = yield* now
+        yield* Effect.sleep("3 minutes")
+        yield* Effect.sleep("30 seconds")
+        assert.deepStrictEqual(checks.map((time) => Math.round((time - opened) / 1_000)), [60, 120, 180])
+      })))
+
+    it(`[PING-03] is down because it did not answer a health check in time, ${era}`, () =>
+      virtually(Effect.gen(function*() {
+        const logged: Array<unknown> = []
         const server = SimulatedServer.make()
         const client = yield* connect(server, {
           revisions,
           healthCheck: { interval: "1 minute", timeout: "7 seconds" }
-        })
+        }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void logged.push(message))])))
         yield* client.session
         const { statuses } = yield* statusesOf(client)
         // Whatever is sent after the session has opened is not stalled, because that would end the session first.
@@ -169,6 +192,8 @@ describe("a server that hangs", () => {
         yield* Effect.sleep("90 seconds")
         const down = statuses.find((status) => status._tag === "Down")
         assert.deepStrictEqual(down?.problem, { _tag: "Unresponsive", afterMillis: 7_000 })
+        assert.lengthOf(logged, 1)
+        assert.include(String(logged), "7000 ms")
         assert.strictEqual((yield* client.status)._tag, "Ready")
       })))
   }

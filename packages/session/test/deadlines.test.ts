@@ -26,7 +26,7 @@ const cancelled = (messages: ReadonlyArray<JsonRpc.Message>) =>
 
 describe("deadlines", () => {
   for (const { form, pair } of forms) {
-    it.effect(`[TMO-01] [TMO-02] [MSG-27] a request times out after exactly 60 seconds (${form})`, () =>
+    it.effect(`[TMO-01] [TMO-02] [TOOL-14] [MSG-27] a request times out after exactly 60 seconds (${form})`, () =>
       Effect.gen(function*() {
         const { raw, session } = yield* withRawServer({ pair })
         const call = yield* start(session.callTool("x"))
@@ -129,6 +129,17 @@ describe("deadlines", () => {
         assert.deepStrictEqual(names(raw.received), ["initialize", "notifications/initialized"])
       }))
   }
+
+  it.effect("[TMO-02] a request with a consumer of progress has a deadline without an option", () =>
+    Effect.gen(function*() {
+      const { raw, session } = yield* withRawServer()
+      const call = yield* start(session.callTool("x", {}, { onProgress: () => Effect.void }))
+      yield* TestClock.adjust("59 seconds")
+      yield* raw.send(JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1 }))
+      assert.isUndefined(call.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* reasonOf(call), timeout(60_000))
+    }))
 
   it.effect("[TMO-02] requests of a server have deadlines", () =>
     Effect.gen(function*() {

@@ -175,6 +175,17 @@ describe("a question of the server", () => {
       ])
     }))
 
+  it.effect("[MRTR-16] its state keeps characters that Unicode also writes in another way", () =>
+    Effect.gen(function*() {
+      const state = " e\u0301 \u00e9 \u212b \ufb01 \u0000"
+      const { raw, session } = yield* withModernServer({
+        client: everything,
+        script: inTurn(asking({ a: form("Ada") }, state), text("done"))
+      })
+      yield* session.callTool("greet")
+      assert.strictEqual(withoutMeta(raw.received.at(-1))["requestState"], state)
+    }))
+
   it.effect.prop(
     "[MRTR-15] [MRTR-16] its state is a text that the client sends back as it is",
     [Schema.String],

@@ -118,6 +118,8 @@ describe("a stream of notifications", () => {
         resourceSubscriptions: ["x://1"]
       })
       yield* each(all, all4)
+      // The server serves it, and the client has not named it.
+      yield* each(all, (listener) => listener.resourceUpdated("x://2"))
       assert.deepStrictEqual<unknown>(sent.slice(1).map(short), [
         ["notifications/tools/list_changed", {}],
         ["notifications/resources/updated", { uri: "x://1" }]

@@ -53,7 +53,7 @@ describe("logging", () => {
       assert.deepStrictEqual(received, [[], ["warning", "info"], ["warning"]])
     }))
 
-  it.effect("[LOG-05] Redacted values stay redacted", () =>
+  it.effect("Redacted values stay redacted", () =>
     Effect.gen(function*() {
       const { raw, session } = yield* withRawClient({ server: logging })
       yield* performHandshake(raw)
@@ -67,7 +67,7 @@ describe("logging", () => {
       assert.notInclude(received, "swordfish")
     }))
 
-  it.effect("[LOG-05] the session does not send the defect of a handler", () =>
+  it.effect("the session does not send the defect of a handler", () =>
     Effect.gen(function*() {
       const { raw } = yield* withRawClient({
         server: logging,

@@ -167,6 +167,10 @@ describe("a stream for each request", () => {
       })
       assert.strictEqual(links.server.sent.length, before)
       yield* server.progress(named, { progress: 3 })
+      assert.deepStrictEqual(
+        yield* failureOf(named, { progress: 3 }),
+        invalid("progress: expected more than 3, the last step, got 3")
+      )
       yield* Fiber.interrupt(waiting)
       yield* settled
       assert.deepStrictEqual(yield* failureOf(named, { progress: 4 }), { _tag: "UnknownProgressToken", token: named })

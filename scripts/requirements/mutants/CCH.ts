@@ -120,5 +120,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "[...entries]",
     test: "packages/server/test/modernGroups.test.ts",
     name: "is listed for, and called by, only those who see it"
+  },
+  {
+    id: "CCH-10",
+    file: "packages/server/src/McpResponseCache.ts",
+    original: "return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known",
+    broken: "return known",
+    test: "packages/server/test/middleware.test.ts",
+    name: "[CCH-10] returns a kept result only while the client sees"
   }
 ]

@@ -123,5 +123,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "HttpResponses.empty(200)",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "accepts a notification with 202 and no body"
+  },
+  {
+    id: "HTTP-08",
+    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
+    original: "rejected ? tooManyRejected : accepted",
+    broken: "accepted",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
+    name: "a rejected batch with requests is never answered with 202"
+  },
+  {
+    id: "HTTP-05",
+    file: "packages/transport/src/internal/http/client/streamable/Exchange.ts",
+    original: "      const response = yield* state.endpoint.post(json, state.membership(session))\n",
+    broken: "      const response = yield* state.endpoint.post(`[[${json}]]`, state.membership(session))\n",
+    test: "packages/transport/test/http/client/streamable/messages.test.ts",
+    name: "each POST carries exactly one message"
   }
 ]

@@ -35,14 +35,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "\"loud\"} is rejected with -32602"
   },
   {
-    id: "LOG-05",
-    file: "packages/session/src/internal/engine/HandlerFiber.ts",
-    original: "errorOf(ending.cause) ?? McpError.internalError",
-    broken: "errorOf(ending.cause) ?? McpError.invalidRequest(String(Cause.squash(ending.cause)))",
-    test: "packages/session/test/logging.test.ts",
-    name: "the session does not send the defect of a handler"
-  },
-  {
     id: "LOG-07",
     file: "packages/session/src/internal/server/ModernExchange.ts",
     original: "threshold !== undefined && Logging",

@@ -180,5 +180,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "requestState === undefined ? {} : { requestState: requestState.trim() }",
     test: "packages/session/test/inputRounds.test.ts",
     name: "its state is a text that the client sends back"
+  },
+  {
+    id: "MRTR-16",
+    file: "packages/session/src/internal/client/InputRounds.ts",
+    original: "requestState === undefined ? {} : { requestState }",
+    broken: "requestState === undefined ? {} : { requestState: requestState.normalize() }",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "its state keeps characters"
+  },
+  {
+    id: "MRTR-15",
+    file: "packages/session/src/internal/client/InputRounds.ts",
+    original: "requestState === undefined ? {} : { requestState }",
+    broken: "requestState === undefined ? {} : { requestState: requestState.trim() }",
+    test: "packages/session/test/inputRounds.test.ts",
+    name: "its state is a text that the client sends back"
   }
 ]

@@ -455,5 +455,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "",
     test: "packages/session/test/modernClient.test.ts",
     name: "a missing resource has the code of this revision"
+  },
+  {
+    id: "MSG-21",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile) ? undefined : begins",
+    broken: "support === \"forbidden\" ? undefined : begins",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
+  },
+  {
+    id: "MSG-23",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "code: ModernErrorCode.of(outcome.error.code) }",
+    broken: "code: outcome.error.code }",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23]"
+  },
+  {
+    id: "MSG-22",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "code: ModernErrorCode.of(outcome.error.code) }",
+    broken: "code: outcome.error.code }",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23]"
   }
 ]

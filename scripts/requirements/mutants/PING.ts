@@ -26,5 +26,45 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    if (method === \"pong\") {\n",
     test: "packages/session/test/modernRequests.test.ts",
     name: "of a method that only other revisions have"
+  },
+  {
+    id: "PING-02",
+    file: "packages/client/src/internal/supervision/Supervisor.ts",
+    original: "    Effect.sleep(intervalMillis),\n",
+    broken: "    Effect.sleep(intervalMillis / 2),\n",
+    test: "packages/client/test/sessions.test.ts",
+    name: "[PING-02] is checked once in each interval"
+  },
+  {
+    id: "PING-02",
+    file: "packages/client/src/internal/supervision/SupervisedClient.ts",
+    original: "healthCheck?.interval ?? defaults.health.interval",
+    broken: "defaults.health.interval",
+    test: "packages/client/test/sessions.test.ts",
+    name: "[PING-02] is checked once in each interval"
+  },
+  {
+    id: "PING-02",
+    file: "packages/client/src/internal/supervision/Supervisor.ts",
+    original: "    onSuccess: () => check,\n",
+    broken: "    onSuccess: () => Effect.never,\n",
+    test: "packages/client/test/sessions.test.ts",
+    name: "[PING-02] is checked once in each interval"
+  },
+  {
+    id: "PING-03",
+    file: "packages/client/src/internal/supervision/Supervisor.ts",
+    original: "    onFailure: (error) =>\n      isAlive(error)\n",
+    broken: "    onFailure: (error) =>\n      isAlive(error) || error.reason._tag === \"Timeout\"\n",
+    test: "packages/client/test/sessions.test.ts",
+    name: "[PING-03] is down because it did not answer"
+  },
+  {
+    id: "PING-03",
+    file: "packages/client/src/internal/supervision/Supervisor.ts",
+    original: "if (isPowerOfTwo(attempts)) {",
+    broken: "if (isPowerOfTwo(attempts) && problem._tag !== \"Unresponsive\") {",
+    test: "packages/client/test/sessions.test.ts",
+    name: "[PING-03] is down because it did not answer"
   }
 ]

@@ -139,5 +139,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "step.progress < 2) return Effect.void\n        this.#highest",
     test: "packages/session/test/tasks/questionTasks.test.ts",
     name: "[PRG-08] [TSK-17]"
+  },
+  {
+    id: "PRG-03",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "      request.highest = step.progress\n",
+    broken: "",
+    test: "packages/session/test/requestStreams.test.ts",
+    name: "progress that its receiver would drop fails with the reason"
   }
 ]

@@ -90,5 +90,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "unpaired.test(name)",
     test: "packages/server/test/directory.test.ts",
     name: "rejects every URI of a file that is not"
+  },
+  {
+    id: "RES-01",
+    file: "packages/server/src/internal/registry/ServerRegistry.ts",
+    original: "...(declared.has(\"resources\") ? { resources: { listChanged: true } } : undefined)",
+    broken: "",
+    test: "packages/server/test/lists.test.ts",
+    name: "declares the capabilities of its members, and no others"
+  },
+  {
+    id: "RES-01",
+    file: "packages/session/src/internal/server/ModernRequest.ts",
+    original: "hasStreams ? { subscribe: true, ...changes } : {}",
+    broken: "hasStreams ? changes : {}",
+    test: "packages/server/test/lists.test.ts",
+    name: "declares the capabilities of its members, and no others"
+  },
+  {
+    id: "RES-01",
+    file: "packages/session/src/internal/server/ModernRequest.ts",
+    original: "hasStreams ? { subscribe: true, ...changes } : {}",
+    broken: "hasStreams ? { subscribe: true } : {}",
+    test: "packages/server/test/lists.test.ts",
+    name: "declares the capabilities of its members, and no others"
   }
 ]

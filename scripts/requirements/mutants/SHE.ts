@@ -381,5 +381,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    return Math.min(this.#nextId++, 1)\n",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a request that reads is sent once more with a new id"
+  },
+  {
+    id: "SHE-21",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "!token.test(value)",
+    broken: "!token.test(value.replace(/[\\t\\x01\\x7f]/, \"\"))",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "the name of a header is a token"
+  },
+  {
+    id: "SHE-21",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "!token.test(value)",
+    broken: "(value !== \"\" && !token.test(value))",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "the name of a header is a token"
   }
 ]

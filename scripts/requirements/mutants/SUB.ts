@@ -73,5 +73,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "if (this.#isEnded) return",
     test: "packages/session/test/listen.test.ts",
     name: "has the notifications of its filter, and no others"
+  },
+  {
+    id: "SUB-09",
+    file: "packages/session/src/internal/server/ListenStream.ts",
+    original: "for (const uri of offered) if (requested.has(uri)) uris.add(uri)",
+    broken: "for (const uri of offered) uris.add(uri)",
+    test: "packages/session/test/listen.test.ts",
+    name: "has the notifications of its filter, and no others"
   }
 ]

@@ -154,5 +154,53 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "[TKX-15]"
+  },
+  {
+    id: "TKX-18",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "id: webCrypto.randomUUID(),",
+    broken: "id: `task-${this.#running.size}`,",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-18]"
+  },
+  {
+    id: "TKX-09",
+    file: "packages/session/src/internal/tasks/TaskQuestions.ts",
+    original: "keyAt(questions.length, given)",
+    broken: "keyAt(questions.filter((one) => !isWithdrawn(one)).length, given)",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-09] never uses the key of a question again"
+  },
+  {
+    id: "TKX-06",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "prepareTask(message, params, profile, {}, plan, TaskState.extension)",
+    broken: "prepareTask(message, params, profile, {}, plan, (task) => ({ task: TaskState.extension(task) }))",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-06] [TKX-07]"
+  },
+  {
+    id: "TKX-12",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "return { ...fields, status: \"failed\", error: { ...outcome.error,",
+    broken: "return { ...fields, status: \"completed\", error: { ...outcome.error,",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12]"
+  },
+  {
+    id: "TKX-08",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "status: \"completed\", result: membersOf(outcome.result) }",
+    broken: "status: \"completed\", result: {} }",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12]"
+  },
+  {
+    id: "TKX-08",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "status: \"failed\", error: { ...outcome.error,",
+    broken: "status: \"failed\", error: { ...outcome.error, data: undefined,",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-12]"
   }
 ]

@@ -53,5 +53,24 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/progressExtendedDeadlines.test.ts",
     name: "totalTimeout ends the call despite progress",
     hangs: true
+  },
+  {
+    id: "TMO-02",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "const allowedMillis = options?.timeout === undefined\n",
+    broken:
+      "const allowedMillis = options?.onProgress !== undefined && options.timeout === undefined\n        ? Number.POSITIVE_INFINITY\n        : options?.timeout === undefined\n",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "a request with a consumer of progress has a deadline",
+    hangs: true
+  },
+  {
+    id: "TMO-03",
+    file: "packages/session/src/internal/engine/PendingRequests.ts",
+    original: "else fail(exchange, { _tag: \"Timeout\", afterMillis: waited(exchange) })",
+    broken: "else void waited(exchange)",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "a request that times out sends one cancellation with a reason",
+    hangs: true
   }
 ]

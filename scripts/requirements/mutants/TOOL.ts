@@ -162,5 +162,31 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "profile.revision === \"2025-11-25\"",
     test: "packages/server/test/modernGroups.test.ts",
     name: "that is a tool is unknown by another name"
+  },
+  {
+    id: "TOOL-04",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "const message = failed(error.message)\n",
+    broken: "const message = { content: [Content.text(error.message)] }\n",
+    test: "packages/server/test/tools.test.ts",
+    name: "may fail as the client refuses its requests"
+  },
+  {
+    id: "TOOL-04",
+    file: "packages/server/src/internal/entries/ToolEntry.ts",
+    original: "? Effect.succeed(failed(message))\n",
+    broken: "? Effect.fail(McpError.invalidParams(message))\n",
+    test: "packages/server/test/tools.test.ts",
+    name: "the model reads why from 2025-11-25 on"
+  },
+  {
+    id: "TOOL-14",
+    file: "packages/session/src/internal/engine/Sender.ts",
+    original: "const allowedMillis = options?.timeout === undefined\n",
+    broken:
+      "const allowedMillis = row.name === \"tools/call\" && options?.timeout === undefined\n        ? Number.POSITIVE_INFINITY\n        : options?.timeout === undefined\n",
+    test: "packages/session/test/deadlines.test.ts",
+    name: "[TOOL-14]",
+    hangs: true
   }
 ]

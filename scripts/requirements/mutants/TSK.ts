@@ -324,5 +324,53 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "TaskSettings.make({})",
     test: "packages/session/test/tasks/questionTasks.test.ts",
     name: "[TSK-28]"
+  },
+  {
+    id: "TSK-01",
+    file: "packages/session/src/internal/tasks/AnswerEndpoint.ts",
+    original: "handles(\"elicitation/create\") ? ",
+    broken: "true ? ",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-01] [TSK-02] only if the client has declared it"
+  },
+  {
+    id: "TSK-01",
+    file: "packages/session/src/internal/tasks/AnswerEndpoint.ts",
+    original: "handles(\"sampling/createMessage\") ? ",
+    broken: "true ? ",
+    test: "packages/session/test/tasks/questionTasks.test.ts",
+    name: "[TSK-01] [TSK-02] only if the client has declared it"
+  },
+  {
+    id: "TSK-11",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "ttl: task.ttlMillis ?? null,",
+    broken: "ttl: task.ttlMillis ?? 0,",
+    test: "packages/session/test/tasks/TaskState.test.ts",
+    name: "has its times, its message and its lifetime"
+  },
+  {
+    id: "TSK-28",
+    file: "packages/session/src/internal/tasks/TaskSettings.ts",
+    original: "maxTtl = \"1 day\"",
+    broken: "maxTtl = \"Infinity\"",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-12] [TSK-28]"
+  },
+  {
+    id: "TSK-28",
+    file: "packages/session/src/internal/tasks/TaskSettings.ts",
+    original: "ttl = \"1 hour\"",
+    broken: "ttl = \"Infinity\"",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-12] [TSK-28]"
+  },
+  {
+    id: "TSK-28",
+    file: "packages/session/src/internal/tasks/TaskSettings.ts",
+    original: "limits: { maxTasks, maxBytes }",
+    broken: "limits: { maxTasks: Number.POSITIVE_INFINITY, maxBytes }",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-12] [TSK-28]"
   }
 ]

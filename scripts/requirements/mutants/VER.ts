@@ -308,5 +308,39 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "false",
     test: "packages/session/test/modernClient.test.ts",
     name: "is asked again over another connection"
+  },
+  {
+    id: "VER-18",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile) ? undefined : begins",
+    broken: "support === \"forbidden\" ? undefined : begins",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
+  },
+  {
+    id: "VER-18",
+    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    original: "plan.support === \"required\" && !DeclaredExtension.isIn(profile)",
+    broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
+  },
+  {
+    id: "VER-22",
+    file: "packages/server/src/internal/registry/Registry.ts",
+    original: "if (this.#deciders.size === 0) return Effect.succeed(entries)",
+    broken:
+      "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) % 2 === 0 ? entries.toReversed() : entries)",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "[VER-22] is the same for every connection if no member has a condition"
+  },
+  {
+    id: "VER-22",
+    file: "packages/server/src/internal/registry/Registry.ts",
+    original: "if (this.#deciders.size === 0) return Effect.succeed(entries)",
+    broken:
+      "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) > 1 ? entries.slice(1) : entries)",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "[VER-22] is the same for every connection if no member has a condition"
   }
 ]

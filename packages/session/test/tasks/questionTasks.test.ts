@@ -149,6 +149,13 @@ describe("a server asks its client as a task", () => {
         capability: "tasks.requests.sampling.createMessage"
       })
       yield* client.close
+      const sample = () => Effect.fail(McpError.invalidRequest("no"))
+      const sampler = yield* connected({
+        client: { handlers: { "sampling/createMessage": sample }, tasks: yield* answerTasks() }
+      })
+      assert.deepStrictEqual((yield* sampler.server.profile).capabilities.tasks?.requests, {
+        sampling: { createMessage: {} }
+      })
       const both = yield* connected({
         client: {
           handlers: {

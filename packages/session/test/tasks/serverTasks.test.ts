@@ -445,6 +445,9 @@ describe("a server with tasks", () => {
       assert.deepStrictEqual(tasks.map(({ ttl }) => ttl), [1_000, 60_000])
       const full = yield* client.request("tools/call", { name: "x", task: {} })
       assert.include(JSON.stringify(full), "There are 2 tasks already")
+      const byDefault = yield* served(tools({ x: Effect.never }))
+      const wishes = [yield* byDefault.start("x"), yield* byDefault.start("x", { ttl: 1e12 })]
+      assert.deepStrictEqual(wishes.map(({ ttl }) => ttl), [3_600_000, 86_400_000])
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* client.code("tasks/get", { taskId: tasks[0]?.taskId ?? "" }), -32602)
       yield* TestClock.adjust("2 minutes")

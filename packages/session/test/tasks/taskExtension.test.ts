@@ -71,7 +71,7 @@ describe("a server with the tasks extension", () => {
       assert.deepStrictEqual(got, { ...created, status: "working" })
     }))
 
-  it.effect("[TKX-08] [TKX-12] [TKX-16] returns the outcome with the task, until its lifetime has passed", () =>
+  it.effect("[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23] returns the outcome with the task, until its lifetime has passed", () =>
     Effect.gen(function*() {
       const exits: ReadonlyArray<readonly [Exit.Exit<Tool.CallToolResult, McpError.McpError>, object]> = [
         [Exit.succeed(text("x")), { status: "completed", result: text("x") }],
@@ -87,6 +87,10 @@ describe("a server with the tasks extension", () => {
           status: "failed",
           error: { code: -32603, message: "visit" }
         }],
+        [Exit.fail(new McpError.McpError({ code: -32002, message: "none" })), {
+          status: "failed",
+          error: { code: -32602, message: "none" }
+        }],
         [Exit.die("a secret"), { status: "failed", error: { code: -32603, message: "Internal error" } }]
       ]
       for (const [exit, expected] of exits) {
@@ -101,7 +105,7 @@ describe("a server with the tasks extension", () => {
       }
     }))
 
-  it.effect("[TKX-01] [TKX-02] makes no task for a client that has not declared the extension", () =>
+  it.effect("[TKX-01] [TKX-02] [MSG-21] [VER-18] makes no task for a client that has not declared the extension", () =>
     Effect.gen(function*() {
       const client = yield* served(tools({ must: Effect.succeed(text("x")), may: Effect.succeed(text("y")) }), {
         client: { capabilities: { elicitation: {} } },
@@ -151,6 +155,23 @@ describe("a server with the tasks extension", () => {
       assert.deepStrictEqual(questions.map(({ answer }) => answer), [accept("Ada"), accept("Grace"), accept("Joan")])
     }))
 
+  it.effect("[TKX-09] never uses the key of a question again that its handler has withdrawn", () =>
+    Effect.gen(function*() {
+      const elicit = (timeout: "1 second" | "1 hour") =>
+        RequestContext.elicit({ message: "who?", requestedSchema: form }, { timeout, key: "who" })
+      const client = yield* served(tools({
+        tool: Effect.as(Effect.orDie(Effect.andThen(Effect.ignore(elicit("1 second")), elicit("1 hour"))), text("done"))
+      }))
+      const { taskId } = yield* client.start("tool")
+      yield* settled
+      const { "who?": first } = keysIn(yield* client.get(taskId))
+      yield* TestClock.adjust("1 second")
+      const { "who?": second } = keysIn(yield* client.get(taskId))
+      assert.isDefined(first)
+      assert.isDefined(second)
+      assert.notStrictEqual(first, second)
+    }))
+
   it.effect("[TKX-10] [TKX-14] acknowledges each cancellation, and rejects what it does not know", () =>
     Effect.gen(function*() {
       const interrupted = yield* Deferred.make<void>()
@@ -172,7 +193,7 @@ describe("a server with the tasks extension", () => {
       }
     }))
 
-  it.effect("[TKX-18] hides a task from all other principals", () =>
+  it.effect("[TKX-18] hides a task from all other principals, and has ids that cannot be guessed", () =>
     Effect.gen(function*() {
       const host = yield* SessionHost.make(tools({ long: Effect.never }), {
         info,
@@ -183,6 +204,10 @@ describe("a server with the tasks extension", () => {
         Effect.flatMap(openedFor(host, principal), (transport) => extensionClient(transport))
       const ada = yield* opened({ id: "ada" })
       const { taskId } = yield* ada.start("long")
+      const ids = [taskId, (yield* ada.start("long")).taskId]
+      // Random UUIDs: version 4, with 122 random bits.
+      for (const id of ids) assert.match(id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+      assert.notStrictEqual(ids[0], ids[1])
       for (const other of [yield* opened({ id: "grace" }), yield* opened(undefined)]) {
         for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
           const [foreign, unknown] = [

@@ -29,7 +29,7 @@ import {
 const echo = (): Handler =>
   withHandshake((received, reply) => idOf(received) === undefined ? reply.status(202) : reply.json(response(received)))
 
-it.live("[HTTP-02] [HTTP-04] each POST carries exactly one message", () =>
+it.live("[HTTP-02] [HTTP-04] [HTTP-05] each POST carries exactly one message", () =>
   Effect.gen(function*() {
     const peer = yield* serve(echo())
     const client = yield* connect(peer)
