@@ -311,7 +311,7 @@ export type FormSchema<S extends Schema.Constraint> = unknown extends S["Encoded
  * Creates the schema of a form from a Schema: a struct or a class whose members are strings, finite numbers, booleans,
  * enums of strings, or arrays of such enums, required or optional. Titles, descriptions, defaults and limits stay.
  * Other checks, such as patterns, do not fit into a form: decode the content of the form with the same Schema. Most
- * schemas with another member do not compile ({@link FormSchema}). Throws an error that names the member for the others.
+ * schemas with another member do not compile ({@link FormSchema}); the others throw an error that names the member.
  *
  * @example
  * ```ts

@@ -71,7 +71,7 @@ describe("a server with the tasks extension", () => {
       assert.deepStrictEqual(got, { ...created, status: "working" })
     }))
 
-  it.effect("[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23] returns the outcome with the task, until its lifetime has passed", () =>
+  it.effect("[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23] returns the outcome with the task, for its lifetime", () =>
     Effect.gen(function*() {
       const exits: ReadonlyArray<readonly [Exit.Exit<Tool.CallToolResult, McpError.McpError>, object]> = [
         [Exit.succeed(text("x")), { status: "completed", result: text("x") }],

@@ -466,7 +466,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       }
     }))
 
-  it.live("[HTTP-08] a rejected batch with requests is never answered with 202, however many were rejected before", () =>
+  it.live("[HTTP-08] a rejected batch with requests is never answered with 202, whatever was rejected before", () =>
     Effect.gen(function*() {
       for (const maxMalformedRepliesPerSecond of [0, 2]) {
         const server = yield* serve(handlers, { session: { limits: { maxMalformedRepliesPerSecond } } })
