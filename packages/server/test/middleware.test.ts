@@ -350,7 +350,7 @@ describeForBothEras("the response cache", ({ isModern, serve }) => {
       assert.deepStrictEqual([yield* Fiber.join(fresh), yield* work(ada)], ["2", "2"])
     }).pipe(Effect.scoped))
 
-  it.effect("[CCH-10] returns a kept result only while the client sees the member, with services of inner middleware", () =>
+  it.effect("[CCH-10] returns a kept result only while the client sees the member, with inner middleware", () =>
     Effect.gen(function*() {
       class Signed extends Context.Service<Signed, { readonly isIn: boolean }>()("Signed") {}
       class Inner extends McpMiddleware.Service<Inner, { provides: Signed }>()("Inner") {}
