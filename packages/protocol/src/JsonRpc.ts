@@ -2,6 +2,7 @@
  * JSON-RPC 2.0 as MCP uses it: the kinds of message, and their classification before any schema runs.
  */
 import { InternalError } from "./ErrorCode.ts"
+import * as Excerpt from "./Excerpt.ts"
 import { trust } from "./internal/trust.ts"
 import { isRequestId, isTooLong, maximumBytes, type RequestId } from "./RequestId.ts"
 
@@ -240,7 +241,9 @@ const classifyResponse = (
   if (!isObject(error) || !Number.isSafeInteger(error.code) || typeof error.message !== "string") {
     const meant = isObject(error) ? withCode(error) : undefined
     return rejected(
-      "an error has a whole-number code and a message",
+      typeof error === "string"
+        ? `an error has a whole-number code and a message; this one is the text ${JSON.stringify(Excerpt.of(error))}`
+        : "an error has a whole-number code and a message",
       meant === undefined ? undefined : { ...withoutError, error: meant }
     )
   }

@@ -35,6 +35,26 @@ export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
 /**
+ * Returns the number that an id is the decimal text of, and `undefined` for any other id. Some peers return a number as
+ * its text; the sender of the request then knows which one was meant.
+ *
+ * @example
+ * ```ts
+ * import { RequestId } from "@effect-mcp/protocol"
+ *
+ * export const numbers = ["0", "17", "017", "1.0", 17].map(RequestId.numberIn)
+ * // => [0, 17, undefined, undefined, undefined]
+ * ```
+ *
+ * @category parsing
+ */
+export const numberIn = (id: unknown): number | undefined => {
+  if (typeof id !== "string" || !/^(?:0|[1-9][0-9]{0,15})$/.test(id)) return undefined
+  const number = Number(id)
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+/**
  * The maximum size of an id and of a progress token: 4,096 bytes of UTF-8. A receiver keeps the id of a request and
  * sends it back. Without a limit, the sender would decide the memory of the receiver.
  *

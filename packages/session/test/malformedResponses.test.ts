@@ -1,4 +1,4 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -14,6 +14,7 @@ const error = { code: -32602, message: "no such tool" }
 const malformed: ReadonlyArray<readonly [what: string, frame: object]> = [
   ["both a result and an error", { jsonrpc: "2.0", id: 1, result: text("wrong"), error }],
   ["neither a result nor an error", { jsonrpc: "2.0", id: 1 }],
+  ["the id as a text and neither of both", { jsonrpc: "2.0", id: "1" }],
   ["no jsonrpc", { id: 1, result: text("wrong") }],
   ["another jsonrpc", { jsonrpc: "1.0", id: 1, result: text("wrong") }],
   ["another jsonrpc and a null error", { jsonrpc: "1.0", id: 1, result: text("wrong"), error: null }],
@@ -51,7 +52,7 @@ describe("a malformed response", () => {
   }
 
   const unmatched: ReadonlyArray<readonly [what: string, frame: object]> = [
-    ["the id as a text", { jsonrpc: "2.0", id: "1" }],
+    ["another id as a text", { jsonrpc: "2.0", id: "2" }],
     ["another id", { jsonrpc: "2.0", id: 2, error: "no" }],
     ["a fractional id", { jsonrpc: "2.0", id: 1.5, error: "no" }],
     ["no id", { jsonrpc: "2.0", error: "no" }],
@@ -195,14 +196,102 @@ describe("a response that breaks a rule and has one possible meaning", () => {
       assert.deepStrictEqual(record.of("Tolerated"), [])
     }))
 
-  it.effect("law 3: with the id as a string stays unmatched", () =>
+  it.effect("law 3: with the text of its number as id completes that request alone, with an event", () =>
     Effect.gen(function*() {
-      const { fiber, raw, record } = yield* pendingCall()
-      yield* raw.send({ jsonrpc: "2.0", id: "1", result: text("x"), error: null })
+      const { fiber, raw, record, session } = yield* pendingCall()
+      const other = yield* start(session.callTool("y"))
       yield* settled
+      yield* raw.send(JsonRpc.success("2", text("y")))
+      assert.deepStrictEqual(yield* Fiber.join(other), text("y"))
       assert.isUndefined(fiber.pollUnsafe())
-      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
+      yield* raw.send(JsonRpc.failure("1", error))
+      const { reason } = yield* Effect.flip(Fiber.join(fiber))
+      assert.strictEqual(reason._tag === "ErrorResponse" ? reason.error.message : undefined, error.message)
+      assert.deepStrictEqual(record.of("Tolerated"), [
+        {
+          _tag: "Tolerated",
+          method: "tools/call",
+          problem: "the id of the response is \"2\", and that of the request 2"
+        },
+        {
+          _tag: "Tolerated",
+          method: "tools/call",
+          problem: "the id of the response is \"1\", and that of the request 1"
+        }
+      ])
+      // The same response again, in either form, changes nothing.
+      for (const id of ["1", 1]) yield* raw.send(JsonRpc.success(id, text("again")))
+      yield* settled
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Duplicate", "Duplicate"])
+      assert.lengthOf(record.of("Tolerated"), 2)
+    }))
+
+  it.effect("law 3: with the text of its number as id, after its request timed out, is late", () =>
+    Effect.gen(function*() {
+      const { fiber, raw, record, session } = yield* pendingCall()
       yield* TestClock.adjust("60 seconds")
       assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).reason._tag, "Timeout")
+      const other = yield* start(session.ping())
+      yield* settled
+      yield* raw.send(JsonRpc.success("1", text("late")))
+      yield* settled
+      assert.isUndefined(other.pollUnsafe())
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Late"])
+      assert.deepStrictEqual(record.of("Tolerated"), [])
+      yield* raw.send(JsonRpc.success("2", {}))
+      yield* Fiber.join(other)
+    }))
+
+  it.effect("law 3: with the text of the number of a request that was not sent changes nothing", () =>
+    Effect.gen(function*() {
+      const { link, record, session } = yield* withRawServer()
+      link.stall()
+      const first = yield* start(session.ping())
+      const second = yield* start(session.ping())
+      yield* settled
+      link.deliver(JsonRpc.success("2", {}))
+      yield* settled
+      assert.isUndefined(second.pollUnsafe())
+      assert.deepStrictEqual(record.of("UnmatchedResponse").map(({ kind }) => kind), ["Unknown"])
+      link.resume()
+      link.deliver(JsonRpc.success(1, {}))
+      link.deliver(JsonRpc.success(2, {}))
+      yield* Fiber.join(first)
+      yield* Fiber.join(second)
+    }))
+
+  it.effect("has the text of an error that is a text, up to 128 characters", () =>
+    Effect.gen(function*() {
+      const { fiber, raw } = yield* pendingCall()
+      yield* raw.send({ jsonrpc: "2.0", id: 1, error: `unknown tool ${"x".repeat(1000)}` })
+      const { reason } = yield* Effect.flip(Fiber.join(fiber))
+      assert.isTrue(reason._tag === "MalformedResponse" && reason.problem.includes("unknown tool"))
+      assert.isBelow(reason._tag === "MalformedResponse" ? reason.problem.length : 0, 250)
+    }))
+})
+
+describe("a handshake", () => {
+  const answering = (answer: (message: JsonRpc.Request) => unknown) =>
+    Effect.gen(function*() {
+      const pair = yield* MemoryTransport.make()
+      yield* RawServer.make(pair.server, (message) => JsonRpc.isRequest(message) ? [answer(message)] : [])
+      return pair.client
+    })
+
+  const result = (protocolVersion: string) => ({
+    protocolVersion,
+    capabilities: {},
+    serverInfo: { name: "old", version: "1" }
+  })
+
+  it.effect("takes responses whose ids are texts", () =>
+    Effect.gen(function*() {
+      const transport = yield* answering(({ id, method }) =>
+        method === "initialize"
+          ? JsonRpc.success(String(id), result("2025-06-18"))
+          : JsonRpc.failure(String(id), { code: -32601, message: "Method not found" })
+      )
+      const { profile } = yield* client(transport, { revisions: [...Revision.legacy, ...Revision.modern] })
+      assert.strictEqual(profile.revision, "2025-06-18")
     }))
 })

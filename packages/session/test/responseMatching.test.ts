@@ -35,9 +35,14 @@ describe("the matching of responses at a client", () => {
   const unmatched: ReadonlyArray<readonly [string, unknown, "Unknown" | "NoId" | "Malformed"]> = [
     ["an unused id", reply(2), "Unknown"],
     ["a negative id", reply(-1), "Unknown"],
-    ["the id as a string", JsonRpc.success("1", text("wrong")), "Unknown"],
+    ["another number as a text", JsonRpc.success("2", text("wrong")), "Unknown"],
+    ["the id as a text with a leading zero", JsonRpc.success("01", text("wrong")), "Unknown"],
+    ["the id as a text with a space", JsonRpc.success(" 1", text("wrong")), "Unknown"],
+    ["the id as a text with a fraction", JsonRpc.success("1.0", text("wrong")), "Unknown"],
+    ["the id as a text with an exponent", JsonRpc.success("1e0", text("wrong")), "Unknown"],
+    ["the text of a number beyond 2^53", JsonRpc.success("9007199254740993", text("wrong")), "Unknown"],
     ["`__proto__` as id", JsonRpc.success("__proto__", text("wrong")), "Unknown"],
-    ["an error for the id as a string", JsonRpc.failure("1", McpError.invalidRequest("wrong")), "Unknown"],
+    ["an error for another number as a text", JsonRpc.failure("2", McpError.invalidRequest("wrong")), "Unknown"],
     ["an error with a null id", JsonRpc.failure(null, McpError.invalidRequest("no id")), "NoId"],
     ["an error without an id", JsonRpc.failure(undefined, McpError.invalidRequest("no id")), "NoId"],
     ["a result with a null id", { jsonrpc: "2.0", id: null, result: text("wrong") }, "Malformed"],
@@ -142,7 +147,7 @@ describe("the matching of responses at a server", () => {
       ])
       assert.deepStrictEqual(yield* raw.pending, [])
       const ping = yield* start(session.ping())
-      yield* raw.send(JsonRpc.success("1", {}))
+      yield* raw.send(JsonRpc.success("01", {}))
       yield* settled
       assert.isUndefined(ping.pollUnsafe())
       yield* raw.send(JsonRpc.success(1, { _meta: { more: true } }))

@@ -72,7 +72,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-06",
     file: "packages/session/src/internal/engine/ResponseMatcher.ts",
-    original: "if (exchange === undefined) return unmatched(runtime, runtime.exchanges.classify(message.id), message)",
+    original: "if (exchange === undefined) return unmatched(runtime, kindOf(runtime, message.id), message)",
     broken: "if (exchange === undefined) return runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } })",
     test: "packages/session/test/lateResponses.test.ts",
     name: "a response after the cancellation is late"

@@ -1,6 +1,6 @@
 /** The processing of inbound frames: it passes them to the engine, to pending requests, or to the notifications. */
 
-import { type Handshake, JsonRpc, MethodTable, type Profile, type RequestId } from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, MethodTable, type Profile } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Limits } from "../../Limits.ts"
@@ -149,12 +149,8 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     origin: StreamOrigin | undefined,
     bytes: number | undefined
   ): void {
-    this.#runtime.emit({ _tag: "Tolerated", method: this.#methodOf(message.id), problem })
+    this.#runtime.emit({ _tag: "Tolerated", method: ResponseMatcher.methodOf(this.#runtime, message), problem })
     this.#response(message, origin, bytes)
-  }
-
-  #methodOf(id: RequestId.RequestId | null | undefined): string | undefined {
-    return id === undefined || id === null ? undefined : this.#runtime.exchanges.find(id)?.method
   }
 
   // ===================================================================================================================

@@ -1,6 +1,6 @@
 /** The matching of responses of the peer to pending requests. */
 
-import type { Handshake, JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { type Handshake, type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { SessionEvent } from "../../SessionEvent.ts"
@@ -41,22 +41,62 @@ const unmatched = (
   runtime.fork(Effect.logWarning("received a response that matches no request", { id: message.id }))
 }
 
+/**
+ * Returns the request that a response belongs to: the one with its id, or else the one whose number the id is the text
+ * of. No two requests of a session have the same number, so there is no doubt which one the peer means.
+ */
+const requestOf = (
+  { exchanges }: Pick<ResponseRuntime, "exchanges">,
+  id: RequestId.RequestId
+): PendingRequests.Exchange | undefined => {
+  const exact = exchanges.find(id)
+  if (exact !== undefined) return exact
+  const number = RequestId.numberIn(id)
+  return number === undefined ? undefined : exchanges.find(number)
+}
+
+/** Classifies a response to no pending request. */
+const kindOf = ({ exchanges }: ResponseRuntime, id: RequestId.RequestId): "Late" | "Duplicate" | "Unknown" =>
+  exchanges.classify(RequestId.numberIn(id) ?? id)
+
+/** Returns the method of the pending request that a response belongs to. */
+export const methodOf = (
+  runtime: Pick<ResponseRuntime, "exchanges">,
+  { id }: JsonRpc.Response
+): string | undefined => id === undefined || id === null ? undefined : requestOf(runtime, id)?.method
+
+/** Completes a request with a response whose id is the text of its number, and reports that. */
+const completeTolerated = (
+  runtime: ResponseRuntime,
+  exchange: PendingRequests.Exchange,
+  message: JsonRpc.Response
+): boolean => {
+  const { id, method } = exchange
+  if (exchange.outcome === "Pending") {
+    const problem = `the id of the response is ${JSON.stringify(message.id)}, and that of the request ${id}`
+    runtime.emit({ _tag: "Tolerated", method, problem })
+  }
+  return PendingRequests.complete(exchange, message)
+}
+
 /** Completes the pending request of a response. Reports a response without a pending request. */
 export const match = (runtime: ResponseRuntime, message: JsonRpc.Response): void => {
   if (!isExpected(runtime)) return unmatched(runtime, "Unknown", message)
+  // Such an error is about any message of this side, or none, so it ends no request.
   if (message.id === undefined || message.id === null) return unmatched(runtime, "NoId", message)
-  const exchange = runtime.exchanges.find(message.id)
-  if (exchange === undefined) return unmatched(runtime, runtime.exchanges.classify(message.id), message)
+  const exchange = requestOf(runtime, message.id)
+  if (exchange === undefined) return unmatched(runtime, kindOf(runtime, message.id), message)
   // The request has not been sent yet, so this cannot be its response.
   if (!exchange.handed) return unmatched(runtime, "Unknown", message)
-  if (!PendingRequests.complete(exchange, message)) {
-    unmatched(runtime, exchange.outcome === "Answered" ? "Duplicate" : "Late", message)
-  }
+  const completed = exchange.id === message.id
+    ? PendingRequests.complete(exchange, message)
+    : completeTolerated(runtime, exchange, message)
+  if (!completed) unmatched(runtime, exchange.outcome === "Answered" ? "Duplicate" : "Late", message)
 }
 
 /** Fails the pending request of a malformed response. Otherwise its caller would wait until the deadline. */
 export const matchMalformed = (runtime: ResponseRuntime, id: RequestId.RequestId, problem: string): void => {
   if (!isExpected(runtime)) return
-  const exchange = runtime.exchanges.find(id)
+  const exchange = requestOf(runtime, id)
   if (exchange?.handed === true) PendingRequests.completeMalformed(exchange, problem)
 }

@@ -46,7 +46,7 @@ const frameOf = (
     case "UnknownResponse":
       return JsonRpc.success(unassignedId, resultFor("unknown"))
     case "TextualId":
-      return JsonRpc.success("1", resultFor("textual"))
+      return JsonRpc.success("01", resultFor("textual"))
     case "NullId":
       return { jsonrpc: "2.0", id: null, error: { code: -32700, message: "what?" } }
     case "RepeatedResponse":

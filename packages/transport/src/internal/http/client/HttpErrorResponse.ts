@@ -8,6 +8,7 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import type { HttpResponse } from "./HttpCall.ts"
 import * as ResponseBody from "./ResponseBody.ts"
+import { isIdOf } from "./responseIn.ts"
 
 /** An HTTP error response. */
 export interface HttpErrorResponse {
@@ -81,7 +82,7 @@ const isCertain = ({ status }: HttpErrorResponse): boolean => status < 500 || no
 const failureFor = (id: JsonRpc.Request["id"], { failure }: HttpErrorResponse): object | undefined => {
   if (failure === undefined) return undefined
   if (failure.id === undefined || failure.id === null) return RequestId.isRequestId(id) ? { ...failure, id } : failure
-  return failure.id === id ? failure : undefined
+  return isIdOf(failure.id, id) ? failure : undefined
 }
 
 const problemOf = ({ failure, location, status, text }: HttpErrorResponse): string => {

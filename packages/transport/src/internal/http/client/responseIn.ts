@@ -1,5 +1,5 @@
 /** The search for responses in a frame. */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as Predicate from "effect/Predicate"
 
 interface Response {
@@ -15,6 +15,10 @@ export const responsesIn = (frame: unknown): ReadonlyArray<Response> => {
   return messages.filter(isResponse)
 }
 
+/** Returns whether a response with this id belongs to a request: some servers return a number as its text. */
+export const isIdOf = (received: unknown, id: JsonRpc.Request["id"]): boolean =>
+  received === id || RequestId.numberIn(received) === id
+
 /** Returns the response to a request in a frame, if it is there. */
 export const responseIn = (frame: unknown, id: JsonRpc.Request["id"]): Response | undefined =>
-  responsesIn(frame).find((response) => response.id === id)
+  responsesIn(frame).find((response) => isIdOf(response.id, id))

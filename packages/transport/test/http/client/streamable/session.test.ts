@@ -67,6 +67,27 @@ it.live("[MSG-08] a call with a malformed response fails at once, as JSON and as
     assert.lengthOf(events.filter(({ _tag }) => _tag === "StreamLost"), 0)
   }))
 
+it.live("a response whose id is a text is taken, as JSON, as SSE and with an error status; its stream is closed", () =>
+  Effect.gen(function*() {
+    let form: "json" | "stream" | "status" = "json"
+    const peer = yield* serve(withHandshake((received, reply) => {
+      const id = String(idOf(received))
+      const result = { jsonrpc: "2.0", id, result: { content: [] } }
+      if (form === "json") reply.json(result)
+      else if (form === "stream") reply.stream().event(result)
+      else reply.status(400, { jsonrpc: "2.0", id, error: { code: -32602, message: "no such tool" } })
+    }))
+    const { events, session } = yield* open(peer)
+    yield* session.callTool("x")
+    form = "stream"
+    yield* session.callTool("x")
+    form = "status"
+    assert.strictEqual(yield* tagOf(session.callTool("x")), "ErrorResponse")
+    yield* until(() => peer.openResponses() === 0)
+    assert.lengthOf(events.filter(({ _tag }) => _tag === "Tolerated"), 3)
+    assert.lengthOf(events.filter(({ _tag }) => _tag === "StreamLost" || _tag === "UnmatchedResponse"), 0)
+  }))
+
 it.live("a call whose stream ends without a response fails at once with OutcomeUnknown", () =>
   Effect.gen(function*() {
     const peer = yield* serve(withHandshake((_, reply) => reply.stream().end()))
