@@ -25,6 +25,7 @@ import { atMost, delay } from "./internal/shared/nodeTimers.ts"
 import { unwrapCause } from "./internal/shared/platformErrors.ts"
 import * as Turns from "./internal/shared/Turns.ts"
 import * as consoleToStderr from "./internal/stdio/consoleToStderr.ts"
+import { ProgressGap } from "./internal/stdio/ProgressGap.ts"
 import * as JsonLines from "./JsonLines.ts"
 
 /**
@@ -85,8 +86,10 @@ const open = Effect.fnUntraced(function*(
   options: Options | undefined
 ): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
   yield* consoleToStderr.scoped
+  const gap = new ProgressGap()
   const writer = yield* LineWriter.make({
     sink: stdio.stdout(),
+    waitBefore: (message) => gap.waitBefore(message),
     explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) }))
   })
   yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushTimeout ?? "3 seconds"))

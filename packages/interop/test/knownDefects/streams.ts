@@ -8,7 +8,7 @@ import * as Child from "../fixtures/child.ts"
 import * as HttpListener from "../fixtures/httpListener.ts"
 import * as HttpProxy from "../fixtures/httpProxy.ts"
 import * as LocalServer from "../fixtures/localServer.ts"
-import { OfficialClient, reconnectionOptions } from "../fixtures/officialClient.ts"
+import { call, OfficialClient, reconnectionOptions } from "../fixtures/officialClient.ts"
 import { type Peer, peers } from "../fixtures/officialClients.ts"
 import * as TcpProxy from "../fixtures/tcpProxy.ts"
 import { make } from "../host/conditions.ts"
@@ -18,6 +18,20 @@ import { callForText } from "../host/results.ts"
 const latest = Revision.latestLegacy
 
 const testsWithClient = (peer: Peer) => {
+  it.live("#2580: over stdio, this client gets the last step of progress, because the reply follows 10 ms later", () =>
+    Effect.gen(function*() {
+      const { request } = yield* OfficialClient
+      let complete = 0
+      for (let calls = 0; calls < 15; calls++) {
+        const steps: Array<number> = []
+        yield* call("count", { to: 3, delayMs: 1 }, { onprogress: ({ progress }) => steps.push(progress) })
+        yield* request.ping
+        if (steps.join() === "1,2,3") complete++
+      }
+      // A busy reader still reads some of them together. Without the gap, it reads about half of them so.
+      assert.isAtLeast(complete, 13)
+    }).pipe(Effect.provide(peer.connect(peer.program("calculator", latest), latest))))
+
   it.live("#2682: after its session ended, this client reconnects maxRetries times, gets 404, and stops", () =>
     Effect.gen(function*() {
       const host = SessionHost.layer({}, { info: { name: "example", version: "1.0.0" } })

@@ -26,7 +26,7 @@ interface Waiter<Item> {
   readonly resume: (taken: Effect.Effect<void, TransportError.TransportError>) => void
 }
 
-const sizeOf = (item: Encoded): number =>
+export const sizeOf = (item: Encoded): number =>
   typeof item === "string" ? utf8.byteLength(item) : item.reduce((sum, { byteLength }) => sum + byteLength, 0)
 
 /** The messages that are ready to be sent, as texts or as bytes, and the senders that wait for room. */
@@ -67,7 +67,7 @@ export class HighWaterQueue<in out Item extends Encoded = string> {
     if (this.#ended !== undefined) return Effect.fail(this.#ended)
     // Reads the bytes of the writer once, because this runs for each message.
     const waitingBytes = this.#waitingBytes()
-    if (this.#waiters.size === 0 && this.#writer.isOpen() && this.#charge.hasRoom(waitingBytes)) {
+    if (this.#hasRoom(waitingBytes)) {
       this.#take(item, waitingBytes)
       return Effect.void
     }
@@ -78,6 +78,16 @@ export class HighWaterQueue<in out Item extends Encoded = string> {
       this.admit()
       return Effect.sync(() => this.#waiters.delete(waiter))
     })
+  }
+
+  /** Whether a message would be taken at once. */
+  get hasRoom(): boolean {
+    return this.#ended === undefined && this.#hasRoom(this.#waitingBytes())
+  }
+
+  /** Takes a message that the writer has held, within the room that it had then. */
+  takeHeld(item: Item): void {
+    if (this.#ended === undefined) this.#take(item, this.#waitingBytes())
   }
 
   /** Takes the messages that are ready out of the queue. */
@@ -111,6 +121,10 @@ export class HighWaterQueue<in out Item extends Encoded = string> {
       this.#waiters.delete(waiter)
       waiter.resume(Effect.fail(this.#ended))
     }
+  }
+
+  #hasRoom(waitingBytes: number): boolean {
+    return this.#waiters.size === 0 && this.#writer.isOpen() && this.#charge.hasRoom(waitingBytes)
   }
 
   #waitingBytes(): number {

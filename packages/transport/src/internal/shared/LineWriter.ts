@@ -3,6 +3,7 @@
  *
  * It takes messages at once while there is room, and one fiber writes all that are ready in one chunk.
  */
+import type { JsonRpc } from "@effect-mcp/protocol"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Outbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
@@ -16,7 +17,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
-import { HighWaterQueue } from "./HighWaterQueue.ts"
+import { HighWaterQueue, sizeOf } from "./HighWaterQueue.ts"
 import * as OutgoingFrame from "./OutgoingFrame.ts"
 
 export interface LineWriter {
@@ -40,6 +41,11 @@ export interface LineWriterOptions {
   readonly highWaterBytes?: number | undefined
   /** Returns the error for a failure of the sink. */
   readonly explain: (cause: unknown) => Effect.Effect<TransportError.TransportError>
+  /**
+   * Returns the milliseconds for which a message waits, while later ones are written. Called with each message, in
+   * order. Default: none waits.
+   */
+  readonly waitBefore?: ((message: JsonRpc.Frame) => number) | undefined
 }
 
 const closed = (): TransportError.TransportError =>
@@ -72,10 +78,11 @@ export const make = Effect.fnUntraced(function*(
   options: LineWriterOptions
 ): Effect.fn.Return<LineWriter, never, Scope.Scope> {
   let writingBytes = 0
+  let heldBytes = 0
   let wakeWriter: (() => void) | undefined
   const queue = new HighWaterQueue<OutgoingFrame.Encoded>(
     {
-      unsentBytes: () => writingBytes,
+      unsentBytes: () => writingBytes + heldBytes,
       isOpen: () => true,
       onReady: () => {
         if (wakeWriter === undefined) return
@@ -93,8 +100,29 @@ export const make = Effect.fnUntraced(function*(
   const failed = Deferred.makeUnsafe<never, TransportError.TransportError>()
   let closing = false
 
+  /** The messages that wait before they are ready, each as the function that ends its wait. */
+  const held = new Set<() => void>()
+  const releaseHeld = (): void => {
+    for (const release of held) release()
+  }
+
+  const hold = (item: OutgoingFrame.Encoded, millis: number): void => {
+    const bytes = sizeOf(item)
+    heldBytes += bytes
+    const release = (): void => {
+      clearTimeout(timer)
+      held.delete(release)
+      heldBytes -= bytes
+      queue.takeHeld(item)
+    }
+    const timer = setTimeout(release, millis)
+    held.add(release)
+    queue.admit()
+  }
+
   const end = (reason: TransportError.TransportError): void => {
     queue.fail(reason)
+    releaseHeld()
     if (!closing) Deferred.doneUnsafe(failed, Exit.fail(queue.ended ?? reason))
   }
 
@@ -135,11 +163,15 @@ export const make = Effect.fnUntraced(function*(
       Effect.suspend(() => {
         if (queue.ended !== undefined) return Effect.fail(queue.ended)
         const encoded = OutgoingFrame.encodeForBytes(outbound.message, "\n")
-        return Result.isFailure(encoded) ? Effect.fail(encoded.failure) : queue.send(encoded.success)
+        if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
+        const millis = options.waitBefore?.(outbound.message) ?? 0
+        if (millis <= 0 || !queue.hasRoom) return queue.send(encoded.success)
+        return Effect.sync(() => hold(encoded.success, millis))
       }),
     failed: Deferred.await(failed),
     close: Effect.suspend(() => {
       closing = true
+      releaseHeld()
       end(closed())
       wakeWriter?.()
       return Effect.asVoid(Fiber.await(writer))

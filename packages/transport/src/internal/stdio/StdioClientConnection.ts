@@ -15,6 +15,7 @@ import * as LineWriter from "../shared/LineWriter.ts"
 import { atMost, delay } from "../shared/nodeTimers.ts"
 import { unwrapCause } from "../shared/platformErrors.ts"
 import * as Turns from "../shared/Turns.ts"
+import { ProgressGap } from "./ProgressGap.ts"
 import * as ServerProcess from "./ServerProcess.ts"
 import * as StderrTail from "./StderrTail.ts"
 
@@ -181,8 +182,10 @@ export const open = Effect.fnUntraced(function*(
     Effect.ensuring(Effect.sync(output.unsubscribe))
   )
 
+  const gap = new ProgressGap()
   const writer = yield* LineWriter.make({
     sink: handle.stdin,
+    waitBefore: (message) => gap.waitBefore(message),
     // A pipe mostly breaks because the child has exited. Then the exit report is the more useful error.
     explain: Effect.fnUntraced(function*(cause) {
       const exit = yield* report

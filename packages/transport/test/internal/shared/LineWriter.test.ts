@@ -1,3 +1,4 @@
+import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Transport } from "@effect-mcp/session"
 import { MemoryBudget, PreparedResult, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,6 +11,7 @@ import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as Sink from "effect/Sink"
 import * as LineWriter from "../../../src/internal/shared/LineWriter.ts"
+import { until } from "../../support/process.ts"
 
 const line = (data: string): string => `{"jsonrpc":"2.0","method":"${data}"}\n`
 
@@ -22,7 +24,11 @@ const outbound = (method: string): Transport.Outbound => ({
 const explain = (cause: unknown) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause }))
 
 /** Creates a writer into memory, whose sink takes bytes only while its gate is open. */
-const start = Effect.fnUntraced(function*(options?: { readonly highWaterBytes?: number; readonly failAfter?: number }) {
+const start = Effect.fnUntraced(function*(options?: {
+  readonly highWaterBytes?: number
+  readonly failAfter?: number
+  readonly waitBefore?: (message: JsonRpc.Frame) => number
+}) {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const gate = yield* Latch.make(true)
   const writes: Array<string> = []
@@ -34,7 +40,12 @@ const start = Effect.fnUntraced(function*(options?: { readonly highWaterBytes?: 
     }))
   )
   const writer = yield* Scope.provide(
-    LineWriter.make({ sink, explain, highWaterBytes: options?.highWaterBytes }),
+    LineWriter.make({
+      sink,
+      explain,
+      highWaterBytes: options?.highWaterBytes,
+      waitBefore: options?.waitBefore
+    }),
     scope
   )
   return { gate, writer, writes, close: Scope.close(scope, Exit.void) }
@@ -55,6 +66,35 @@ describe("LineWriter", () => {
       yield* writer.send(outbound("d"))
       yield* settled
       assert.deepStrictEqual(writes, [line("a") + line("b") + line("c"), line("d")])
+    }))
+
+  it.live("holds a message that has to wait, and writes later ones meanwhile", () =>
+    Effect.gen(function*() {
+      const { writer, writes } = yield* start({
+        waitBefore: (message) => "method" in message && message.method === "held" ? 1 : 0
+      })
+      for (const data of ["held", "a"]) yield* writer.send(outbound(data))
+      yield* Effect.promise(() => Promise.resolve())
+      yield* until(() => writes.length > 0)
+      assert.strictEqual(writes[0], line("a"))
+      yield* until(() => writes.length > 1)
+      assert.deepStrictEqual(writes, [line("a"), line("held")])
+    }))
+
+  it.live("writes a held message before it closes, and counts its bytes as waiting", () =>
+    Effect.gen(function*() {
+      const { close, writer, writes } = yield* start({
+        highWaterBytes: 10,
+        waitBefore: (message) => "method" in message && message.method === "held" ? 600_000 : 0
+      })
+      yield* writer.send(outbound("held"))
+      const waiting = yield* Effect.forkChild(Effect.exit(writer.send(outbound("a"))), { startImmediately: true })
+      yield* settled
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* writer.close
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(waiting)))
+      assert.deepStrictEqual(writes, [line("held")])
+      yield* close
     }))
 
   it.live("writes short, long and prepared messages in the order in which they are sent", () =>
