@@ -4,8 +4,9 @@
  * Each session has its own limits, but a process may have thousands of sessions. Therefore the memory that peers can
  * fill quickly is also charged to the budget of the process: the requests that a session serves, the notifications and
  * progress that wait for a slow consumer, and the messages that wait to be sent. The bytes are released when the memory
- * is no longer used, at the latest with the session. A client's profile is not charged, because its size
- * (`Limits.maxProfileBytes`) and the number of sessions are limited separately.
+ * is no longer used, at the latest with the session. What a task holds is charged until its handler has ended; all
+ * running tasks together can take half of the budget, so that the other half stays for requests. A client's profile is
+ * not charged, because its size (`Limits.maxProfileBytes`) and the number of sessions are limited separately.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -246,8 +247,8 @@ export const make = (options: Options = {}): MemoryBudget => {
 export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >= budget.maxBytes / 2
 
 /**
- * The budget that sessions and servers charge. A session, a `SessionHost` or a sessionless server reads this reference
- * when it is made. The default is one budget of 256 MiB for the whole process.
+ * The budget that sessions and servers charge. A session, a `SessionHost`, a sessionless server, `ServerTasks` and
+ * `AnswerTasks` read this reference when they are made. The default is one budget of 256 MiB for the whole process.
  *
  * @example
  * ```ts

@@ -118,6 +118,9 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
  * process runs them again if their tools are resumable. The scope must therefore be inside of the scopes of the
  * services that handlers of tools use.
  *
+ * The params of a task that runs are charged to the `MemoryBudget` until its handler has ended. When all running tasks
+ * take half of the budget, a call that would become one more is rejected as `Overloaded`.
+ *
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"

@@ -4,6 +4,7 @@
 import type { JsonRpc, Profile } from "@effect-mcp/protocol"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
+import * as Weight from "./internal/engine/Weight.ts"
 import type { Principal } from "./Principal.ts"
 
 /**
@@ -144,7 +145,8 @@ const fixedBytes = 512
 const reservedBytes = 2048
 
 /**
- * Returns the bytes that a task counts for the limits of a store: two for each UTF-16 code unit of its JSON.
+ * Returns the bytes that a task counts for the limits of a store: the memory that it takes when it is parsed, and at
+ * least two for each UTF-16 code unit of its JSON. Many small arrays take twenty times as much memory as text.
  *
  * The members `updatedAt`, `lease`, `cancelRequested` and `version` count 512 bytes together, whatever their values. A
  * task without an outcome counts 2,048 bytes more. Without these two rules, a task of a full store could be neither
@@ -162,7 +164,8 @@ const reservedBytes = 2048
  */
 export const bytesOf = (task: StoredTask): number => {
   const { cancelRequested: _, lease: __, updatedAt: ___, version: ____, ...counted } = task
-  return 2 * JSON.stringify(counted).length + fixedBytes + (task.outcome === undefined ? reservedBytes : 0)
+  const bytes = Math.max(2 * JSON.stringify(counted).length, Weight.of(counted))
+  return bytes + fixedBytes + (task.outcome === undefined ? reservedBytes : 0)
 }
 
 /**

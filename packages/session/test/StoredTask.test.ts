@@ -1,6 +1,7 @@
 /** The rules of stored tasks: their bytes, times, changes and cursors. */
 import { StoredTask } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
+import * as Weight from "../src/internal/engine/Weight.ts"
 import { storedTask } from "./support/storedTask.ts"
 
 const task = storedTask("t", { createdAt: 1000, updatedAt: 1000 })
@@ -8,14 +9,32 @@ const task = storedTask("t", { createdAt: 1000, updatedAt: 1000 })
 const ended: StoredTask.StoredTask = { ...task, outcome: { _tag: "Cancelled" } }
 
 describe("StoredTask.bytesOf", () => {
-  it("counts two bytes for each UTF-16 code unit of what a client or a handler stores", () => {
+  it("counts the memory of the parsed task, which many small arrays take", () => {
     const bytes = StoredTask.bytesOf(ended)
-    assert.strictEqual(StoredTask.bytesOf({ ...ended, message: "é🙂" }) - bytes, 2 * ",\"message\":\"é🙂\"".length)
-    const question = { key: "a", request: { method: "elicitation/create" }, answer: 1 }
-    assert.strictEqual(
-      StoredTask.bytesOf({ ...ended, questions: [question] }) - bytes,
-      2 * JSON.stringify(question).length
-    )
+    const arrays = Array.from({ length: 1_000 }, () => [])
+    const grown = StoredTask.bytesOf({ ...ended, steps: [{ key: "a", result: arrays }] }) - bytes
+    // V8 takes 40 bytes for an empty array and 8 for its place, and the text has 3 characters.
+    assert.isAtLeast(grown, 48 * arrays.length)
+    assert.isAtMost(grown, 70 * arrays.length)
+  })
+
+  it("counts at least two bytes for each UTF-16 code unit of what a client or a handler stores", () => {
+    const text = "é🙂".repeat(1_000)
+    const bytes = StoredTask.bytesOf(ended)
+    assert.isAtLeast(StoredTask.bytesOf({ ...ended, message: text }) - bytes, 2 * text.length)
+    const numbers = Array.from({ length: 1_000 }, () => 123_456_789)
+    const whole = StoredTask.bytesOf({ ...ended, steps: [{ key: "a", result: numbers }] })
+    assert.isAtLeast(whole, 2 * JSON.stringify(numbers).length)
+  })
+
+  it("counts a task as its copy from JSON, which has no members that are undefined", () => {
+    const resumption = {
+      profile: { revision: "2026-07-28", capabilities: {}, info: { name: "n", version: "1" } },
+      claims: undefined,
+      runs: 1
+    } as const
+    const some = { ...task, principal: undefined, message: undefined, resumption }
+    assert.strictEqual(StoredTask.bytesOf(some), StoredTask.bytesOf(JSON.parse(JSON.stringify(some))))
   })
 
   it("counts the members that every change replaces as 512 bytes, and 2,048 for the end of an unfinished task", () => {
@@ -27,10 +46,10 @@ describe("StoredTask.bytesOf", () => {
       lease: { owner: "x".repeat(1000), expiresAt: 1 }
     }
     assert.strictEqual(StoredTask.bytesOf(changed), StoredTask.bytesOf(ended))
-    const outcome = 2 * ",\"outcome\":{\"_tag\":\"Cancelled\"}".length
-    assert.strictEqual(StoredTask.bytesOf(task), StoredTask.bytesOf(ended) - outcome + 2048)
     const { cancelRequested: _, updatedAt: __, version: ___, ...counted } = ended
-    assert.strictEqual(StoredTask.bytesOf(ended), 2 * JSON.stringify(counted).length + 512)
+    assert.strictEqual(StoredTask.bytesOf(ended), Weight.of(counted) + 512)
+    const { outcome: ____, ...unfinished } = counted
+    assert.strictEqual(StoredTask.bytesOf(task), Weight.of(unfinished) + 512 + 2048)
   })
 })
 

@@ -28,7 +28,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-07",
     file: "packages/session/src/internal/tasks/TaskRuns.ts",
-    original: "      yield* this.#tasks.create(task)\n",
+    original: "      yield* Effect.onError(this.#tasks.create(task), () => Effect.sync(release))\n",
     broken: "      yield* Effect.forkIn(Effect.delay(Effect.ignore(this.#tasks.create(task)), 1_000), this.#scope)\n",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-06] [TKX-07]"

@@ -1,6 +1,6 @@
 /** Tasks that run in one process, and in two on one store, in virtual time. */
 import { McpError } from "@effect-mcp/protocol"
-import { type StoredTask, TaskStore } from "@effect-mcp/session"
+import { MemoryBudget, type StoredTask, TaskStore } from "@effect-mcp/session"
 import { VirtualRuntime } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -203,6 +203,54 @@ describe("a task", () => {
       const error = yield* Effect.flip(runs.start(ada, () => Effect.never))
       assert.include(error.message, "There are 3 tasks already")
       yield* runs.start({ ...ada, principal: "ben" }, () => Effect.never)
+    })))
+
+  /** Params that take about 56 KB of memory, and 3 KB of text. */
+  const large = { ...ada, request: { ...request, params: { arrays: Array.from({ length: 1_000 }, () => []) } } }
+
+  it("is charged to the memory budget until its fiber has ended, and rejected when tasks take half of it", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      const budget = MemoryBudget.make({ maxBytes: 250_000 })
+      const budgeted = Effect.provideService(MemoryBudget.MemoryBudget, budget)
+      const [one, other] = yield* Effect.all([budgeted(processOn(store)), budgeted(processOn(store))])
+      const release = yield* Deferred.make<void>()
+      // An interruption waits for it.
+      const stubborn = Effect.onInterrupt(Effect.never, () => Deferred.await(release))
+      const held = yield* one.runs.start(large, () => stubborn)
+      const charged = budget.usedBytes()
+      assert.isAbove(charged, 56_000)
+      yield* one.runs.start({ ...large, principal: "ben" }, () => Effect.as(Effect.sleep(5_000), {}))
+      // The budget is that of all tasks of the process.
+      const error = yield* Effect.flip(other.runs.start(large, () => Effect.void))
+      assert.deepStrictEqual([error.code, error.message.slice(0, 50)], [
+        -31010,
+        "Overloaded: the request cannot become a task, beca"
+      ])
+      assert.deepStrictEqual((yield* other.tasks.list("ada", undefined)).tasks.map(({ id }) => id), [held.id])
+      yield* Effect.sleep(6_000)
+      assert.strictEqual(budget.usedBytes(), charged)
+      // A task that was cancelled holds its params until its fiber has ended.
+      yield* one.runs.cancel(held.id, "ada")
+      yield* Effect.sleep(1_000)
+      assert.strictEqual(budget.usedBytes(), charged)
+      yield* Deferred.succeed(release, undefined)
+      yield* Effect.sleep(1)
+      assert.strictEqual(budget.usedBytes(), 0)
+    })))
+
+  it("releases its memory if it cannot be stored", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      const budget = MemoryBudget.make({ maxBytes: 1_000_000 })
+      const { runs } = yield* Effect.provideService(processOn(store), MemoryBudget.MemoryBudget, budget)
+      const tasks = limits.maxTasks
+      for (let count = 0; count < tasks; count++) yield* runs.start(ada, () => Effect.as(Effect.sleep(1_000), {}))
+      const charged = budget.usedBytes()
+      yield* Effect.flip(runs.start(large, () => Effect.void))
+      assert.strictEqual(budget.usedBytes(), charged)
+      yield* Effect.sleep(1_001)
+      assert.strictEqual(budget.usedBytes(), 0)
     })))
 
   it("has the lifetime that its client wishes, up to the longest one", () =>

@@ -63,7 +63,12 @@ const ofObject = (
 ): number => {
   let bytes = objectBytes
   // `Object.entries` takes ten times as long, and objects that were parsed from JSON inherit no members.
-  for (const name in members) bytes += memberBytes + unitBytes * name.length + ofScalar(members[name], aside, ofText)
+  for (const name in members) {
+    const member = members[name]
+    // JSON has no such member: a value and its copy from JSON weigh the same.
+    if (member === undefined) continue
+    bytes += memberBytes + unitBytes * name.length + ofScalar(member, aside, ofText)
+  }
   return bytes
 }
 

@@ -7,10 +7,12 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import { MemoryBudget } from "../../MemoryBudget.ts"
 import type * as StoredTask from "../../StoredTask.ts"
 import { TaskStoreError } from "../../TaskStore.ts"
 import * as webCrypto from "../webCrypto.ts"
 import { isExpired, type OwnedTasks } from "./OwnedTasks.ts"
+import * as RunningMemory from "./RunningMemory.ts"
 
 /** Options of the tasks of an endpoint. */
 export interface TaskRunsOptions {
@@ -106,15 +108,17 @@ export class TaskRuns {
   readonly #tasks: OwnedTasks
   readonly #options: TaskRunsOptions
   readonly #scope: Scope.Scope
+  readonly #memory: RunningMemory.RunningMemory
   readonly #owner = webCrypto.randomUUID()
   readonly #running = new Map<string, Fiber.Fiber<unknown>>()
   /** Whether the scope has begun to close. */
   #isStopping = false
 
-  private constructor(tasks: OwnedTasks, options: TaskRunsOptions, scope: Scope.Scope) {
+  private constructor(tasks: OwnedTasks, options: TaskRunsOptions, scope: Scope.Scope, budget: MemoryBudget) {
     this.#tasks = tasks
     this.#options = options
     this.#scope = scope
+    this.#memory = RunningMemory.of(budget)
   }
 
   /**
@@ -124,7 +128,7 @@ export class TaskRuns {
   static make(tasks: OwnedTasks, options: TaskRunsOptions): Effect.Effect<TaskRuns, never, Scope.Scope> {
     return Effect.gen(function*() {
       const scope = Scope.makeUnsafe()
-      const runs = new TaskRuns(tasks, options, scope)
+      const runs = new TaskRuns(tasks, options, scope, yield* MemoryBudget)
       yield* Effect.forkScoped(runs.#renew)
       yield* Effect.forkScoped(runs.#sweep)
       // The last finalizer is the first to run: leases are renewed until all handlers have ended.
@@ -170,9 +174,14 @@ export class TaskRuns {
         resumption: resumption && { ...resumption, runs: 1 },
         version: 1
       }
-      yield* this.#tasks.create(task)
+      const release = this.#memory.hold(task)
+      if (release === undefined) return yield* this.#memory.rejection
+      yield* Effect.onError(this.#tasks.create(task), () => Effect.sync(release))
       // The store has it before the client learns its id (TKX-07).
-      yield* this.#launch(task, run(task), () => ended?.(task))
+      yield* this.#launch(task, run(task), () => {
+        release()
+        ended?.(task)
+      })
       return task
     }))
   }
@@ -248,16 +257,18 @@ export class TaskRuns {
 
   /** Waits until the store has an outcome of a task, or another process its lease, or the store the task no longer. */
   #lost(task: StoredTask.StoredTask): Effect.Effect<void> {
-    const watch = (known: StoredTask.StoredTask): Effect.Effect<void, TaskStoreError> =>
+    const { id } = task
+    // It holds no task while it waits: that would be a second copy of each.
+    const watch = (version: number): Effect.Effect<void, TaskStoreError> =>
       Effect.andThen(
-        this.#tasks.awaitChange(known),
+        this.#tasks.awaitChange({ id, version }),
         Effect.flatMap(
-          this.#tasks.find(known.id),
-          (found) => found !== undefined && this.isOurs(found) ? watch(found) : Effect.void
+          Effect.suspend(() => this.#tasks.find(id)),
+          (found) => found !== undefined && this.isOurs(found) ? watch(found.version) : Effect.void
         )
       )
     // A store that fails now may work later. Until then, nothing cancels the task from elsewhere.
-    return Effect.retry(watch(task), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)
+    return Effect.retry(watch(task.version), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)
   }
 
   /** Stores the outcome of a run. One that has an outcome already keeps it, and one that runs elsewhere runs on. */
@@ -340,8 +351,10 @@ export class TaskRuns {
     const goesOn = () => isFull && waiting < sweepSize
     return this.#regularly("sweeping tasks", sweepConcurrency, due, goesOn, (id, now) => {
       let resumed: ResumedRun | undefined
+      let release: (() => void) | undefined
       const swept = this.#tasks.change(id, (task) => {
         resumed = undefined
+        release?.()
         const { lease, outcome } = task
         // A process that was suspended for longer than a lease renews those of its own tasks.
         const isLapsed = lease !== undefined && lease.expiresAt <= now && !this.#running.has(id)
@@ -353,7 +366,9 @@ export class TaskRuns {
         const { resumption, updatedAt } = task
         if (resumption === undefined) return end(lapsed)
         if (resumption.runs >= maxStarts) return end(lapsedAgain)
-        resumed = this.#isStopping ? undefined : this.#options.resume?.(task)
+        // Without room for it here, the task waits for another process, or for the end of other tasks.
+        release = this.#isStopping ? undefined : this.#memory.hold(task)
+        resumed = release === undefined ? undefined : this.#options.resume?.(task)
         if (resumed !== undefined) {
           return { lease: this.#leaseFrom(now), resumption: { ...resumption, runs: resumption.runs + 1 }, updatedAt }
         }
@@ -362,14 +377,23 @@ export class TaskRuns {
         return undefined
       })
       return Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(restore(swept), (found) => {
-          if (found._tag === "Changed" && resumed !== undefined) {
-            return this.#launch(found.task, resumed.run, resumed.ended)
-          }
-          return found._tag === "Unchanged" && isExpired(found.task, now)
-            ? restore(this.#tasks.remove(id))
-            : Effect.void
-        })
+        Effect.onExit(restore(swept), (exit) =>
+          Effect.sync(() => {
+            if (resumed === undefined || Exit.isFailure(exit) || exit.value._tag !== "Changed") release?.()
+          })).pipe(
+            Effect.flatMap((found) => {
+              if (found._tag === "Changed" && resumed !== undefined) {
+                const { ended, run } = resumed
+                return this.#launch(found.task, run, () => {
+                  release?.()
+                  ended()
+                })
+              }
+              return found._tag === "Unchanged" && isExpired(found.task, now)
+                ? restore(this.#tasks.remove(id))
+                : Effect.void
+            })
+          )
       )
     })
   }
