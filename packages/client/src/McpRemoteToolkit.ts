@@ -3,6 +3,7 @@
  * is unstable.
  */
 import { Excerpt, Tool as Protocol } from "@effect-mcp/protocol"
+import * as RequestError from "@effect-mcp/session/RequestError"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -165,9 +166,24 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
 /** The greatest length of the message of a failed call. The text of a server about arguments has 4,096 bytes. */
 const maxMessage = 8_192
 
+/** The reasons of a `RequestError` whose words are about the call: those of the server to its caller, or ours. */
+const shown: ReadonlySet<string> = new Set(["ErrorResponse", "InvalidParams", "InvalidResult", "UnusableSchema"])
+
+/** Returns the words for the model. A cause, a status and standard error of a process may have secrets. */
+const wordsOf = (error: McpClients.GroupCallError): string => {
+  switch (error._tag) {
+    case "ServerUnavailable":
+      return `the server ${excerpts.name(error.server)} is not available; the call waited ${error.waitedMillis} ms`
+    case "RequestError":
+      return shown.has(error.reason._tag) ? error.message : RequestError.withoutCause(error)
+    case "NoSuchName":
+      return error.message
+  }
+}
+
 const failureOf = ({ name, server }: GroupList.GroupTool, error: McpClients.GroupCallError): Failure => {
   const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
-  const failure = { server, tool: name, reason, message: excerpts.text(error.message, maxMessage) }
+  const failure = { server, tool: name, reason, message: excerpts.text(wordsOf(error), maxMessage) }
   const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
   return unknownOutcomes.has(reason) && !isUnsent ? new ToolOutcomeUnknown(failure) : new ToolNotCalled(failure)
 }
@@ -187,7 +203,15 @@ const call = Effect.fnUntraced(function*(
       description: `the arguments of ${excerpts.line(definition.name, Excerpt.defaultLength)} must be an object`
     })
   }
-  const result = yield* Effect.mapError(clients.callTool(tool, input), (error) => failureOf(tool, error))
+  const result = yield* Effect.catch(clients.callTool(tool, input), (error) => {
+    const failed = Effect.fail(failureOf(tool, error))
+    return wordsOf(error) === error.message
+      ? failed
+      : Effect.andThen(
+        Effect.logWarning(`the call of the tool ${excerpts.name(name)} failed: ${excerpts.line(error.message)}`),
+        failed
+      )
+  })
   if (result.isError !== true) {
     if (!JsonDepth.isDeeper(result, JsonDepth.maxLevels)) return result
     return yield* new ToolOutcomeUnknown({
@@ -234,7 +258,8 @@ const toolOf = (
  *
  * - The model gets the content of a result: text, images and other files as parts, and the structured content as JSON
  *   unless a text has it. What the server marked for the user only is left out. The program gets the whole result.
- * - A failure is a {@link Failure}. By default it is returned to the model.
+ * - A failure is a {@link Failure}. By default it is returned to the model. Its message has the words of the server to
+ *   its caller, but no cause of a lost connection and no standard error of a process: these are logged.
  * - A tool is left out if its JSON Schema has more than 64 levels or 65,536 characters: a provider could not write the
  *   request, or would send the schema in each one. A warning of the log names the tool.
  * - A result with more than 512 levels is a {@link ToolOutcomeUnknown}.

@@ -22,15 +22,16 @@ const severities: { readonly [Level in Logging.Level]: LogLevel.Severity } = {
 /** Logs a message that has room in the log. */
 const logged = ({ data, level, logger }: Logging.LogMessageParams): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const text = typeof data === "string" ? excerpts.text(data) : JsonExcerpt.of(data, excerpts.longest)
+    const text = typeof data === "string" ? excerpts.line(data) : JsonExcerpt.of(data, excerpts.longest)
     const log = Effect.logWithLevel(severities[level])(text)
     return logger === undefined ? log : Effect.annotateLogs(log, "logger", excerpts.line(logger, Excerpt.defaultLength))
   })
 
 /**
  * Logs a message of a server: a handler of `notifications/message` (LOG-02). The client annotates the logs of its
- * handlers with the name of its server, as `server`. Control characters of the message are escaped, and a message of
- * more than 4,096 characters is cut, as is a `logger` of more than 128.
+ * handlers with the name of its server, as `server`. Control characters of the message are escaped, line breaks
+ * included, so that a server cannot write lines of its own. A message of more than 4,096 characters is cut, as is a
+ * `logger` of more than 128.
  *
  * A client logs 100 messages of its server at once, and then 50 per second. The others are left out, and a warning
  * has their number.

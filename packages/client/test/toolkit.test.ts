@@ -1,5 +1,5 @@
 /** Remote tools of two servers in the hands of a language model that follows a script. */
-import { type GroupList, McpClients, McpTarget } from "@effect-mcp/client"
+import { type GroupList, McpClients, McpTarget, ServerUnavailable } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
 import { Content, McpError, type MethodTable } from "@effect-mcp/protocol"
 import { RequestError, ServerSession } from "@effect-mcp/session"
@@ -265,6 +265,44 @@ describe("a toolkit of remote tools", () => {
       const message = failed?.result instanceof McpRemoteToolkit.ToolNotCalled ? failed.result.message : ""
       assert.isTrue(message.startsWith("tools/call: the peer replied with error 1: \\u{1b}[2Jaaa"))
       assert.strictEqual(message.length, 8_192)
+    }))
+
+  it.effect("the model receives no cause of a lost connection and no standard error, which are logged", () =>
+    Effect.gen(function*() {
+      const secret = "postgres://app:dbPassw0rd@db.internal"
+      const stderr = [secret]
+      const exit = { exitCode: 1, signal: undefined, stderr }
+      const lost = RequestError.make("tools/call", {
+        _tag: "Closed",
+        reason: { _tag: "PeerEnded", exit },
+        isSent: true
+      })
+      const down = new ServerUnavailable.ServerUnavailable({
+        server: "db",
+        status: {
+          _tag: "Down",
+          attempts: 1,
+          problem: { _tag: "Ended", reason: { _tag: "PeerEnded", exit } },
+          retryMillis: 100,
+          stderr
+        },
+        waitedMillis: 5
+      })
+      const logged: Array<string> = []
+      const words = (error: McpClients.GroupCallError) =>
+        LanguageModel.generateText({
+          prompt: "",
+          toolkit: McpRemoteToolkit.make({ tools: Effect.succeed([tool]), callTool: () => Effect.fail(error) })
+        }).pipe(
+          Effect.map(({ toolResults: [failed] }) => JSON.stringify(failed?.result)),
+          Effect.provide(modelOf([["server__a", {}]]).layer),
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))]))
+        )
+      for (const error of [lost, down]) {
+        assert.include(error.message, secret)
+        assert.notInclude(yield* words(error), "db.internal")
+      }
+      assert.strictEqual(logged.filter((message) => message.includes(secret)).length, 2)
     }))
 
   it.effect("a tool whose schema no provider could take is left out, with one warning", () =>

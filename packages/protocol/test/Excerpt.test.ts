@@ -15,3 +15,13 @@ it("a surrogate pair is never split", () => {
   assert.strictEqual(Excerpt.of("a😀b😀", 4), "a😀…")
   assert.strictEqual(Excerpt.of("ab😀😀", 4), "ab…")
 })
+
+it("a text for a log is escaped, keeps its lines or has one, and is cut", () => {
+  const text = `two\nlines\u{1b}[2J${"\u{1b}".repeat(10_000)}`
+  assert.match(Excerpt.text(text), /^two\nlines\\u\{1b\}\[2J/)
+  assert.match(Excerpt.line(text), /^two\\nlines\\u\{1b\}\[2J/)
+  assert.strictEqual(Excerpt.line(text).length, Excerpt.loggedLength)
+  assert.strictEqual(Excerpt.text(text, 20).length, 20)
+  assert.strictEqual(Excerpt.name("a\n\"b"), "\"a\\n\\\"b\"")
+  assert.isAtMost(Excerpt.name("x".repeat(1_000)).length, Excerpt.defaultLength + 2)
+})

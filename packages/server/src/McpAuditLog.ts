@@ -1,7 +1,7 @@
 /**
  * Middleware that records who used which member, and with which outcome.
  */
-import { McpError } from "@effect-mcp/protocol"
+import { Excerpt, McpError } from "@effect-mcp/protocol"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Cause from "effect/Cause"
@@ -63,7 +63,14 @@ export interface Options<R> {
   readonly required?: boolean
 }
 
-const toLog = (entry: Entry): Effect.Effect<void> => Effect.logInfo("audit", entry)
+/** Logs an entry. The client chooses its name and, behind a proxy, URIs; a proxied server the messages of errors. */
+const toLog = ({ client, message, name, ...entry }: Entry): Effect.Effect<void> =>
+  Effect.logInfo("audit", {
+    ...entry,
+    client: client === undefined ? undefined : Excerpt.line(client),
+    name: Excerpt.line(name),
+    ...(message === undefined ? undefined : { message: Excerpt.line(message) })
+  })
 
 /** Returns the record of a request that has ended. */
 const entryOf = (
@@ -143,7 +150,7 @@ export const layer = <Self extends McpMiddleware.AnyId, R = never>(
         return yield* Effect.onExit(handler, (exit) =>
           Effect.catchCause(recording(exit), (cause) =>
             Effect.andThen(
-              Effect.logError(`the use of "${name}" was not recorded`, cause),
+              Effect.logError(`the use of ${Excerpt.name(name)} was not recorded`, cause),
               required ? Effect.fail(McpError.internalError) : Effect.void
             )))
       })

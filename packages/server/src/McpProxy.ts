@@ -124,7 +124,7 @@ const handlersFor = (
         timeout,
         ...(request.meta?.progressToken === undefined ? undefined : { onProgress: (step) => request.progress(step) })
       }
-      return Effect.mapError(ask(name, params, options), RemoteErrors.toMcpError(`client of ${id}`))
+      return Effect.catch(ask(name, params, options), RemoteErrors.failing(`client of ${id}`))
     })
   const { complete, log } = asker
   const handlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {

@@ -162,6 +162,62 @@ export class RequestError extends Data.TaggedError("RequestError")<{
 }
 
 /**
+ * Returns the kind of an error in words for another party than the peer of the request, such as the client of a server
+ * whose handler uses a third one. They contain no text of the peer, no cause, no close reason and no params: those may
+ * have secrets, standard error of a process, and internal addresses. Log `message` instead.
+ *
+ * @example
+ * ```ts
+ * import { CloseReason } from "@effect-mcp/protocol"
+ * import { RequestError } from "@effect-mcp/session"
+ *
+ * const error = RequestError.make("tools/call", { _tag: "Closed", reason: CloseReason.requested, isSent: true })
+ *
+ * export const words = RequestError.withoutCause(error)
+ * // => "tools/call: the session has ended, and the peer may have carried out the request"
+ * ```
+ *
+ * @category formatting
+ */
+export const withoutCause = ({ message, method, reason }: RequestError): string => {
+  switch (reason._tag) {
+    case "ErrorResponse":
+      return `${method}: the peer replied with error ${reason.error.code}`
+    case "Closed":
+      return `${method}: the session has ended${reason.isSent ? ", and the peer may have carried out the request" : ""}`
+    case "InvalidResult":
+      return `${method}: the result is invalid`
+    case "MalformedResponse":
+      return `${method}: the response is malformed`
+    case "UnusableSchema":
+      return `${method}: the tool was not called because of its output schema`
+    case "InvalidParams":
+      return `${method}: the params are invalid`
+    case "QuestionFailed":
+      return `${method}: the server asked for ${reason.method}, and the handler of its client failed with error ` +
+        `${reason.error.code}`
+    case "NotServed":
+      return `${method}: the server does not notify of changes of the resource`
+    case "SendFailed":
+      return `${method}: the request could not be sent`
+    case "OutcomeUnknown":
+      return `${method}: the response was lost, and the peer may have carried out the request`
+    case "Timeout":
+    case "MissingCapability":
+    case "UndeclaredCapability":
+    case "UnknownProgressToken":
+    case "NotInRevision":
+    case "InputRequired":
+    case "NotAllowed":
+    case "StatelessModeNotSupported":
+    case "NotAskable":
+    case "ExchangeEnded":
+      // These words are all of this side.
+      return message
+  }
+}
+
+/**
  * Creates a {@link RequestError} of this kind.
  *
  * @example

@@ -166,8 +166,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TOOL-04",
     file: "packages/server/src/internal/entries/ToolEntry.ts",
-    original: "const message = failed(error.message)\n",
-    broken: "const message = { content: [Content.text(error.message)] }\n",
+    original: "const message = failed(RequestError.withoutCause(error))\n",
+    broken: "const message = { content: [Content.text(RequestError.withoutCause(error))] }\n",
     test: "packages/server/test/tools.test.ts",
     name: "may fail as the client refuses its requests"
   },

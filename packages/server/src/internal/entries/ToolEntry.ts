@@ -3,13 +3,14 @@
 import {
   Capabilities,
   Content,
+  Excerpt,
   McpError,
   type ParameterHeader,
   Revision,
   type Tool as Protocol
 } from "@effect-mcp/protocol"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
-import { RequestError } from "@effect-mcp/session/RequestError"
+import * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -27,6 +28,9 @@ import type { Handled } from "./HandlerRecord.ts"
 import * as ModelOutput from "./ModelOutput.ts"
 import * as ToolDefinition from "./ToolDefinition.ts"
 import { ToolMessage } from "./ToolMessage.ts"
+
+/** The requests that a handler sends to the client of its call. */
+const questions: ReadonlySet<string> = new Set(["elicitation/create", "sampling/createMessage", "roots/list", "ping"])
 
 type ToolHandler = (params: unknown, context: ToolContext<unknown>) => Handler<unknown, unknown>
 
@@ -54,6 +58,20 @@ const lacksCapability = (capability: string, message: Protocol.CallToolResult): 
     Revision.isModern(profile.revision)
       ? Effect.fail(McpError.missingCapability(method, Capabilities.ofPath(capability)))
       : Effect.succeed(message))
+
+/** Returns whether the words of an error are those of the client of the call: it was asked, and has answered. */
+const isOfClient = ({ method, reason }: RequestError.RequestError): boolean =>
+  questions.has(method) && (reason._tag === "ErrorResponse" || reason._tag === "InvalidResult")
+
+/** Returns the result of a handler whose request failed. A request to another server has a cause that may be secret. */
+const requestFailed = (error: RequestError.RequestError): Handler<Protocol.CallToolResult> => {
+  if (isOfClient(error)) return Effect.succeed(failed(error.message))
+  const message = failed(RequestError.withoutCause(error))
+  if (error.reason._tag === "MissingCapability") return lacksCapability(error.reason.capability, message)
+  return questions.has(error.method)
+    ? Effect.succeed(message)
+    : Effect.as(Effect.logWarning(`a request of a tool failed: ${Excerpt.line(error.message)}`), message)
+}
 
 /** The second argument of a handler. A class, because its getters cost nothing for handlers that do not use them. */
 class CallContext implements ToolContext<unknown> {
@@ -188,15 +206,10 @@ class ToolServer {
     if (error instanceof McpError.McpError) return Effect.fail(error)
     // A bridge can find out late that arguments do not fit.
     if (error instanceof Misfit) return this.#misfit(error.problem)
+    if (error instanceof RequestError.RequestError) return requestFailed(error)
     if (
-      error instanceof RequestError || error instanceof ElicitationDeclined ||
-      error instanceof ElicitationCancelled || error instanceof ToolMessage
-    ) {
-      const message = failed(error.message)
-      return error._tag === "RequestError" && error.reason._tag === "MissingCapability"
-        ? lacksCapability(error.reason.capability, message)
-        : Effect.succeed(message)
-    }
+      error instanceof ElicitationDeclined || error instanceof ElicitationCancelled || error instanceof ToolMessage
+    ) return Effect.succeed(failed(error.message))
     return Effect.map(
       Effect.orDie(this.#definition.encodeFailure(error)),
       (encoded) =>

@@ -1,6 +1,6 @@
 /** The sessions with a proxied server: one for the lists, and one for each session of a client, or one for all. */
 
-import { Capabilities, ErrorCode, McpError, Revision } from "@effect-mcp/protocol"
+import { Capabilities, CloseReason, ErrorCode, Excerpt, McpError, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, ServerSession } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -32,6 +32,11 @@ interface Opening {
   readonly result: Deferred.Deferred<Connection, McpError.McpError>
   readonly scope: Scope.Closeable
 }
+
+/** The problem of a session that did not open, in words for clients. The cause may have secrets of the server. */
+const notOpened = "no session with it could be opened; the log of the proxy has the cause"
+
+const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 /** Notifies the server when the roots of a client have changed. */
 const forwardRoots = (
@@ -142,9 +147,13 @@ export class Connections {
     return Effect.asVoid(
       Effect.matchCauseEffect(open, {
         onFailure: (cause) =>
-          Effect.andThen(
-            Deferred.fail(opening.result, RemoteErrors.unavailable(this.#server, String(Cause.squash(cause)))),
-            this.#forget(client, opening)
+          Effect.logWarning(
+            `the proxy "${this.#server}" could not open a session for a client: ${
+              Excerpt.line(messageOf(Cause.squash(cause)))
+            }`
+          ).pipe(
+            Effect.andThen(Deferred.fail(opening.result, RemoteErrors.unavailable(this.#server, notOpened))),
+            Effect.andThen(this.#forget(client, opening))
           ),
         onSuccess: (session) =>
           Effect.gen({ self: this }, function*() {
@@ -152,7 +161,13 @@ export class Connections {
               yield* Effect.forkIn(forwardRoots(client, session), opening.scope, { startImmediately: true })
             }
             yield* Deferred.succeed(opening.result, { session, asker, passesQuestions: true })
-            yield* Effect.raceFirst(ended, session.closed)
+            const reason = yield* Effect.raceFirst(Effect.as(ended, undefined), session.closed)
+            if (reason !== undefined && reason._tag !== "Requested") {
+              yield* Effect.logWarning(
+                `the session of the proxy "${this.#server}" for a client has ended: ` +
+                  Excerpt.line(CloseReason.describe(reason))
+              )
+            }
             yield* this.#forget(client, opening)
           })
       })

@@ -49,7 +49,7 @@ const ask = (
     : question.method === "sampling/createMessage"
     ? request.request(question.method, question.params, options)
     : request.request(question.method, question.params ?? {}, options)
-  return Effect.mapError(asked, RemoteErrors.toMcpError(`client of ${server}`))
+  return Effect.catch(asked, RemoteErrors.failing(`client of ${server}`))
 }
 
 /** Makes what the call is repeated with: the answers of the client, and the state of the server. */
@@ -92,7 +92,7 @@ const roundsFrom = <Name extends ForwardedMethod>(
     onFailure: (error) =>
       error.reason._tag === "InputRequired"
         ? Effect.succeed(error.reason.required)
-        : Effect.fail(RemoteErrors.toMcpError(server)(error))
+        : RemoteErrors.failing(server)(error)
   })
   return request.once(`answer ${round} of the server`, { success: InputRequired.InputRequiredResult }, step).pipe(
     Effect.flatMap((required) => answer(call, required, round)),

@@ -1,6 +1,6 @@
 /** The group of a proxied server: registers its members, keeps them current, and forwards updates of resources. */
 
-import { CloseReason, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
 import type { ClientSession, ListReading, RequestError, RequestOptions } from "@effect-mcp/session"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
@@ -34,6 +34,9 @@ const refreshInterval = "1 second"
 
 /** The number of left out members that one warning names. */
 const maxNamed = 10
+
+/** The length of the problem of one left out member in a warning. It has names of the server. */
+const maxProblem = 300
 
 const changes = {
   tools: "notifications/tools/list_changed",
@@ -101,7 +104,8 @@ class Updates {
 
 const warnLeftOut = (id: string, leftOut: ReadonlyArray<LeftOut>): Effect.Effect<void> => {
   if (leftOut.length === 0) return Effect.void
-  const named = leftOut.slice(0, maxNamed).map(({ member, problem }) => `the ${member}: ${problem}`).join("; ")
+  const named = leftOut.slice(0, maxNamed)
+    .map(({ member, problem }) => `the ${member}: ${Excerpt.line(problem, maxProblem)}`).join("; ")
   const rest = leftOut.length > maxNamed ? `; and ${leftOut.length - maxNamed} more` : ""
   return Effect.logWarning(`the proxy "${id}" leaves out ${named}${rest}`)
 }
@@ -170,7 +174,8 @@ const keep = Effect.fnUntraced(function*(
       const begun = yield* Clock.currentTimeMillis
       const reason = yield* followed.session.closed
       yield* Scope.close(followed.scope, Exit.void)
-      const message = `the session of the proxy "${id}" with its server has ended: ${CloseReason.describe(reason)}`
+      const message = `the session of the proxy "${id}" with its server has ended: ` +
+        Excerpt.line(CloseReason.describe(reason))
       if (reconnect === undefined) return yield* Effect.logWarning(message)
       yield* Effect.logWarning(`${message}; the proxy reconnects`)
       if ((yield* Clock.currentTimeMillis) - begun >= delays.lasting) delay = delays.first
@@ -218,7 +223,7 @@ export const make = Effect.fnUntraced(function*(
                 options: forwarded,
                 maxRounds: options.maxRounds
               })
-              : Effect.mapError(session.request(name, params, forwarded), RemoteErrors.toMcpError(id))
+              : Effect.catch(session.request(name, params, forwarded), RemoteErrors.failing(id))
           )
           return name === "resources/read" ? Effect.map(sent, Hinted.remove) : sent
         })
@@ -234,7 +239,8 @@ export const make = Effect.fnUntraced(function*(
     entries: [],
     visible: undefined,
     declares: declarable.filter((capability) => capabilities[capability] !== undefined),
-    leaveOut: (entry, { problem }) => void leftOut.push({ member: `${entry.kind} "${entry.name}"`, problem }),
+    leaveOut: (entry, { problem }) =>
+      void leftOut.push({ member: `${entry.kind} ${Excerpt.name(entry.name)}`, problem }),
     ...(capabilities.resources === undefined ? undefined : {
       observe: (uri: string) => subscriptions.acquire(uri),
       ...(options.readsUnlisted ?
@@ -275,7 +281,7 @@ export const make = Effect.fnUntraced(function*(
       Effect.matchEffect(RemoteLists.group(session, group, options), {
         onSuccess: use,
         onFailure: (error) =>
-          Effect.logWarning(`the proxy "${id}" keeps its ${group}, which have changed: ${error.message}`)
+          Effect.logWarning(`the proxy "${id}" keeps its ${group}, which have changed: ${Excerpt.line(error.message)}`)
       })
     for (const group of ["tools", "prompts", "resources"] as const) {
       yield* start(

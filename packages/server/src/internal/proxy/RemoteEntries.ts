@@ -2,6 +2,7 @@
 
 import {
   type Completion,
+  Excerpt,
   type MethodTable,
   ParameterHeader,
   type Prompt,
@@ -110,7 +111,7 @@ export class RemoteEntries {
     const { name } = definition
     if (!validName.test(name)) {
       return {
-        member: `tool ${JSON.stringify(name.slice(0, 128))}`,
+        member: `tool ${Excerpt.name(name)}`,
         problem: "its name is not allowed; names have 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
       }
     }
@@ -156,7 +157,7 @@ export class RemoteEntries {
     const { uri } = definition
     if (!URL.canParse(uri) || uri.length > maxUriLength) {
       return {
-        member: `resource ${JSON.stringify(uri.slice(0, 128))}`,
+        member: `resource ${Excerpt.name(uri)}`,
         problem: "its URI is not absolute, or too long"
       }
     }
@@ -174,7 +175,7 @@ export class RemoteEntries {
     const { uriTemplate } = definition
     const expander = UriTemplate.expander<string>(uriTemplate)
     if (Result.isFailure(expander)) {
-      return { member: `template ${JSON.stringify(uriTemplate.slice(0, 128))}`, problem: expander.failure.message }
+      return { member: `template ${Excerpt.name(uriTemplate)}`, problem: expander.failure.message }
     }
     const isSimple = uriTemplate.length <= matchable.characters &&
       expander.success.variables.length <= matchable.variables

@@ -1,6 +1,6 @@
 /** The lists of a proxied server, read with bounds. */
 
-import { ErrorCode, type Prompt, type Resource, type Tool } from "@effect-mcp/protocol"
+import { ErrorCode, Excerpt, type Prompt, type Resource, type Tool } from "@effect-mcp/protocol"
 import { type ClientSession, ListReading, type RequestError } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -34,7 +34,9 @@ const read = <A>(
     Effect.tap(({ members, problem }) =>
       problem === undefined
         ? Effect.void
-        : Effect.logWarning(`${name} of a proxied server is cut after ${members.length} members: ${problem}`)
+        : Effect.logWarning(
+          `${name} of a proxied server is cut after ${members.length} members: ${Excerpt.line(problem)}`
+        )
     ),
     Effect.map(({ members }) => members)
   )

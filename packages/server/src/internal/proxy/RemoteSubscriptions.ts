@@ -93,10 +93,10 @@ export class RemoteSubscriptions {
         Effect.andThen(Effect.sync(() => {
           subscription.isConfirmed = true
         })),
-        Effect.mapError((error) => {
+        Effect.catch((error) => {
           // After any other error, the server may have subscribed.
           if (error.reason._tag === "ErrorResponse") subscription.isRequested = false
-          return RemoteErrors.toMcpError(this.#server)(error)
+          return RemoteErrors.failing(this.#server)(error)
         })
       )
     })

@@ -1,5 +1,6 @@
 /** The members that a server has now. Groups add and remove them while it runs. */
 
+import { Excerpt } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
@@ -203,7 +204,9 @@ export class Registry {
     const missing = this.#needed(entry).find((capability) => this.#declared?.has(capability) === false)
     if (missing !== undefined) {
       return problem(
-        `the server runs already and has not declared "${missing}", which the ${entry.kind} "${entry.name}" needs; ` +
+        `the server runs already and has not declared "${missing}", which the ${entry.kind} ${
+          Excerpt.name(entry.name)
+        } needs; ` +
           `set its option declare: ["${missing}"]`
       )
     }
@@ -211,15 +214,21 @@ export class Registry {
     if (same !== undefined) {
       return problem(
         same.group === entry.group
-          ? `two members are a ${entry.kind} "${entry.name}", in it or in a group of the same id; rename one of them`
-          : `it has a ${entry.kind} "${entry.name}", and so has the group "${same.group}"; rename one of them`
+          ? `two members are a ${entry.kind} ${
+            Excerpt.name(entry.name)
+          }, in it or in a group of the same id; rename one of them`
+          : `it has a ${entry.kind} ${
+            Excerpt.name(entry.name)
+          }, and so has the group "${same.group}"; rename one of them`
       )
     }
     if (entry.kind === "resource") {
       const other = this.resources.get(entry.definition.uri)
       if (other !== undefined) {
         return problem(
-          `its resource "${entry.name}" has the URI ${entry.definition.uri}, and so has "${other.name}" of the group ` +
+          `its resource ${Excerpt.name(entry.name)} has the URI ${Excerpt.line(entry.definition.uri)}, and so has ${
+            Excerpt.name(other.name)
+          } of the group ` +
             `"${other.group}"`
         )
       }
@@ -235,7 +244,9 @@ export class Registry {
   #conflict(entry: TemplateEntry, registration: Registration): string | undefined {
     for (const other of this.templates.sorted) {
       if (other.definition.uriTemplate === entry.definition.uriTemplate) {
-        return `it has the template ${entry.definition.uriTemplate}, and so has the group "${other.group}"`
+        return `it has the template ${
+          Excerpt.line(entry.definition.uriTemplate)
+        }, and so has the group "${other.group}"`
       }
       // A group that reads its resources by their URIs needs no decision between its own templates.
       if (registration.unlisted !== undefined && other.group === entry.group) continue

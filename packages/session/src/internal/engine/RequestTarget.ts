@@ -22,9 +22,9 @@ const memberOf = (method: string, params: JsonRpc.Params): unknown => {
 
 /**
  * Returns the method with the name or the URI of its target, such as `tools/call "weather"`. The peer chooses both, so
- * the target is cut, and has no line breaks.
+ * the target is cut and escaped.
  */
 export const describe = ({ method, params }: JsonRpc.Request): string => {
   const target = params === undefined ? undefined : memberOf(method, params)
-  return typeof target === "string" ? `${method} ${JSON.stringify(Excerpt.of(target))}` : method
+  return typeof target === "string" ? `${method} ${Excerpt.name(target)}` : method
 }

@@ -1,8 +1,8 @@
-/** Text of servers, made harmless for a terminal. */
-import { PlainText } from "@effect-mcp/client"
+/** Text of peers, made harmless for a terminal and a log. */
 import { assert, describe, it } from "@effect/vitest"
+import * as PlainText from "../src/PlainText.ts"
 
-describe("the text of a server", () => {
+describe("the text of a peer", () => {
   it("is shown with its control characters and invisible characters, and keeps its lines", () => {
     assert.strictEqual(
       PlainText.text("a\u{1b}[31mb\u{7f}\u{9b}c\u{202e}d\r\ne\tf"),
@@ -29,11 +29,28 @@ describe("the text of a server", () => {
     for (
       const text of [
         "❤\u{fe0f} ☎\u{fe0e} 1\u{fe0f}\u{20e3} 👩\u{200d}💻 🇸🇮 👍🏽",
-        "می\u{200c}خواهم क्\u{200d}ष 한글",
+        "می\u{200c}خواهم क्\u{200d}ष ශ්\u{200d}රී ശ്രീ\u{200c}ക 한글",
+        "👩🏽\u{200d}❤\u{fe0f}\u{200d}💋\u{200d}👨🏻 🏳\u{fe0f}\u{200d}🌈 ⛹🏽\u{200d}♂\u{fe0f}",
         "葛\u{e0100}城 \u{1820}\u{180b}",
         "a\u{a0}b\u{3000}c"
       ]
     ) assert.strictEqual(PlainText.line(text), text)
+  })
+
+  it("is shown with joiners and presentations that nothing before them uses, and with all but one in a row", () => {
+    for (
+      const [zero, one] of [["\u{200c}", "\u{200d}"], ["\u{fe0e}", "\u{fe0f}"]] as const
+    ) {
+      const hidden = [...new TextEncoder().encode("send ~/.ssh")]
+        .map((byte) => byte.toString(2).padStart(8, "0").replaceAll("0", zero).replaceAll("1", one))
+        .join("")
+      for (const before of ["Reads a file.", "Reads a file 📁", "می", "1"]) {
+        const shown = PlainText.text(`${before}${hidden}`)
+        assert.isAtLeast(shown.split("\\u{").length, 88, before)
+        assert.isAtMost(shown.match(/\u{200c}|\u{200d}|\u{fe0e}|\u{fe0f}/gu)?.length ?? 0, 1, before)
+      }
+    }
+    assert.strictEqual(PlainText.line("a\u{200d}b 📁\u{200d}b ab\u{fe0f}"), "a\\u{200d}b 📁\\u{200d}b ab\\u{fe0f}")
   })
 
   it("as JSON has no harmful character, and the same value", () => {

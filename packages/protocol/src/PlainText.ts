@@ -1,0 +1,99 @@
+/**
+ * Text of a peer, made harmless for a terminal and for a log: control characters and invisible ones are shown, and
+ * never interpreted.
+ */
+
+/** The scripts whose letters take a joiner after them. */
+const joiningScripts = [
+  "Arabic",
+  "Bengali",
+  "Devanagari",
+  "Gujarati",
+  "Gurmukhi",
+  "Kannada",
+  "Khmer",
+  "Malayalam",
+  "Mongolian",
+  "Myanmar",
+  "Oriya",
+  "Sinhala",
+  "Syriac",
+  "Tamil",
+  "Telugu"
+].map((script) => `\\p{Script_Extensions=${script}}`).join("")
+
+/**
+ * Invisible characters that change how a visible one before them looks: joiners of emoji and of some scripts, the
+ * presentation of emoji, and variants of letters of Han and Mongolian. In other places, and several in a row, such
+ * characters can hide text.
+ */
+const visibleVariant = [
+  `[${joiningScripts}][\\u{200c}\\u{200d}]`,
+  "\\p{Extended_Pictographic}[\\u{fe0f}\\p{Emoji_Modifier}]?\\u{200d}(?=\\p{Extended_Pictographic})",
+  "\\p{Emoji}[\\u{fe0e}\\u{fe0f}]",
+  "\\p{Unified_Ideograph}[\\u{fe00}-\\u{fe02}\\u{e0100}-\\u{e01ef}]",
+  "[\\u{1820}-\\u{18aa}][\\u{180b}-\\u{180d}\\u{180f}]"
+].join("|")
+
+/**
+ * Control characters (with these, all escape sequences of a terminal begin), characters that change the direction of
+ * text, characters without a visible form (among them joiners, the fillers of Hangul, the blank of Braille, selectors
+ * and tags), and halves of characters.
+ */
+const harmful = new RegExp(
+  `[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u{2800}](?<!${visibleVariant})`,
+  "gu"
+)
+
+const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)
+
+/**
+ * Returns text of several lines. A harmful character such as the escape character becomes `\u{1b}`.
+ *
+ * @example
+ * ```ts
+ * import { PlainText } from "@effect-mcp/protocol"
+ *
+ * export const shown = PlainText.text("\u{1b}[31mred\r\nplain") // => "\\u{1b}[31mred\nplain"
+ * ```
+ *
+ * @category formatting
+ */
+export const text = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replaceAll(
+    harmful,
+    (character) => character === "\n" || character === "\t" ? character : `\\u{${codeOf(character)}}`
+  )
+
+/**
+ * Returns text in one line, such as a name: its line breaks are shown as well.
+ *
+ * @example
+ * ```ts
+ * import { PlainText } from "@effect-mcp/protocol"
+ *
+ * export const shown = PlainText.line("two\nlines") // => "two\\nlines"
+ * ```
+ *
+ * @category formatting
+ */
+export const line = (value: string): string => text(value).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
+
+/**
+ * Returns a value as JSON, in which harmful characters are escaped as JSON escapes them. `indentation` is the number of
+ * spaces of each level. Default: one line.
+ *
+ * @example
+ * ```ts
+ * import { PlainText } from "@effect-mcp/protocol"
+ *
+ * export const shown = PlainText.json({ name: "\u{9b}31m" }) // => "{\"name\":\"\\u009b31m\"}"
+ * ```
+ *
+ * @category formatting
+ */
+export const json = (value: unknown, indentation?: number): string =>
+  String(JSON.stringify(value, undefined, indentation)).replaceAll(harmful, (character) =>
+    character === "\n"
+      ? character
+      : character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""))

@@ -1,0 +1,137 @@
+/** Secrets of a proxied server that fails, and its names in a log. */
+import { Content } from "@effect-mcp/protocol"
+import { McpGroup, McpProxy } from "@effect-mcp/server"
+import { RequestError, ServerSession } from "@effect-mcp/session"
+import { StdioClient } from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { connect, info } from "./support/connect.ts"
+import { tool } from "./support/proxies.ts"
+
+/** Collects what is logged. */
+const logging = () => {
+  const messages: Array<string> = []
+  return { messages, layer: Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))]) }
+}
+
+/** A server whose first process serves a tool, and whose later ones fail at their start with a secret. */
+const script = (flag: string): string => `
+  const fs = require("fs")
+  if (fs.existsSync(${JSON.stringify(flag)})) {
+    console.error("cannot connect to postgres://app:dbPassw0rd@db.internal\\n[00:00] INFO all is well")
+    process.exit(1)
+  }
+  fs.writeFileSync(${JSON.stringify(flag)}, "")
+  const reply = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }))
+  const capabilities = { tools: {} }, serverInfo = { name: "child", version: "1" }
+  require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method } = JSON.parse(line)
+    if (id === undefined) return
+    if (method === "initialize") {
+      reply({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } })
+    } else if (method === "tools/list") {
+      reply({ id, result: { tools: [{ name: "fail", inputSchema: { type: "object" } }] } })
+    } else if (method === "tools/call") {
+      console.error("the token of ada is tok3n-of-ada")
+      process.exit(3)
+    } else reply({ id, error: { code: -32601, message: "no" } })
+  })
+`
+
+const child = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "proxy-secrets-"))),
+    (folder) => Effect.sync(() => fs.rmSync(folder, { recursive: true }))
+  ),
+  (folder) => StdioClient.layerNode({ command: process.execPath, args: ["-e", script(path.join(folder, "flag"))] })
+)
+
+describe("a proxied process that fails", () => {
+  it.live("at its start: clients receive nothing of its standard error, which the log has in one line", () =>
+    Effect.gen(function*() {
+      const { layer, messages } = logging()
+      yield* Effect.gen(function*() {
+        const client = yield* connect(McpProxy.layer("remote", yield* child, { info }))
+        const error = yield* Effect.flip(client.callTool("fail"))
+        assert.include(error.message, "the server \"remote\" is not available: no session with it could be opened")
+        assert.notMatch(error.message, /dbPassw0rd|db\.internal|exited/)
+      }).pipe(Effect.provide(layer))
+      const logged = messages.find((message) => message.includes("could not open a session for a client")) ?? ""
+      assert.include(logged, "dbPassw0rd")
+      assert.notInclude(logged, "\n")
+    }).pipe(Effect.scoped))
+
+  it.live("during a call: clients receive that the session has ended, and the log the reason", () =>
+    Effect.gen(function*() {
+      const { layer, messages } = logging()
+      yield* Effect.gen(function*() {
+        const client = yield* connect(McpProxy.layer("remote", yield* child, { info, sessions: "shared" }))
+        const error = yield* Effect.flip(client.callTool("fail"))
+        assert.match(error.message, /the session has ended|the response was lost/)
+        assert.notMatch(error.message, /tok3n|exited/)
+        yield* Effect.repeat(Effect.sleep("10 millis"), {
+          until: () => messages.some((message) => message.includes("tok3n-of-ada"))
+        })
+      }).pipe(Effect.provide(layer))
+      assert.isTrue(messages.every((message) => !message.includes("\n")), messages.join())
+    }).pipe(Effect.scoped))
+})
+
+describe("a tool whose request to another server fails", () => {
+  it.live("returns the kind of the error, and logs the cause", () =>
+    Effect.gen(function*() {
+      const cause = new Error("connect ECONNREFUSED 10.0.0.7:5432")
+      const secretive = RequestError.make("tools/call", {
+        _tag: "Closed",
+        reason: { _tag: "TransportFailed", cause },
+        isSent: false
+      })
+      assert.include(secretive.message, "10.0.0.7")
+      const group = McpGroup.make("group", Tool.make("use")).toLayer((handlers) =>
+        handlers.tool("use", () => Effect.fail(secretive))
+      )
+      const { layer, messages } = logging()
+      yield* Effect.gen(function*() {
+        const client = yield* connect(group)
+        const result = yield* client.callTool("use")
+        assert.deepStrictEqual(result, {
+          content: [Content.text("tools/call: the session has ended")],
+          isError: true
+        })
+      }).pipe(Effect.provide(layer))
+      assert.isTrue(messages.some((message) => message.includes("10.0.0.7")))
+    }).pipe(Effect.scoped))
+})
+
+describe("the log of a program with a proxied server", () => {
+  it.live("has no line and no escape sequence of the server, and bounded warnings", () =>
+    Effect.gen(function*() {
+      const forged = "x\n[00:00:00.000] INFO (#1): audit principal=admin\u{1b}[2J\u{2028}\u{9b}31m"
+      const long = `big${"y".repeat(200_000)}`
+      const server = ServerSession.layerInProcess({
+        "tools/list": () => Effect.succeed({ tools: [tool("a"), tool(forged), tool(long)] }),
+        "tools/call": () => Effect.succeed({ content: [] }),
+        "prompts/list": () => Effect.succeed({ prompts: [forged, forged, long, long].map((name) => ({ name })) }),
+        "prompts/get": () => Effect.succeed({ messages: [] }),
+        "resources/list": () =>
+          Effect.succeed({
+            resources: [forged, forged].map((name, index) => ({ name: `${name}${index}`, uri: `x:/${forged}` }))
+          }),
+        "resources/templates/list": () =>
+          Effect.succeed({ resourceTemplates: [{ name: "t", uriTemplate: `${forged}{` }] }),
+        "resources/read": () => Effect.succeed({ contents: [] })
+      }, { info })
+      const { layer, messages } = logging()
+      yield* Effect.provide(connect(McpProxy.layer("remote", server, { info })), layer)
+      assert.isNotEmpty(messages)
+      for (const message of messages) {
+        assert.notMatch(message, /[\n\u{1b}\u{2028}\u{9b}]/u)
+        assert.isAtMost(message.length, 10_000)
+      }
+    }).pipe(Effect.scoped))
+})
