@@ -211,7 +211,7 @@ const namingOf = ({ prefix = [], ...options }: Options): McpMount.Naming =>
  * )
  *
  * const info = { name: "example", version: "1.0.0" }
- * const target = McpTarget.transport(McpServer.layerInProcess(TasksLive, info))
+ * const target = McpTarget.transport(McpServer.layerInProcess(TasksLive, { info }))
  *
  * export const years = Effect.gen(function*() {
  *   const client = yield* McpClient.make(target, { info })

@@ -85,7 +85,7 @@ const TasksLive = Tasks.toLayer(Effect.fnUntraced(function*(handlers) {
 const clientOf = (
   groups: Layer.Layer<never, never, McpServer.McpServer>,
   options: Partial<McpClient.Options> = {}
-) => McpClient.make(McpTarget.transport(McpServer.layerInProcess(groups, info)), { info, ...options })
+) => McpClient.make(McpTarget.transport(McpServer.layerInProcess(groups, { info })), { info, ...options })
 
 /** Makes a client of a server that is not of this library's groups, and returns what it returns. */
 const clientOfResult = (result: Protocol.CallToolResult, contents: ReadonlyArray<Resource.ResourceContents> = []) =>

@@ -82,8 +82,7 @@ const ProfileLive = Profile.toLayer((handlers) => handlers.resource("me", Effect
 
 /** The sessions: at most 500. The host closes a session that is idle for ten minutes. */
 const host = McpServer.host(Layer.merge(Tools.layer, ProfileLive), {
-  name: "backend",
-  version: "0.1.0",
+  info: { name: "backend", version: "0.1.0" },
   sessions: { max: 500, idleTimeout: "10 minutes" }
 })
 

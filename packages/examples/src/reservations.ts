@@ -30,7 +30,6 @@ const layer = Reservations.toLayer((handlers) =>
 const [first, ...others] = Revision.supported.filter((revision) => process.argv.slice(2).includes(revision))
 
 McpServer.runStdio(layer, {
-  name: "reservations",
-  version: "0.1.0",
+  info: { name: "reservations", version: "0.1.0" },
   ...(first === undefined ? undefined : { revisions: [first, ...others] as const })
 })

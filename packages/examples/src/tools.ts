@@ -82,8 +82,6 @@ export const layer = Calculator.toLayer((handlers) =>
 
 /** The description of the calculator. */
 export const options = {
-  name: "calculator",
-  title: "Calculator",
-  version: "0.1.0",
+  info: { name: "calculator", title: "Calculator", version: "0.1.0" },
   instructions: "Use `add` for sums. The other tools demonstrate progress, failures and log messages."
 }

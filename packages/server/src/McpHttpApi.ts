@@ -311,7 +311,7 @@ const prepare = (
  *   const session = yield* ClientSession.ClientSession
  *   const { structuredContent } = yield* session.callTool("notes.read", { id: 7 })
  *   return structuredContent
- * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(ToolsLive, info))))
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(ToolsLive, { info }))))
  * // => { id: 7, title: "Bees" }
  * ```
  *

@@ -219,7 +219,7 @@ const register = Effect.fnUntraced(function*(
  *
  * export const gateway = McpServer.host(
  *   Layer.merge(McpMount.prefixed("weather", weather), McpMount.prefixed("files", files)),
- *   info
+ *   { info }
  * )
  * ```
  *
@@ -291,7 +291,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
  * const MottoLive = Motto.toLayer((handlers) => handlers.resource("motto", Effect.succeed("Festina lente")))
  * const info = { name: "example", version: "1.0.0" }
  *
- * const remote = Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, info))
+ * const remote = Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, { info }))
  * const proxy = Layer.provide(
  *   Layer.unwrap(Effect.map(ClientSession.ClientSession, (session) => McpProxy.fromSession("motto", session))),
  *   remote
@@ -300,7 +300,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
  * export const motto = Effect.gen(function*() {
  *   const session = yield* ClientSession.make({ info })
  *   return (yield* session.readResource("app://motto")).contents
- * }).pipe(Effect.scoped, Effect.provide(McpServer.layerInProcess(proxy, info)))
+ * }).pipe(Effect.scoped, Effect.provide(McpServer.layerInProcess(proxy, { info })))
  * // => [{ uri: "app://motto", text: "Festina lente" }]
  * ```
  *

@@ -1,7 +1,7 @@
 /**
  * The server of an application: the groups that Layers register with it, served over any transport.
  */
-import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
+import { type CloseReason, Revision } from "@effect-mcp/protocol"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
@@ -123,29 +123,23 @@ export interface OtherHandlers<R> {
 }
 
 /**
- * Options of a server with one client: its name and version, those of a `ServerSession`, and those of the registry.
+ * Options of a server with one client: those of a `ServerSession`, with its name and version in `info`, and those of
+ * the registry.
  *
  * @category models
  */
 export interface Options<R = never>
-  extends
-    Omit<ServerSession.Options<R>, "info" | "capabilities" | "sessionless" | "tasks">,
-    Implementation.Implementation,
-    RegistryOptions,
-    OtherHandlers<R>
+  extends Omit<ServerSession.Options<R>, "capabilities" | "sessionless" | "tasks">, RegistryOptions, OtherHandlers<R>
 {}
 
 /**
- * Options of a server with many clients: its name and version, those of a `SessionHost`, and those of the registry.
+ * Options of a server with many clients: those of a `SessionHost`, with its name and version in `info`, and those of
+ * the registry.
  *
  * @category models
  */
 export interface HostOptions<R = never>
-  extends
-    Omit<SessionHost.Options<R>, "info" | "capabilities" | "tasks">,
-    Implementation.Implementation,
-    RegistryOptions,
-    OtherHandlers<R>
+  extends Omit<SessionHost.Options<R>, "capabilities" | "tasks">, RegistryOptions, OtherHandlers<R>
 {}
 
 type Revisions = ServerSession.Options["revisions"]
@@ -164,40 +158,17 @@ const revisionsFor = (revisions: Revisions, needs: Serving["needsSessions"]): Re
 
 /** Returns the options of a session. */
 const sessionOptions = <
-  O extends Implementation.Implementation & RegistryOptions & OtherHandlers<unknown> & {
-    readonly revisions?: Revisions
-  }
+  O extends RegistryOptions & OtherHandlers<unknown> & { readonly revisions?: Revisions }
 >(
   options: O,
   { capabilities, needsSessions }: Serving,
   tasks: ServerTasks.ServerTasksShape | undefined
 ) => {
-  const {
-    description,
-    handlers: _,
-    icons,
-    logging,
-    name,
-    revisions,
-    tasks: __,
-    title,
-    version,
-    websiteUrl,
-    ...rest
-  } = options
+  const { handlers: _, logging, revisions, tasks: __, ...rest } = options
   const served = revisionsFor(revisions, needsSessions)
-  const info: Implementation.Implementation = {
-    name,
-    version,
-    ...(title === undefined ? undefined : { title }),
-    ...(description === undefined ? undefined : { description }),
-    ...(websiteUrl === undefined ? undefined : { websiteUrl }),
-    ...(icons === undefined ? undefined : { icons })
-  }
   return {
     ...rest,
     ...(served === undefined ? undefined : { revisions: served }),
-    info,
     ...(tasks === undefined ? undefined : { tasks }),
     capabilities: logging === false ? { ...capabilities, logging } : capabilities
   }
@@ -283,7 +254,7 @@ type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.Notifi
  * )
  *
  * export const main = StreamableHttpServer.layerNode({ port: 3000 }).pipe(
- *   Layer.provide(McpServer.host(TimeLive, { name: "time", version: "1.0.0" })),
+ *   Layer.provide(McpServer.host(TimeLive, { info: { name: "time", version: "1.0.0" } })),
  *   Layer.provide(Authentication.anonymous),
  *   Layer.launch
  * )
@@ -330,7 +301,7 @@ export const host = <A, E, R, RO = never>(
  *   handlers.resource("now", Effect.sync(() => new Date().toISOString()))
  * )
  *
- * export const main = McpServer.serve(TimeLive, { name: "time", version: "1.0.0" }).pipe(
+ * export const main = McpServer.serve(TimeLive, { info: { name: "time", version: "1.0.0" } }).pipe(
  *   Effect.provide(StdioServer.layerNode())
  * )
  * ```
@@ -398,7 +369,7 @@ export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
  * )
  *
  * // `main()` is the last line of the program.
- * export const main = () => McpServer.runStdio(TimeLive, { name: "time", version: "1.0.0" })
+ * export const main = () => McpServer.runStdio(TimeLive, { info: { name: "time", version: "1.0.0" } })
  * ```
  *
  * @category running
@@ -431,7 +402,7 @@ export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, op
  * export const motto = Effect.gen(function*() {
  *   const session = yield* ClientSession.ClientSession
  *   return (yield* session.readResource("app://motto")).contents
- * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, info))))
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(MottoLive, { info }))))
  * // => [{ uri: "app://motto", text: "Festina lente" }]
  * ```
  *

@@ -116,7 +116,7 @@ export const make = <A>(name: string, initial: () => A): SessionState<A> => {
  *   handlers.resource("count", Effect.map(Effect.orDie(visits.update((count) => count + 1)), String))
  * )
  * const info = { name: "example", version: "1.0.0" }
- * const server = McpServer.layerInProcess(Layer.merge(VisitsLive, SessionState.layer(visits)), info)
+ * const server = McpServer.layerInProcess(Layer.merge(VisitsLive, SessionState.layer(visits)), { info })
  *
  * export const second = Effect.gen(function*() {
  *   const session = yield* ClientSession.make({ info })

@@ -98,7 +98,7 @@ describe("a hint for caches", () => {
   it.live("of a proxied server is not passed on: its results are stale at once and private", () =>
     Effect.gen(function*() {
       const info = { name: "cached", version: "1" }
-      const remote = McpServer.layerInProcess(members(false), info)
+      const remote = McpServer.layerInProcess(members(false), { info })
       const ask = yield* serving(Layer.orDie(McpProxy.layer("remote", remote, { info, revisions: [revision] })))
       assert.deepStrictEqual(yield* ask("resources/read", { uri: "app://fixed" }), [0, "private", undefined])
     }).pipe(Effect.scoped))

@@ -115,10 +115,9 @@ describe("a seal that is provided", () => {
 
   it.effect("to a group of a running server is a defect, unless it is that of the server", () =>
     Effect.gen(function*() {
-      const host = yield* Layer.build(McpServer.host(Layer.provide(Deployments.layer, seal), {
-        ...info,
-        declare: ["tools"]
-      }))
+      const host = yield* Layer.build(
+        McpServer.host(Layer.provide(Deployments.layer, seal), { info, declare: ["tools"] })
+      )
       const adding = (given: Layer.Layer<never>) =>
         Effect.exit(
           Effect.scoped(

@@ -423,7 +423,7 @@ describeForBothEras("the identity of the client", ({ connect }) => {
       Effect.scoped,
       Effect.provide(
         StreamableHttpServer.layerNode({ port: 0 }).pipe(
-          Layer.provide(McpServer.host(identified, info)),
+          Layer.provide(McpServer.host(identified, { info })),
           Layer.provide(authentication)
         )
       )
@@ -454,7 +454,7 @@ describeForBothEras("the identity of the client", ({ connect }) => {
       Effect.scoped,
       Effect.provide(
         StreamableHttpServer.layerNode({ port: 0 }).pipe(
-          Layer.provide(McpServer.host(anonymous, info)),
+          Layer.provide(McpServer.host(anonymous, { info })),
           Layer.provide(authentication)
         )
       )

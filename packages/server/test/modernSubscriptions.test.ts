@@ -38,7 +38,7 @@ const overHttp = <A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) =>
   Effect.gen(function*() {
     const context = yield* Layer.build(
       StreamableHttpServer.layerNode({ port: 0 }).pipe(
-        Layer.provideMerge(McpServer.host(groups, { ...info, caching: { tools: { ttl: "1 hour", scope: "public" } } })),
+        Layer.provideMerge(McpServer.host(groups, { info, caching: { tools: { ttl: "1 hour", scope: "public" } } })),
         Layer.provide(Authentication.anonymous)
       )
     )

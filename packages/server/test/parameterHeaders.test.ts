@@ -34,7 +34,7 @@ const call = (input: object) =>
   })
 
 describe("a tool whose argument is repeated in a header", () => {
-  const proxied = McpProxy.layer("remote", McpServer.layerInProcess(where, info), { info })
+  const proxied = McpProxy.layer("remote", McpServer.layerInProcess(where, { info }), { info })
 
   for (const [name, groups] of [["of a group", where], ["of a proxied server", proxied]] as const) {
     it.live(`[SHE-28] ${name} rejects a call whose header is missing, differs or is not expected, over HTTP`, () =>

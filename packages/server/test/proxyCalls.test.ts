@@ -63,7 +63,7 @@ describe("a call", () => {
             .tool("id", () =>
               Effect.succeed(id))
         }),
-        { ...info, limits: { gracefulCloseTimeout: "10 millis" } }
+        { info, limits: { gracefulCloseTimeout: "10 millis" } }
       )
       const client = yield* connect(McpProxy.layer("remote", server, { info, ...handshake }), { client: handshake })
       const text = Effect.map(client.callTool("id"), ({ content }) =>

@@ -19,7 +19,7 @@ describe("over Streamable HTTP", () => {
   const serve = Effect.fnUntraced(function*<A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) {
     const context = yield* Layer.build(
       StreamableHttpServer.layerNode({ port: 0 }).pipe(
-        Layer.provide(McpServer.host(groups, info)),
+        Layer.provide(McpServer.host(groups, { info })),
         Layer.provide(tokens),
         Layer.fresh
       )

@@ -97,7 +97,7 @@ describe.each(Object.entries(ways))("a client of a proxy with %s", (_, proxy) =>
         ))
       )
       // The server of the lists is the first that is built.
-      const client = yield* connect(proxy(McpServer.layerInProcess(remote, info)), {
+      const client = yield* connect(proxy(McpServer.layerInProcess(remote, { info })), {
         client: { handlers: { "notifications/tools/list_changed": () => Queue.offer(heard, "tools") } }
       })
       yield* Queue.offer(adding, undefined)

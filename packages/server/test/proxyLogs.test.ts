@@ -12,7 +12,7 @@ describe("log messages of the server", () => {
     McpGroup.make("log", Tool.make("log", { parameters: Schema.Struct({ text: Schema.String }) })).toLayer((handlers) =>
       handlers.tool("log", ({ text }) => McpRequest.log({ level: "warning", logger: "remote", data: text }))
     ),
-    info
+    { info }
   )
 
   const heardBy = Effect.fnUntraced(function*(sessions: "each" | "shared") {

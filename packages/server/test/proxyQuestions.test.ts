@@ -91,7 +91,7 @@ describe("the questions of a proxied server of 2026-07-28", () => {
                 return [seat, first.action, second.action]
               }).pipe(Effect.orDie))
           ),
-          { ...info, ...modern }
+          { info, ...modern }
         )
         const client = yield* connect(McpProxy.layer("shop", server, { info }), {
           client: { ...ofClient, handlers: answering("ada") }

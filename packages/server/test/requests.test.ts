@@ -240,7 +240,7 @@ describe("the logger of a client that does not read", () => {
         )
       ).pipe(Layer.provide(McpLogger.layer))
       yield* Effect.forkScoped(Effect.provideService(
-        McpServer.serve(live, { ...info, limits: { maxOutgoingMessages: 50 } }),
+        McpServer.serve(live, { info, limits: { maxOutgoingMessages: 50 } }),
         Transport.Transport,
         slow
       ))
@@ -292,7 +292,7 @@ describeForBothEras("handlers beside the groups", ({ connect }) => {
       const read = one(Effect.orDie(Effect.map(state.get, String)))
       const changed = yield* Queue.unbounded<void>()
       const context = yield* Layer.build(McpServer.host(read, {
-        ...info,
+        info,
         handlers: {
           "notifications/roots/list_changed": Effect.fnUntraced(function*() {
             const { session } = yield* NotificationContext.NotificationContext

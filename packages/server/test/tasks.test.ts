@@ -87,7 +87,7 @@ describe("a tool with the annotation Task", () => {
       const proxied = yield* connect(
         Layer.merge(
           McpMount.prefixed("own", ReportsLive),
-          McpProxy.layer("remote", McpServer.layerInProcess(ReportsLive, info), { info })
+          McpProxy.layer("remote", McpServer.layerInProcess(ReportsLive, { info }), { info })
         ),
         legacy
       )

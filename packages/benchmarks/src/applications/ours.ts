@@ -66,4 +66,4 @@ export const connectBare = (serialization: "json" | "none"): Promise<Application
 
 /** Connects a client to a server of groups. */
 export const connect = (size: Size, serialization: "json" | "none"): Promise<Application> =>
-  connectTo("Effect MCP", size, McpServer.serve(groups(size), { ...info, pageSize: 1_000 }), serialization)
+  connectTo("Effect MCP", size, McpServer.serve(groups(size), { info, pageSize: 1_000 }), serialization)

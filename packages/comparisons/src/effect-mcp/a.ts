@@ -65,4 +65,4 @@ const TasksLive = Tasks.toLayer((handlers) =>
     .prompt("summarize", ({ style }) => Effect.map(all, (tasks) => `Summarize as ${style}: ${JSON.stringify(tasks)}`))
 )
 
-McpServer.runStdio(TasksLive, { name: "tasks", version: "1.0.0", logging: false })
+McpServer.runStdio(TasksLive, { info: { name: "tasks", version: "1.0.0" }, logging: false })

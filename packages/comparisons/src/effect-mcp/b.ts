@@ -98,7 +98,10 @@ const Tokens = Authentication.layerBearer({
   realm: "tasks",
   verify: (token) => Effect.sync(() => users.has(Redacted.value(token)) ? { id: Redacted.value(token) } : undefined)
 })
-const Host = McpServer.host(TasksLive, { name: "tasks", version: "1.0.0", sessions: { max: 100, idleTimeout } })
+const Host = McpServer.host(TasksLive, {
+  info: { name: "tasks", version: "1.0.0" },
+  sessions: { max: 100, idleTimeout }
+})
 
 const App = SessionHost.layerDrain.pipe(
   Layer.provide(HttpRouter.serve(Layer.merge(

@@ -28,12 +28,14 @@ export const layer: Layer.Layer<never, Account.SignInServerFailed, McpServer> = 
 
 /** The description of the notebook. */
 export const options = {
-  name: "notebook",
-  title: "Notebook",
-  version: "0.1.0",
-  description: "Notes to write, read, search and publish",
-  websiteUrl: "https://example.com/notebook",
-  icons: [Media.icon("goldenrod")],
+  info: {
+    name: "notebook",
+    title: "Notebook",
+    version: "0.1.0",
+    description: "Notes to write, read, search and publish",
+    websiteUrl: "https://example.com/notebook",
+    icons: [Media.icon("goldenrod")]
+  },
   instructions: "Notes are resources under note:///. Search before you write; ask the user before you erase.",
   pageSize: 3,
   handlers: Roots.handlers

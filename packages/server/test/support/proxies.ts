@@ -50,14 +50,14 @@ export const EverythingLive = Everything.toLayer((handlers) =>
 )
 
 /** The transport to a server with everything. */
-export const everything = McpServer.layerInProcess(EverythingLive, info)
+export const everything = McpServer.layerInProcess(EverythingLive, { info })
 
 /** A tool in a list. */
 export const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } })
 
 /** Opens sessions of clients with one host of the proxy, by their principals. */
 export const clients = Effect.fnUntraced(function*<E>(proxy: Layer.Layer<never, E, McpServer.McpServer>) {
-  const host = Context.get(yield* Layer.build(McpServer.host(proxy, info)), SessionHost.SessionHost)
+  const host = Context.get(yield* Layer.build(McpServer.host(proxy, { info })), SessionHost.SessionHost)
   return Effect.fnUntraced(function*(
     id: string,
     options: Partial<ClientSession.Options<Handlers.Handlers<"server">>> = {}
@@ -89,7 +89,7 @@ export const asking = (gate: Effect.Effect<unknown> = Effect.void) =>
           return [name, text, ...roots]
         }))
     ),
-    info
+    { info }
   )
 
 /** Returns the answers of a client to the tool of `asking`, or the messages of its errors. */

@@ -18,7 +18,7 @@ export const success = Schema.Struct({ sum: Schema.Finite })
 /** Serves groups to both eras. */
 export const serve = (groups: Layer.Layer<never, never, McpServer.McpServer>): void => {
   const host = McpServer.host(groups, {
-    ...info,
+    info,
     // Unlimited, because the other servers have no limit.
     sessions: { max: Number.POSITIVE_INFINITY }
   })
