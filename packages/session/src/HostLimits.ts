@@ -15,14 +15,15 @@ import * as NumericOption from "./NumericOption.ts"
  *    seconds each, so that a client can finish its handshake. They do not protect an anonymous client that has over 16
  *    unfinished handshakes more than the newcomer: it could otherwise keep all others out by opening sessions quickly.
  *    `OpenOptions.client` distinguishes anonymous clients.
- * 2. The least recently used session of the newcomer's own principal, if it is unused for 3 seconds.
+ * 2. The least recently used session of the newcomer's own principal, or of the same anonymous client, if it is unused
+ *    for 3 seconds.
  * 3. A session of the anonymous client that has more than half of all slots, if the newcomer is another client. This is
  *    its least recently used session, if that is unused for 3 seconds, or else the one that is held for longest, even
  *    with requests in flight. Otherwise one client could keep all others out by using or holding each of its sessions.
  * 4. The least recently used anonymous session. For an anonymous newcomer it must be unused for
  *    `anonymousEvictionTimeout`, for a newcomer with a principal for 3 seconds.
  *
- * For anonymous newcomers, rules 3 and 4 apply at most `maxAnonymousEvictionsPerSecond` times per second. If a
+ * For anonymous newcomers, rules 2 to 4 apply at most `maxAnonymousEvictionsPerSecond` times per second. If a
  * principal has `maxPerPrincipal` sessions, only rules 1 and 2 apply, to its own sessions. A session that a principal
  * has used never closes for another principal. Only rule 3 closes a session that a connection holds or that has
  * requests in flight.
@@ -54,7 +55,8 @@ export interface Options {
   readonly idleTimeout?: Duration.Input
   /**
    * The time for which an anonymous session must be unused before a full host can evict it for another anonymous
-   * client. Default 5 minutes.
+   * client. Default 5 minutes. With `Infinity`, no anonymous session is evicted for an anonymous client, not even for
+   * the same one.
    */
   readonly anonymousEvictionTimeout?: Duration.Input
   /** The number of anonymous sessions that are evicted for anonymous clients per second. Default 10. */

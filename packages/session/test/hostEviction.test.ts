@@ -247,7 +247,7 @@ describe("the eviction of an anonymous session", () => {
       yield* TestClock.adjust("1 minute")
       const hostile = yield* Effect.forEach(Array.from({ length: 9 }), () => openOperating(host, { client: "hostile" }))
       assert.deepStrictEqual(yield* rejection(host, { client: "e" }), ["host", 12, 3000])
-      assert.deepStrictEqual(yield* rejection(host, { client: "hostile" }), ["host", 12, 240_000])
+      assert.deepStrictEqual(yield* rejection(host, { client: "hostile" }), ["host", 12, 3000])
       yield* TestClock.adjust("3 seconds")
       const others = [yield* openOperating(host, { client: "e" }), yield* openOperating(host, { client: "f" })]
       // The rate applies here, too, and the hostile client keeps half of the slots.
@@ -256,6 +256,41 @@ describe("the eviction of an anonymous session", () => {
       others.push(yield* openOperating(host, { client: "g" }))
       assert.deepStrictEqual(yield* rejection(host, { client: "h" }), ["host", 12, 236_000])
       assert.deepStrictEqual(yield* idsIn(host), ids([...honest, ...hostile.slice(3), ...others]))
+    }))
+
+  it.effect("a client replaces its own session after 3 seconds, before those of others and at the limited rate", () =>
+    Effect.gen(function*() {
+      const host = yield* makeHost({}, { sessions: { max: 5, maxAnonymousEvictionsPerSecond: 2 } })
+      const [other] = yield* Effect.forEach(["other", "another"], (client) => openOperating(host, { client }))
+      yield* TestClock.adjust("10 minutes")
+      const own = yield* Effect.forEach(Array.from({ length: 3 }), () => openOperating(host, { client: "own" }))
+      yield* TestClock.adjust("1 second")
+      own[0]?.hosted.touch()
+      // Of the others, any could be evicted: they are unused for 10 minutes.
+      yield* TestClock.adjust("2 seconds")
+      own.push(yield* openOperating(host, { client: "own" }))
+      own.push(yield* openOperating(host, { client: "own" }))
+      assert.deepStrictEqual(yield* rejection(host, { client: "own" }), ["host", 5, 1000])
+      for (const { hosted } of own.slice(1, 3)) {
+        assert.deepStrictEqual(yield* hosted.session.closed, evicted("idle", 3000))
+      }
+      assert.isUndefined(yield* endOf(own[0]?.hosted ?? assert.fail("none")))
+      assert.isUndefined(yield* endOf(other?.hosted ?? assert.fail("none")))
+    }))
+
+  it.effect("a client replaces no session of its own that is held or has requests in flight", () =>
+    Effect.gen(function*() {
+      const host = yield* makeHost(tools({ wait: Effect.never }), {
+        sessions: { max: 2, anonymousEvictionTimeout: "20 minutes" }
+      })
+      const held = yield* openOperating(host, { client: "own" })
+      held.hosted.hold()
+      const busy = yield* openOperating(host, { client: "own" })
+      yield* busy.raw.send(call(1, "wait"))
+      yield* settled
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual((yield* rejection(host, { client: "own" })).slice(0, 2), ["host", 2])
+      assert.deepStrictEqual(yield* idsIn(host), ids([held, busy]))
     }))
 
   it.effect("such a client loses its sessions before others do, even if it uses them more often", () =>
@@ -326,6 +361,7 @@ describe("the eviction of an anonymous session", () => {
         yield* openOperating(host, { client: "hostile" })
         yield* TestClock.adjust("29 minutes")
         assert.deepStrictEqual(yield* rejection(host, { client: "honest" }), ["host", 1, 60_000])
+        assert.deepStrictEqual(yield* rejection(host, { client: "hostile" }), ["host", 1, 60_000])
       }
     }))
 })

@@ -29,6 +29,11 @@ export class AnonymousClients {
     return principal !== undefined || client === undefined ? undefined : this.#clients.get(client)
   }
 
+  /** Returns the sessions of a client that operate and are not held, the least recently used one first. */
+  unusedOf(name: string): LinkedList<HostedSession> | undefined {
+    return this.#clients.get(name)?.unused
+  }
+
   /** Returns the number of unfinished handshakes of a client. */
   handshakesOf(name: string): number {
     return this.#clients.get(name)?.handshakes ?? 0

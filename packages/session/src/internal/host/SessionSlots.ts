@@ -254,12 +254,15 @@ export class SessionSlots {
   }
 
   /**
-   * Returns an anonymous victim. The sessions of a client that has more than half of all slots come first: otherwise
-   * this client could use its sessions so often that only those of other clients were evicted.
+   * Returns an anonymous victim. The newcomer's own sessions come first. Those of a client that has more than half of
+   * all slots come next: otherwise this client could use its sessions so often that only those of other clients were
+   * evicted.
    */
   #anonymousVictim(newcomer: Newcomer, now: number): HostedSession | undefined {
+    const own = this.#ownAnonymous(newcomer)
     const dominant = this.#dominant(newcomer)
-    return (dominant && this.#first(dominant.unused, graceMillis, now)) ??
+    return (own && this.#first(own, graceMillis, now)) ??
+      (dominant && this.#first(dominant.unused, graceMillis, now)) ??
       this.#heldOf(dominant, now) ??
       this.#first(this.#anonymous.unused, this.#anonymousEvictionTimeout(newcomer), now)
   }
@@ -298,11 +301,25 @@ export class SessionSlots {
   }
 
   /**
+   * Returns the unused sessions of an anonymous newcomer. Clients at one address count as one, so the rate of anonymous
+   * evictions bounds how fast one of them can replace the sessions of the others.
+   */
+  #ownAnonymous({ client, principal }: Newcomer): LinkedList<HostedSession> | undefined {
+    if (principal !== undefined || client === undefined || !this.#evictsAnonymous) return undefined
+    return this.#clients.unusedOf(client)
+  }
+
+  /** Whether an anonymous newcomer can take the slot of an anonymous session that operates. */
+  get #evictsAnonymous(): boolean {
+    return this.#options.limits.anonymousEvictionTimeout !== Number.POSITIVE_INFINITY
+  }
+
+  /**
    * Returns the client that has more than half of all slots, unless it is the newcomer. Such a client could keep all
    * others out by using or holding each of its sessions.
    */
   #dominant({ client, principal }: Newcomer): AnonymousClient | undefined {
-    if (this.#options.limits.anonymousEvictionTimeout === Number.POSITIVE_INFINITY) return undefined
+    if (!this.#evictsAnonymous) return undefined
     const isOther = principal !== undefined || (client !== undefined && client !== this.#largest?.name)
     return isOther ? this.#largest : undefined
   }
@@ -357,6 +374,7 @@ export class SessionSlots {
         Math.max(
           Math.min(
             dueIn(this.#anonymous.unused, this.#anonymousEvictionTimeout(newcomer)),
+            dueIn(this.#ownAnonymous(newcomer), graceMillis),
             dueIn(dominant?.unused, graceMillis),
             held === undefined ? Number.POSITIVE_INFINITY : held.openedAt + graceMillis - now
           ),

@@ -62,11 +62,15 @@ export const text = (
   headers: Headers = {}
 ): HttpServerResponse.HttpServerResponse => HttpServerResponse.text(message, { status, headers })
 
-/** The header `Retry-After` in whole seconds; no header if the time is not known. */
-const retryAfter = (millis: number | undefined): Headers =>
-  millis === undefined ? {} : { "retry-after": String(Math.max(Math.ceil(millis / 1000), 1)) }
+/** The time after which a client retries if it is not known when it can succeed. Without it, some retry at once. */
+const unknownWaitMillis = 5000
 
-/** Returns 503, with the time after which the client can retry if it is known. */
+/** Returns the header `Retry-After`, in whole seconds. */
+export const retryAfter = (millis: number = unknownWaitMillis): Headers => ({
+  "retry-after": String(Math.max(Math.ceil(millis / 1000), 1))
+})
+
+/** Returns 503, with the time after which the client can retry. */
 export const unavailable = (
   message: string,
   options: { readonly id?: RequestId.RequestId | undefined; readonly retryAfterMillis?: number | undefined } = {}

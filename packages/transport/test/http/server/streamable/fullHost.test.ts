@@ -66,6 +66,19 @@ describe.concurrent("a full host over Streamable HTTP", () => {
       )
     }))
 
+  it.live("evicts the oldest unused session of the same address after 3 seconds", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(handlers, { session: { sessions: { max: 4 } } })
+      const clients = yield* Effect.forEach(Array.from({ length: 4 }), () => connect(server))
+      const rejected = yield* exchange(server, { body })
+      assert.deepStrictEqual([rejected.status, rejected.headers["retry-after"]], [503, "3"])
+      yield* Effect.sleep("3 seconds")
+      const newcomer = yield* connect(server)
+      assert.strictEqual((yield* newcomer.ping()).status, 200)
+      const statuses = yield* Effect.forEach(clients, (client) => Effect.map(client.ping(), ({ status }) => status))
+      assert.deepStrictEqual(statuses, [404, 200, 200, 200])
+    }))
+
   it.live("counts all addresses of an IPv6 network as one client", () =>
     Effect.gen(function*() {
       const server = yield* serveBehindProxy({ session: { sessions: { max: 20 } } })

@@ -378,7 +378,7 @@ describe.concurrent("resumption", () => {
         assert.deepStrictEqual(messagesOf(call), [1, 2, 3, "reply w"])
         const resumed = yield* client.get(call.lastId)
         assert.strictEqual(resumed.status, 503)
-        assert.isUndefined(resumed.headers["retry-after"])
+        assert.strictEqual(resumed.headers["retry-after"], "5")
         const waiting = yield* client.call("v", "walk")
         yield* Queue.offerAll(steps, [1])
         yield* waiting.awaitMessages(1)

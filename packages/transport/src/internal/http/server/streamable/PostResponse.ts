@@ -24,6 +24,10 @@ type Restore = <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 
 const accepted = HttpResponses.empty(202)
 
+/** Returns the header `Retry-After` of a rejection: after 429 the session has room as soon as a request has ended. */
+const retryAfter = (status: number): HttpResponses.Headers | undefined =>
+  status === 429 ? HttpResponses.retryAfter(1000) : status === 503 ? HttpResponses.retryAfter() : undefined
+
 const ifDecided: PostResponse["ifDecided"] = ({ outcome }, headers) => {
   switch (outcome?._tag) {
     case undefined:
@@ -32,7 +36,7 @@ const ifDecided: PostResponse["ifDecided"] = ({ outcome }, headers) => {
       return HttpResponses.json(
         outcome.status,
         outcome.body,
-        outcome.status === 429 ? { ...headers, "retry-after": "1" } : headers
+        { ...headers, ...retryAfter(outcome.status) }
       )
     case "EventStream":
       return HttpResponses.eventStream(outcome.body, headers)
