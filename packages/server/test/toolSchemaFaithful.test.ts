@@ -116,6 +116,8 @@ const schemas: ReadonlyArray<{
   },
   {
     name: "union",
+    // The union is one object in the schema, because providers of models reject alternatives at the root.
+    refined: true,
     schema: Schema.Union([
       Schema.Struct({ k: Schema.Literal("a"), x: Schema.Int }),
       Schema.Struct({ k: Schema.Literal("b"), x: Schema.String })

@@ -64,17 +64,29 @@ describe("the root", () => {
     assert.containSubset(inputSchema(Schema.suspend(() => Task)), { type: "object", required: ["id"] })
   })
 
-  it("is of type object for a union of objects", () => {
-    const schema = inputSchema(Schema.Union([Task, Schema.Struct({ name: Schema.String })]))
-    assert.containSubset(schema, { type: "object", anyOf: [{ required: ["id"] }, { required: ["name"] }] })
+  it("is one object for a union of objects, and has a description of the alternatives", () => {
+    const named = Schema.Struct({ name: Schema.String, kind: Schema.Literal("named") })
+    assert.deepStrictEqual(inputSchema(Schema.Union([Task, named])), {
+      type: "object",
+      description: "Give one of these sets of arguments: (id), (name, kind: \"named\").",
+      properties: { id: integer, name: { type: "string" }, kind: { type: "string", enum: ["named"] } }
+    })
+    assert.deepStrictEqual(inputSchema(Schema.Union([Task, Task.annotate({ description: "a task" })])), {
+      type: "object",
+      properties: { id: integer },
+      required: ["id"]
+    })
+    assert.containSubset(output(Schema.Union([Task, named])).jsonSchema, { anyOf: [{ required: ["id"] }, {}] })
   })
 
   it("accepts any object for a struct without properties", () => {
-    assert.deepStrictEqual(inputSchema(Schema.Struct({})), { type: "object" })
+    assert.deepStrictEqual(inputSchema(Schema.Struct({})), { type: "object", properties: {} })
     assert.deepStrictEqual(inputSchema(Schema.Record(Schema.String, Schema.Never)), {
       type: "object",
+      properties: {},
       additionalProperties: false
     })
+    assert.deepStrictEqual(output(Schema.Struct({})).jsonSchema, { type: "object" })
   })
 
   it("is rejected for parameters that are no object", () => {

@@ -291,7 +291,7 @@ describeForBothEras("a tool", ({ connect }) => {
       assert.deepStrictEqual(listed, {
         name: "annotated",
         title: "Annotated",
-        inputSchema: { type: "object" },
+        inputSchema: { type: "object", properties: {} },
         annotations: { readOnlyHint: true, openWorldHint: false },
         icons: [{ src: "https://example.com/icon.svg" }],
         _meta: { "example.com/cost": 3 }
@@ -418,8 +418,8 @@ describeForBothEras("a tool with approval", ({ connect }) => {
         )
       )
       const [lax, strict] = (yield* session.listTools()).tools
-      assert.deepStrictEqual(lax?.inputSchema, { type: "object" })
-      assert.deepStrictEqual(strict?.inputSchema, { type: "object", additionalProperties: false })
+      assert.deepStrictEqual(lax?.inputSchema, { type: "object", properties: {} })
+      assert.deepStrictEqual(strict?.inputSchema, { type: "object", properties: {}, additionalProperties: false })
       assert.isUndefined((yield* session.callTool("lax", { random_string: "dummy" })).isError)
       assert.isTrue((yield* session.callTool("strict", { random_string: "dummy" })).isError)
     }).pipe(Effect.scoped))

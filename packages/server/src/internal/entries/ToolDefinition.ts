@@ -60,7 +60,7 @@ const rawInput = (
  * The arguments of a tool without parameters. Its schema rejects every argument, whereas all others ignore those that
  * they do not have; some hosts send such an argument, because a model has to send something.
  */
-const nothing: Input = { jsonSchema: { type: "object" }, decode: () => Exit.succeed({}) }
+const nothing: Input = { jsonSchema: { type: "object", properties: {} }, decode: () => Exit.succeed({}) }
 
 const input = (
   tool: Tool.Any,

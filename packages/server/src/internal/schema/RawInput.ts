@@ -39,7 +39,8 @@ export const rawSchema = (json: unknown, subject: string): Result.Result<Tool.Ob
   return Result.try({
     try: () => {
       const copy: JsonSchema = JSON.parse(JSON.stringify(json))
-      return { type: "object", ...copy }
+      // Some providers of models reject a request with a schema without properties.
+      return { ...copy, type: "object", properties: copy["properties"] ?? {} }
     },
     catch: () => new SchemaRejected({ subject, path: "", problem: "it is nested too deeply to be sent as JSON" })
   })

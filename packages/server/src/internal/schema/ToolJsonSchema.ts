@@ -1,5 +1,5 @@
 /** The JSON Schema of a tool for an Effect Schema. */
-import type { Tool } from "@effect-mcp/protocol"
+import { ModelSchema, type Tool } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
@@ -56,7 +56,9 @@ export const describe = (
         const form = Schema.make<Schema.Top>(EncodedForm.make(codec.ast, { forInput }))
         const { definitions, schema } = Schema.toJsonSchemaDocument(form, { onExcessProperty, referencePolicy })
         const flat = Object.fromEntries(Object.entries(definitions).map(([name, part]) => [name, flatten(part)]))
-        return { hasAny, jsonSchema: ObjectRoot.make({ schema: flatten(schema), definitions: flat }) }
+        const jsonSchema = ObjectRoot.make({ schema: flatten(schema), definitions: flat })
+        // Providers of models reject a request with a union at the root of a schema, or without properties.
+        return { hasAny, jsonSchema: forInput && jsonSchema !== undefined ? ModelSchema.fold(jsonSchema) : jsonSchema }
       },
       catch: (thrown) =>
         new SchemaRejected({ subject, path: "", problem: `JSON Schema cannot describe it: ${String(thrown)}` })

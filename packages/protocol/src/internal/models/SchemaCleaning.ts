@@ -1,0 +1,264 @@
+/** Copies of JSON Schemas of any draft with the keywords of draft 2020-12, each with a value that it may have. */
+
+import { isObject, type JsonSchema } from "./SchemaFolding.ts"
+
+/** The greatest number of values, and the greatest depth, of a schema that is copied. */
+const max = { levels: 64, values: 65_536 }
+
+/** The error of a schema that is too large or too deep. */
+export class TooLarge extends Error {}
+
+const types: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"])
+
+/** Returns a text without half surrogate pairs: a provider could not read the JSON of a request with one. */
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
+
+const isExpression = (text: string): boolean => {
+  try {
+    return new RegExp(text) instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** The kinds of values that keywords have. A keyword with another value is left out, and so is an unknown keyword. */
+const kinds: { readonly [keyword: string]: keyof Copying["kinds"] } = {
+  title: "text",
+  description: "text",
+  format: "text",
+  contentEncoding: "text",
+  contentMediaType: "text",
+  default: "json",
+  const: "json",
+  examples: "list",
+  enum: "values",
+  deprecated: "boolean",
+  readOnly: "boolean",
+  writeOnly: "boolean",
+  uniqueItems: "boolean",
+  type: "type",
+  multipleOf: "positive",
+  minimum: "number",
+  maximum: "number",
+  exclusiveMinimum: "number",
+  exclusiveMaximum: "number",
+  minLength: "count",
+  maxLength: "count",
+  pattern: "pattern",
+  minItems: "count",
+  maxItems: "count",
+  minContains: "count",
+  maxContains: "count",
+  minProperties: "count",
+  maxProperties: "count",
+  required: "names",
+  dependentRequired: "namesByName",
+  properties: "schemasByName",
+  patternProperties: "schemasByPattern",
+  dependentSchemas: "schemasByName",
+  additionalProperties: "restriction",
+  unevaluatedProperties: "restriction",
+  unevaluatedItems: "restriction",
+  items: "restriction",
+  propertyNames: "schema",
+  contains: "schema",
+  contentSchema: "schema",
+  not: "schema",
+  if: "schema",
+  then: "schema",
+  else: "schema",
+  prefixItems: "schemas",
+  allOf: "schemas",
+  anyOf: "schemas",
+  oneOf: "schemas",
+  $ref: "reference"
+}
+
+/** Returns a schema of an older draft, or of OpenAPI, with the keywords of draft 2020-12. */
+const upgraded = (schema: JsonSchema): JsonSchema => {
+  const { additionalItems, dependencies, exclusiveMaximum, exclusiveMinimum, items, ...rest } = schema
+  const entries = isObject(dependencies) ? Object.entries(dependencies) : []
+  const limit = (bound: "minimum" | "maximum", exclusive: unknown): JsonSchema =>
+    exclusive === true
+      ? { [`exclusiveM${bound.slice(1)}`]: schema[bound] }
+      : { [`exclusiveM${bound.slice(1)}`]: exclusive }
+  return {
+    ...rest,
+    ...limit("minimum", exclusiveMinimum),
+    ...limit("maximum", exclusiveMaximum),
+    ...Array.isArray(items) ? { prefixItems: items, items: additionalItems } : { items },
+    ...entries.length === 0 ? undefined : {
+      dependentRequired: Object.fromEntries(entries.filter(([, value]) => Array.isArray(value))),
+      dependentSchemas: Object.fromEntries(entries.filter(([, value]) => !Array.isArray(value)))
+    }
+  }
+}
+
+/** Returns the place that a reference leads to, if it is in the same schema. */
+const pointerOf = (reference: unknown, root: JsonSchema): ReadonlyArray<string> | undefined => {
+  if (typeof reference !== "string") return undefined
+  const { $id } = root
+  const local = typeof $id === "string" && reference.startsWith(`${$id}#`) ? reference.slice($id.length) : reference
+  if (local !== "#" && !local.startsWith("#/")) return undefined
+  try {
+    return local.split("/").slice(1).map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"))
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns definitions none of which is itself by nothing but references. A provider could not end to follow one. */
+const withoutLoops = (definitions: { readonly [name: string]: JsonSchema }): JsonSchema => {
+  const ends = new Set<string>()
+  return Object.fromEntries(
+    Object.entries(definitions).map(([name, definition]) => {
+      const path = new Set<string>()
+      let at: string | undefined = name
+      while (at !== undefined && !path.has(at) && !ends.has(at)) {
+        path.add(at)
+        const reference: unknown = definitions[at]?.["$ref"]
+        at = typeof reference === "string" ? reference.slice("#/$defs/".length) : undefined
+      }
+      if (at === undefined || ends.has(at)) { for (const one of path) ends.add(one) }
+      if (ends.has(name)) return [name, definition]
+      const { $ref: _, ...rest } = definition
+      return [name, rest]
+    })
+  )
+}
+
+/** Copies one schema. */
+class Copying {
+  readonly #root: JsonSchema
+  readonly #names = new Map<string, string>()
+  readonly #open: Array<readonly [name: string, schema: unknown]> = []
+  #values = 0
+
+  constructor(root: JsonSchema) {
+    this.#root = root
+  }
+
+  /** Returns the copy, with a definition for each place that a reference leads to. */
+  copy(): JsonSchema {
+    const copy = this.#schema(this.#root, 0)
+    const definitions: Array<readonly [string, JsonSchema]> = []
+    for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
+      const [name, schema] = next
+      definitions.push([name, this.#schema(schema, 2)])
+    }
+    return definitions.length === 0 ? copy : { ...copy, $defs: withoutLoops(Object.fromEntries(definitions)) }
+  }
+
+  /** Reads a value of each kind. Returns `undefined` for a value that is none. */
+  readonly kinds = {
+    text: (value: unknown) => typeof value === "string" ? wellFormed(value) : undefined,
+    json: (value: unknown, depth: number) => this.#json(value, depth + 1),
+    list: (value: unknown, depth: number) => Array.isArray(value) ? this.#json(value, depth + 1) : undefined,
+    values: (value: unknown, depth: number) => {
+      if (!Array.isArray(value)) return undefined
+      const copies = value.map((one: unknown) => this.#json(one, depth + 2))
+      const different = new Map(copies.map((copy) => [JSON.stringify(copy), copy]))
+      return different.size === 0 ? undefined : [...different.values()]
+    },
+    boolean: (value: unknown) => typeof value === "boolean" ? value : undefined,
+    number: (value: unknown) => Number.isFinite(value) ? value : undefined,
+    positive: (value: unknown) => Number.isFinite(value) && Number(value) > 0 ? value : undefined,
+    count: (value: unknown) => isCount(value) ? value : undefined,
+    pattern: (value: unknown) => typeof value === "string" && isExpression(value) ? wellFormed(value) : undefined,
+    type: (value: unknown) => {
+      const known = [...new Set([value].flat())].filter((type) => types.has(type))
+      return known.length > 1 ? known : known[0]
+    },
+    names: (value: unknown) => this.#namesIn(value),
+    namesByName: (value: unknown) => this.#members(value, (names) => this.#namesIn(names)),
+    schema: (value: unknown, depth: number) => this.#schema(value, depth + 1),
+    // The usual form of these keywords is `false`.
+    restriction: (value: unknown, depth: number) =>
+      value === false ? false : value === true ? undefined : this.kinds.schema(value, depth),
+    schemas: (value: unknown, depth: number) =>
+      Array.isArray(value) && value.length > 0 ? value.map((one) => this.#schema(one, depth + 2)) : undefined,
+    schemasByName: (value: unknown, depth: number) => this.#members(value, (one) => this.#schema(one, depth + 2)),
+    schemasByPattern: (value: unknown, depth: number) =>
+      this.#members(value, (one, name) => isExpression(name) ? this.#schema(one, depth + 2) : undefined),
+    reference: (value: unknown) => this.#reference(value)
+  }
+
+  #spend(depth: number): void {
+    if (depth >= max.levels) throw new TooLarge(`its input schema has more than ${max.levels} levels`)
+    this.#values += 1
+    if (this.#values > max.values) throw new TooLarge(`its input schema has more than ${max.values} values`)
+  }
+
+  #schema(schema: unknown, depth: number): JsonSchema {
+    this.#spend(depth)
+    if (schema === false) return { not: {} }
+    if (!isObject(schema)) return {}
+    const copy: { [keyword: string]: unknown } = {}
+    for (const [keyword, value] of Object.entries(upgraded(schema))) {
+      const kind = value === undefined || !Object.hasOwn(kinds, keyword) ? undefined : kinds[keyword]
+      const read = kind === undefined ? undefined : this.kinds[kind](value, depth)
+      if (read !== undefined) copy[keyword] = read
+    }
+    // Some providers reject an array without items.
+    if ([copy["type"]].flat().includes("array") && copy["items"] === undefined) copy["items"] = {}
+    return copy
+  }
+
+  #json(value: unknown, depth: number): unknown {
+    this.#spend(typeof value === "object" ? depth : 0)
+    if (typeof value === "string") return wellFormed(value)
+    if (Array.isArray(value)) return value.map((one) => this.#json(one, depth + 1))
+    return isObject(value) ? this.#members(value, (one) => this.#json(one, depth + 1)) : value
+  }
+
+  #namesIn(value: unknown): ReadonlyArray<string> | undefined {
+    if (!Array.isArray(value)) return undefined
+    for (const _ of value) this.#spend(0)
+    const names = value.filter((name) => typeof name === "string").map(wellFormed)
+    return names.length === 0 ? undefined : [...new Set(names)]
+  }
+
+  #members<A>(
+    value: unknown,
+    read: (value: unknown, name: string) => A | undefined
+  ): { readonly [name: string]: A } | undefined {
+    if (!isObject(value)) return undefined
+    const members: Array<readonly [string, A]> = []
+    for (const [name, member] of Object.entries(value)) {
+      const copy = read(member, name)
+      if (copy !== undefined) members.push([wellFormed(name), copy])
+    }
+    return Object.fromEntries(members)
+  }
+
+  /** Returns a reference to a definition, which has a copy of the place that the given one leads to. */
+  #reference(reference: unknown): string | undefined {
+    const pointer = pointerOf(reference, this.#root)
+    if (pointer === undefined) return undefined
+    const key = JSON.stringify(pointer)
+    const known = this.#names.get(key)
+    if (known !== undefined) return `#/$defs/${known}`
+    let target: unknown = this.#root
+    for (const step of pointer) {
+      if (typeof target !== "object" || target === null || !Object.hasOwn(target, step)) return undefined
+      target = Reflect.get(target, step)
+    }
+    const [container, own = ""] = pointer
+    const wished = pointer.length === 2 && (container === "$defs" || container === "definitions") ? own : "Part"
+    const readable = wished.replace(/[^\w.-]+/g, "_").slice(0, 48)
+    const used = new Set(this.#names.values())
+    let name = readable
+    for (let number = 2; name === "" || name === "__proto__" || used.has(name); number++) name = `${readable}_${number}`
+    this.#names.set(key, name)
+    this.#open.push([name, target])
+    return `#/$defs/${name}`
+  }
+}
+
+/**
+ * Returns a copy of a schema in draft 2020-12. It accepts the same values, or more. Throws a {@link TooLarge} for a
+ * schema that is too large.
+ */
+export const clean = (schema: JsonSchema): JsonSchema => new Copying(schema).copy()

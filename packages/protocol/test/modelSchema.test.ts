@@ -1,0 +1,274 @@
+import { ModelSchema, type Tool } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import * as Result from "effect/Result"
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false })
+
+/** Returns the schema for a model, which draft 2020-12 accepts, without a rejected keyword at its root. */
+const schemaOf = (keywords: object): Tool.ObjectSchema => {
+  const { schema } = Result.getOrThrow(ModelSchema.of({ type: "object", ...keywords }))
+  assert.isTrue(ajv.validateSchema(schema), JSON.stringify([schema, ajv.errors]))
+  assert.isDefined(ajv.compile(schema))
+  for (const keyword of ["$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "$schema"]) {
+    assert.notProperty(schema, keyword)
+  }
+  assert.isObject(schema["properties"])
+  return schema
+}
+
+const string = { type: "string" }
+
+/** Returns a list that is nested this deeply. */
+const nested = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`)
+
+describe("the root", () => {
+  it("has properties", () => {
+    assert.deepStrictEqual(schemaOf({}), { type: "object", properties: {} })
+    assert.deepStrictEqual(schemaOf({ additionalProperties: false }), {
+      type: "object",
+      properties: {},
+      additionalProperties: false
+    })
+    assert.deepStrictEqual(schemaOf({ required: ["a"] }), { type: "object", properties: { a: {} }, required: ["a"] })
+  })
+
+  it("has the properties of all alternatives, and requires what all of them require", () => {
+    const branch = (kind: string, name: string) => ({
+      type: "object",
+      properties: { kind: { const: kind }, [name]: string },
+      required: ["kind", name]
+    })
+    assert.deepStrictEqual(schemaOf({ anyOf: [branch("file", "path"), branch("page", "url"), { type: "null" }] }), {
+      type: "object",
+      description: "Give one of these sets of arguments: (kind: \"file\", path), (kind: \"page\", url).",
+      properties: { kind: { enum: ["file", "page"] }, path: string, url: string },
+      required: ["kind"]
+    })
+    assert.deepStrictEqual(
+      schemaOf({
+        description: "Reads.",
+        properties: { a: string, b: string },
+        required: ["b"],
+        anyOf: [{ required: ["a"] }, { properties: { a: { type: "integer" } }, additionalProperties: false }]
+      }),
+      {
+        type: "object",
+        description: "Reads.",
+        properties: { a: { allOf: [string, { type: "integer" }] }, b: string },
+        required: ["b"]
+      }
+    )
+  })
+
+  it("has the properties of all members that apply at once, and requires what one of them requires", () => {
+    assert.deepStrictEqual(
+      schemaOf({
+        allOf: [
+          { properties: { a: string }, required: ["a"] },
+          { $ref: "#/$defs/B" },
+          { if: { required: ["a"] }, then: { properties: { c: string }, required: ["c"] } }
+        ],
+        $defs: { B: { properties: { b: { $ref: "#/$defs/S" } }, required: ["b"] }, S: string, Unused: string }
+      }),
+      {
+        type: "object",
+        description: "The server rejects some combinations of arguments.",
+        properties: { a: string, b: { $ref: "#/$defs/S" }, c: string },
+        required: ["a", "b"],
+        $defs: { S: string }
+      }
+    )
+  })
+
+  it("is the definition that it refers to, also if that is the root", () => {
+    const R = { type: "object", properties: { a: string } }
+    assert.deepStrictEqual(schemaOf({ $ref: "#/$defs/R", $defs: { R } }), R)
+    assert.deepStrictEqual(schemaOf({ $ref: "#", properties: { a: string } }), R)
+    assert.deepStrictEqual(
+      schemaOf({ $ref: "#/$defs/A", $defs: { A: { anyOf: [{ $ref: "#/$defs/A" }, R] } } })["properties"],
+      { a: string }
+    )
+  })
+
+  it("stays an object if the schema accepts none", () => {
+    assert.deepStrictEqual(schemaOf({ anyOf: [string], properties: { a: string } })["properties"], { a: string })
+    assert.deepStrictEqual(schemaOf({ not: {}, enum: [1], const: 1 })["properties"], {})
+  })
+
+  it("lists the first of many alternatives, and no long one", () => {
+    const anyOf = Array.from({ length: 1_000 }, (_, index) => ({ required: [`${index}${"a".repeat(20)}`] }))
+    const { description } = schemaOf({ anyOf })
+    assert.isString(description)
+    assert.isBelow(String(description).length, 500)
+    assert.isTrue(String(description).endsWith(", or another one."))
+    const one = schemaOf({
+      anyOf: [{ required: Array.from({ length: 500 }, (_, at) => `name${at}`) }, { required: ["b"] }]
+    })
+    assert.isBelow(String(one["description"]).length, 400)
+  })
+
+  it("of many definitions that each use the next one twice is made in one step for each", () => {
+    const names = Array.from({ length: 60 }, (_, index) => `D${index}`)
+    const $defs = Object.fromEntries(names.map((name, index) => {
+      const next = { $ref: `#/$defs/D${index + 1}` }
+      return [name, index === 59 ? { properties: { a: string } } : { anyOf: [next, next], allOf: [next, next] }]
+    }))
+    assert.deepStrictEqual(schemaOf({ $ref: "#/$defs/D0", $defs })["properties"], { a: string })
+  })
+})
+
+describe("a keyword", () => {
+  const property = (schema: unknown) => Object(schemaOf({ properties: { a: schema } })["properties"])["a"]
+
+  it("with a value that it cannot have is left out", () => {
+    const wrong = {
+      type: "any",
+      required: true,
+      enum: [],
+      anyOf: [],
+      oneOf: "x",
+      minimum: "1",
+      maximum: Number.POSITIVE_INFINITY,
+      minLength: -1,
+      multipleOf: 0,
+      pattern: "(",
+      properties: [],
+      examples: 1,
+      description: 1,
+      $ref: 7,
+      nullable: true,
+      "x-order": 1,
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "https://example.com/",
+      $comment: "a",
+      $anchor: "a"
+    }
+    assert.deepStrictEqual(property(wrong), {})
+    assert.deepStrictEqual(property({ type: ["string", "str", "null", "string"] }), { type: ["string", "null"] })
+    assert.deepStrictEqual(property({ type: ["string"], enum: ["a", "a"] }), { type: "string", enum: ["a"] })
+    assert.deepStrictEqual(property(true), {})
+    assert.deepStrictEqual(property(false), { not: {} })
+    assert.deepStrictEqual(schemaOf({ properties: "x", required: "a" }), { type: "object", properties: {} })
+  })
+
+  it("of an older draft is converted", () => {
+    assert.deepStrictEqual(property({ type: "integer", minimum: 3, exclusiveMinimum: true }), {
+      type: "integer",
+      minimum: 3,
+      exclusiveMinimum: 3
+    })
+    assert.deepStrictEqual(property({ type: "array", items: [string, true], additionalItems: false }), {
+      type: "array",
+      prefixItems: [string, {}],
+      items: false
+    })
+    assert.deepStrictEqual(property({ dependencies: { a: ["b"], c: { required: ["d"] } } }), {
+      dependentRequired: { a: ["b"] },
+      dependentSchemas: { c: { required: ["d"] } }
+    })
+  })
+
+  it("items is there for each array", () => {
+    assert.deepStrictEqual(property({ type: ["array", "null"] }), { type: ["array", "null"], items: {} })
+    assert.deepStrictEqual(property({ type: "array", items: true }), { type: "array", items: {} })
+  })
+
+  it("that refers to a place leads to a definition of it", () => {
+    assert.deepStrictEqual(
+      schemaOf({
+        properties: { h: string, l: { $ref: "#/properties/h" }, m: { $ref: "#/definitions/a~1b%20c" } },
+        definitions: { "a/b c": { items: { $ref: "#/definitions/a~1b%20c" } } }
+      }),
+      {
+        type: "object",
+        properties: { h: string, l: { $ref: "#/$defs/Part" }, m: { $ref: "#/$defs/a_b_c" } },
+        $defs: { Part: string, a_b_c: { items: { $ref: "#/$defs/a_b_c" } } }
+      }
+    )
+    const root = "https://example.com/a"
+    assert.deepStrictEqual(
+      schemaOf({ $id: root, properties: { a: { $ref: `${root}#/$defs/S` } }, $defs: { S: string } })["$defs"],
+      { S: string }
+    )
+  })
+
+  it("that refers to nothing, to another document or only to itself is left out", () => {
+    const $ref = (to: string) => property({ $ref: to, description: "a" })
+    for (const to of ["#/$defs/None", "https://example.com/schema", "#anchor", "file:///etc/passwd", "#/%zz"]) {
+      assert.deepStrictEqual($ref(to), { description: "a" })
+    }
+    const loop = { A: { $ref: "#/$defs/B" }, B: { $ref: "#/$defs/A" } }
+    assert.notInclude(
+      JSON.stringify(schemaOf({ properties: { a: { $ref: "#/$defs/A" } }, $defs: loop })["$defs"]),
+      "$ref"
+    )
+  })
+
+  it("has no half surrogate pairs", () => {
+    const half = "\ud83d"
+    const text = JSON.stringify(schemaOf({
+      description: half,
+      properties: { a: { enum: [half], default: { [half]: half }, pattern: half }, [half]: { required: [half] } }
+    }))
+    assert.notInclude(text, "\\ud83d")
+    assert.include(JSON.stringify(schemaOf({ description: "😀" })), "😀")
+  })
+})
+
+describe("the name of an argument", () => {
+  it("that a provider rejects is replaced, and the original one is known", () => {
+    const given = ["filter[id]", "filter_id_", "$top", "a".repeat(70), "日本", "ok.name-1", ""]
+    const { names, schema } = Result.getOrThrow(ModelSchema.of({
+      type: "object",
+      properties: Object.fromEntries(given.map((name) => [name, string])),
+      required: ["filter[id]", "ok.name-1"],
+      dependentRequired: { $top: ["filter[id]"] }
+    }))
+    const properties = Object.keys(Object(schema["properties"]))
+    for (const name of properties) assert.match(name, /^[a-zA-Z0-9_.-]{1,64}$/)
+    assert.deepStrictEqual(properties.map((name) => names.get(name) ?? name), given)
+    assert.deepStrictEqual(schema["required"], ["filter_id__2", "ok.name-1"])
+    assert.deepStrictEqual(schema["dependentRequired"], { _top: ["filter_id__2"] })
+  })
+
+  it("may be __proto__", () => {
+    const schema = schemaOf({ properties: JSON.parse(`{"__proto__":{"type":"string"}}`) })
+    assert.deepStrictEqual(Object.keys(Object(schema["properties"])), ["__proto__"])
+  })
+})
+
+describe("a schema", () => {
+  const problem = (keywords: object) => Result.getOrThrow(Result.flip(ModelSchema.of({ type: "object", ...keywords })))
+
+  it("that is too deep or too large is rejected", () => {
+    assert.strictEqual(problem({ default: nested(50_000) }), "its input schema has more than 64 levels")
+    assert.strictEqual(problem({ default: nested(64) }), "its input schema has more than 64 levels")
+    assert.isDefined(schemaOf({ default: nested(63) }))
+    assert.strictEqual(
+      problem({ description: "a".repeat(65_536) }),
+      "its input schema has more than 65536 characters"
+    )
+    assert.strictEqual(
+      problem({ enum: Array.from({ length: 70_000 }, () => 1) }),
+      "its input schema has more than 65536 values"
+    )
+    // Keywords that are left out do not count.
+    assert.isDefined(schemaOf({ "x-deep": nested(50_000), "x-long": "a".repeat(100_000) }))
+  })
+
+  it("whose references lead to parts of parts is rejected before it is written out", () => {
+    let part: unknown = string
+    const pointers: Array<string> = []
+    let pointer = "#"
+    for (let level = 0; level < 25; level++) {
+      pointers.push(pointer += "/properties/a")
+      part = { properties: { a: part, b: { description: "b".repeat(300) } } }
+    }
+    const anyOf = pointers.map(($ref) => ({ $ref }))
+    assert.strictEqual(
+      problem({ ...Object(part), patternProperties: { x: { anyOf } } }),
+      "its input schema has more than 65536 characters"
+    )
+  })
+})
