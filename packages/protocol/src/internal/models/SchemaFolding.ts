@@ -128,7 +128,7 @@ const intersection = (shapes: ReadonlyArray<Shape>): Shape => ({
   required: new Set(shapes.flatMap(({ required }) => [...required])),
   // The properties of all members are listed now, which is what the author of a closed member meant.
   additional: shapes.find(({ additional }) => additional !== undefined)?.additional,
-  others: shapes.reduceRight<JsonSchema>((others, shape) => ({ ...others, ...shape.others }), {})
+  others: Object.fromEntries(shapes.toReversed().flatMap(({ others }) => Object.entries(others)))
 })
 
 const union = (shapes: ReadonlyArray<Shape>): Shape => {
