@@ -82,7 +82,7 @@ describe("the root", () => {
   })
 
   it("is the definition that it refers to, also if that is the root", () => {
-    const R = { type: "object", properties: { a: string } }
+    const R: Tool.ObjectSchema = { type: "object", properties: { a: string } }
     assert.deepStrictEqual(schemaOf({ $ref: "#/$defs/R", $defs: { R } }), R)
     assert.deepStrictEqual(schemaOf({ $ref: "#", properties: { a: string } }), R)
     assert.deepStrictEqual(
