@@ -68,22 +68,6 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SSE-08",
-    file: "packages/transport/src/internal/http/client/fallback/HttpFallbackConnection.ts",
-    original: "isProbed ? mayBeHttpSse(error) : mayLackStreamable(error)",
-    broken: "mayLackStreamable(error)",
-    test: "packages/transport/test/http/client/fallback/modern.test.ts",
-    name: "does not continue with HTTP+SSE after"
-  },
-  {
-    id: "SSE-08",
-    file: "packages/transport/src/internal/http/client/fallback/HttpFallbackConnection.ts",
-    original: "mayFallBack = mayFallBack && mayBeHttpSse(error)",
-    broken: "mayFallBack = true",
-    test: "packages/transport/test/http/client/fallback/modern.test.ts",
-    name: "does not continue with HTTP+SSE after"
-  },
-  {
-    id: "SSE-08",
     file: "packages/transport/src/internal/http/client/HttpErrorResponse.ts",
     original: "modernCodes.has(code) ? failureFor(id, rejection) : undefined",
     broken: "modernCodes.has(0) ? failureFor(id, rejection) : undefined",
@@ -93,8 +77,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SSE-08",
     file: "packages/transport/src/internal/http/client/fallback/HttpFallbackConnection.ts",
-    original: "const statusesAfterProbe: ReadonlySet<number> = new Set([400, 404, 405])",
-    broken: "const statusesAfterProbe: ReadonlySet<number> = new Set([400, 404])",
+    original: "reason.status >= 400 && reason.status < 500",
+    broken: "reason.status === 400 || reason.status === 404",
     test: "packages/transport/test/http/client/fallback/modern.test.ts",
     name: "continues with HTTP+SSE if initialize is rejected"
   }

@@ -155,27 +155,25 @@ export const judge = (
     : judgeResult(client, maxProfileBytes, response.result)
 
 /** The statuses that do not depend on the revision: of authorization, size, frequency or time. */
-const unrelatedStatuses: ReadonlySet<number> = new Set([
-  401,
-  402,
-  403,
-  407,
-  408,
-  409,
-  413,
-  421,
-  423,
-  425,
-  429,
-  431,
-  451
-])
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 413, 421, 423, 425, 429, 431, 451])
 
-/** Returns whether a server of a revision with a handshake may reject a request without one like this. */
-const mayBeLegacy = ({ reason }: TransportError): boolean =>
-  reason._tag === "Rejected" && reason.status >= 400 && reason.status < 500 && !unrelatedStatuses.has(reason.status) &&
-  // A server without a handshake answers this way to a method that it does not know (SHE-14).
-  !(reason.status === 404 && reason.code === ErrorCode.MethodNotFound)
+/** The statuses of a server that does not accept the client, or has no room for it now. */
+const [unauthorized, forbidden, tooManyRequests, unavailable] = [401, 403, 429, 503]
+
+/** The statuses of servers that accept no such message: as one without a response, elsewhere, or not at all. */
+const isRefusal = (status: number): boolean => status === 202 || status === 501 || (status >= 300 && status < 500)
+
+/**
+ * Returns whether a server of a revision with a handshake may reject a request without one like this. A JSON-RPC error
+ * comes from a server that has read the request, so its status counts only if that is about the client or the time.
+ */
+const mayBeLegacy = ({ reason }: TransportError): boolean => {
+  if (reason._tag !== "Rejected") return false
+  const { code, status } = reason
+  if (code === undefined) return isRefusal(status) && !unrelatedStatuses.has(status)
+  return status !== unauthorized && status !== forbidden &&
+    (code === ErrorCode.MethodNotFound || (status !== tooManyRequests && status !== unavailable))
+}
 
 /**
  * Judges a server that sent no response. `mayNeedHandshake` says that silence may mean an older server. It says nothing

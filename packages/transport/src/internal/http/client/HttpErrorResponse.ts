@@ -126,7 +126,8 @@ export const discoveryIn = (
 ): Effect.Effect<Inbound, TransportError.TransportError> =>
   Effect.flatMap(read(httpResponse), (rejection): Effect.Effect<Inbound, TransportError.TransportError> => {
     const { bytes, failure, retryAfterMillis, status } = rejection
-    if (failure === undefined || !isCertain(rejection)) return Effect.fail(errorOf(rejection))
+    // A server that rejects the request by a JSON-RPC error has not carried it out, whatever the status is.
+    if (failure === undefined) return Effect.fail(errorOf(rejection))
     const { code } = failure.error
     const response = modernCodes.has(code) ? failureFor(id, rejection) : undefined
     return response === undefined

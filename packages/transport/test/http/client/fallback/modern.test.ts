@@ -79,13 +79,24 @@ describe.concurrent("a client of every revision that detects the transport", () 
       }))
   }
 
-  for (const status of [406, 410, 415, 422, 501]) {
-    it.live(`[SSE-08] does not continue with HTTP+SSE after ${status}`, () =>
+  for (const status of [406, 409, 410, 411, 415, 422, 426, 501]) {
+    it.live(`continues with HTTP+SSE after ${status} of initialize, unless it is 409, however it was probed`, () =>
       Effect.gen(function*() {
-        const always = yield* serve(httpSse((_, reply) => reply.raw(status, {}, "no")))
-        const error = yield* Effect.flip(Effect.flatMap(fallbackTo(always), sessionOver))
-        assert.include(error.message, String(status))
-        assert.notInclude(always.kinds(), "GET")
+        for (const probe of [status, 405, 400]) {
+          const peer = yield* serve(
+            httpSse(({ kind }, reply) => reply.raw(kind === "initialize" ? status : probe, {}, "no"))
+          )
+          const connecting = Effect.flatMap(fallbackTo(peer), sessionOver)
+          if (status === 409) assert.include((yield* Effect.flip(connecting)).message, "409")
+          else assert.strictEqual((yield* connecting).session.profile.revision, "2024-11-05")
+          assert.strictEqual(peer.kinds().includes("GET"), status !== 409)
+        }
+      }))
+  }
+
+  for (const status of [401, 403, 407, 429, 500, 503]) {
+    it.live(`does not continue with HTTP+SSE after ${status}, of the probe or of initialize`, () =>
+      Effect.gen(function*() {
         for (const rejected of ["server/discover", "initialize"]) {
           const peer = yield* serve(httpSse(({ kind }, reply) => reply.raw(kind === rejected ? status : 405, {}, "no")))
           yield* Effect.flip(Effect.flatMap(fallbackTo(peer), sessionOver))

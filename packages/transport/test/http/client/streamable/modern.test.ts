@@ -320,8 +320,28 @@ describe.concurrent("the choice of a revision over HTTP", () => {
     { name: "400 with -32022 alone", reject: (received, reply) => reply.status(400, requestFailure(received, -32022)) },
     { name: "404 with HTML", reject: (_, reply) => reply.raw(404, { "content-type": "text/html" }, "<p>") },
     { name: "404 with error -32001", reject: (received, reply) => reply.status(404, requestFailure(received, -32001)) },
-    { name: "405", reject: (_, reply) => reply.status(405) },
-    { name: "415", reject: (_, reply) => reply.status(415) },
+    // Statuses of refusal.
+    ...[202, 405, 406, 409, 410, 411, 415, 422, 426, 501].map((status) => ({
+      name: String(status),
+      reject: ((_, reply) => reply.status(status)) satisfies Handler
+    })),
+    {
+      name: "a redirect that is not followed",
+      reject: (_, reply) => reply.status(302, undefined, { location: "/login" })
+    },
+    // A JSON-RPC error, whatever its status is.
+    ...[402, 404, 409, 429, 500, 501, 502, 503].map((status) => ({
+      name: `${status} with error -32601`,
+      reject: ((received, reply) => reply.status(status, requestFailure(received, -32601))) satisfies Handler
+    })),
+    {
+      name: "500 with error -32603",
+      reject: (received, reply) => reply.status(500, requestFailure(received, -32603))
+    },
+    {
+      name: "404 with an error without id",
+      reject: (_, reply) => reply.status(404, { jsonrpc: "2.0", id: null, error: { code: -32000, message: "no" } })
+    },
     { name: "200 with error -32601", reject: (received, reply) => reply.json(requestFailure(received, -32601)) },
     { name: "200 with another result", reject: (received, reply) => reply.json(response(received, {})) }
   ]
@@ -350,6 +370,7 @@ describe.concurrent("the choice of a revision over HTTP", () => {
       }))
   }
 
+  const json = { "content-type": "application/json" }
   const failures: ReadonlyArray<{ readonly name: string; readonly reject: Handler; readonly message: string }> = [
     {
       name: "401",
@@ -358,20 +379,30 @@ describe.concurrent("the choice of a revision over HTTP", () => {
     },
     { name: "403", reject: (received, reply) => reply.status(403, requestFailure(received, -32000)), message: "403" },
     { name: "429", reject: (_, reply) => reply.status(429), message: "429" },
-    { name: "500", reject: (received, reply) => reply.status(500, requestFailure(received, -32603)), message: "500" },
-    { name: "503", reject: (_, reply) => reply.status(503), message: "503" },
-    // Statuses of authorization, size, time and frequency.
-    ...[402, 407, 408, 409, 413, 421, 423, 425, 431, 451].map((status) => ({
+    {
+      name: "403 with error -32601",
+      reject: (received, reply) => reply.status(403, requestFailure(received, -32601)),
+      message: "403"
+    },
+    // A full server answers so, in any revision.
+    ...[429, 503].map((status) => ({
+      name: `${status} with error -32000`,
+      reject: ((received, reply) => reply.status(status, requestFailure(received, -32000))) satisfies Handler,
+      message: String(status)
+    })),
+    // Statuses of authorization, size, time and frequency, and of a server that may have done anything.
+    ...[402, 407, 408, 413, 421, 423, 425, 431, 451, 500, 502, 503, 504].map((status) => ({
       name: String(status),
       reject: ((_, reply) => reply.status(status)) satisfies Handler,
       message: String(status)
     })),
-    { name: "a lost connection", reject: (_, reply) => reply.disconnect(), message: "lost" },
+    { name: "an empty body", reject: (_, reply) => reply.raw(200, json, ""), message: "is not JSON" },
     {
-      name: "404 with error -32601",
-      reject: (received, reply) => reply.status(404, requestFailure(received, -32601)),
-      message: "404"
+      name: "HTML",
+      reject: (_, reply) => reply.raw(200, { "content-type": "text/html" }, "<p>"),
+      message: "text/html"
     },
+    { name: "a stream that ends", reject: (_, reply) => reply.stream().raw(": \n\n").end(), message: "the stream" },
     {
       name: "[SHE-33] 400 with error -32020",
       reject: (received, reply) => reply.status(400, requestFailure(received, -32020)),
@@ -403,6 +434,23 @@ describe.concurrent("the choice of a revision over HTTP", () => {
         yield* allClosed(peer)
       }))
   }
+
+  it.live("a lost connection is followed by one more attempt, and by no third", () =>
+    Effect.gen(function*() {
+      const dropping = (losses: number) => {
+        let left = losses
+        const rest = withDiscovery((received, reply) => reply.json(response(received, { content: [] })))
+        return serve((received, reply) => left-- > 0 ? reply.disconnect() : rest(received, reply))
+      }
+      const once = yield* dropping(1)
+      const { session } = yield* connectModern(once)
+      assert.strictEqual(session.profile.revision, "2026-07-28")
+      assert.deepStrictEqual(once.kinds(), ["server/discover", "server/discover"])
+      const always = yield* dropping(3)
+      const error = yield* Effect.flip(connectModern(always))
+      assert.include(error.message, "lost")
+      assert.deepStrictEqual(always.kinds(), ["server/discover", "server/discover"])
+    }))
 
   it.live("silence fails the connection after handshakeTimeout", () =>
     Effect.gen(function*() {

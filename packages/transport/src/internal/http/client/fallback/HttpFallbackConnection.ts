@@ -39,13 +39,6 @@ const mayLackStreamable = ({ reason }: TransportError.TransportError): boolean =
   reason._tag === "Rejected" && !unrelatedStatuses.has(reason.status) &&
   ((reason.status >= 400 && reason.status < 500) || reason.status === notImplemented)
 
-/** The statuses after which a client that has sent a request without a handshake tries HTTP+SSE (SSE-08). */
-const statusesAfterProbe: ReadonlySet<number> = new Set([400, 404, 405])
-
-/** Returns whether the server may support HTTP+SSE, although the client first tried a revision without a handshake. */
-const mayBeHttpSse = ({ reason }: TransportError.TransportError): boolean =>
-  reason._tag === "Rejected" && statusesAfterProbe.has(reason.status)
-
 /** The error of a request without a handshake to a server of HTTP+SSE. */
 const withoutHandshake = TransportError.make({
   _tag: "Rejected",
@@ -147,9 +140,6 @@ const open = Effect.fnUntraced(function*(
   let httpSse: Connection | undefined
   let isStreamable = false
   let isDetecting = false
-  let isProbed = false
-  /** Whether a server of HTTP+SSE may have answered the probe as it was answered. */
-  let mayFallBack = true
 
   const chooseStreamable = () => {
     if (isStreamable || httpSse !== undefined) return
@@ -179,7 +169,7 @@ const open = Effect.fnUntraced(function*(
     return restore(act(streamable)).pipe(
       Effect.tap(() => Effect.sync(chooseStreamable)),
       Effect.catchIf(
-        (error) => mayFallBack && (isProbed ? mayBeHttpSse(error) : mayLackStreamable(error)) && !isStreamable,
+        (error) => mayLackStreamable(error) && !isStreamable,
         (first) =>
           Effect.flatMap(
             Effect.mapError(restore(openHttpSse), (error) => error.reason._tag === "Unauthenticated" ? error : first),
@@ -207,18 +197,16 @@ const open = Effect.fnUntraced(function*(
         : restore(Effect.andThen(inProgress, pass(act)))
     })
 
-  /** Sends a request without a handshake. The older transport has none, and the request does not detect it. */
+  /**
+   * Sends a request without a handshake. The older transport has none, so only a rejection of `initialize`, which
+   * follows, detects it. It does not follow after an error of a revision without a handshake (SSE-08).
+   */
   const requestModern = (message: JsonRpc.Request): Work =>
     Effect.suspend(() => {
       if (httpSse !== undefined || detection.detected === "HttpSse") return Effect.fail(withoutHandshake)
-      isProbed = true
-      return (streamable.request?.(message) ?? Effect.fail(withoutHandshake)).pipe(
-        Effect.tap(() => Effect.sync(chooseStreamable)),
-        Effect.tapError((error) =>
-          Effect.sync(() => {
-            mayFallBack = mayFallBack && mayBeHttpSse(error)
-          })
-        )
+      return Effect.tap(
+        streamable.request?.(message) ?? Effect.fail(withoutHandshake),
+        () => Effect.sync(chooseStreamable)
       )
     })
 
