@@ -9,9 +9,10 @@ import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as CommandDescription from "./internal/configuration/CommandDescription.ts"
+import * as HiddenSecrets from "./internal/configuration/HiddenSecrets.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 
 const TypeId = "~@effect-mcp/client/McpTarget"
@@ -111,18 +112,20 @@ export const command = (
 ): McpTarget => {
   const count = CommandDescription.shownArguments(command, args)
   const shown = args.slice(0, count)
-  const hidden = args.slice(count).map((arg) => Redacted.isRedacted(arg) ? arg : Redacted.make(arg))
-  const layerOf = (stderr: CommandOptions["stderr"]) =>
-    StdioClient.layerNode({ ...options, command, args: [...shown, ...hidden], stderr })
-  const target = transport(layerOf(stderr), description ?? CommandDescription.of(command, shown, hidden.length))
-  return stderr === "inherit" ? target : {
-    ...target,
-    withStderr: (onLine) =>
-      layerOf((line) => {
-        onLine(line)
-        stderr?.(line)
-      })
-  }
+  const layerOf = (stderr: CommandOptions["stderr"]) => StdioClient.layerNode({ ...options, command, args, stderr })
+  const target = transport(layerOf(stderr), description ?? CommandDescription.of(command, shown, args.length - count))
+  // The error of a command that cannot be started shows the description in place of the arguments.
+  return HiddenSecrets.hide<McpTarget>(
+    stderr === "inherit" ? target : {
+      ...target,
+      withStderr: (onLine) =>
+        layerOf((line) => {
+          onLine(line)
+          stderr?.(line)
+        })
+    },
+    []
+  )
 }
 
 /**

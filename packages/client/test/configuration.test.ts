@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -401,6 +402,24 @@ describe("a configuration of servers", () => {
         "could not connect to unix:///no/such/${SECRET}: connect ENOENT /no/such/<redacted>"
       )
       assert.include(shown.join("\n"), "url: its scheme is not supported")
+    }).pipe(Effect.scoped))
+
+  it.live("no value of headers, env and args is in a status or in the log, although the process repeats it", () =>
+    Effect.gen(function*() {
+      const script = "console.error(`bad token ${process.env.KEY} ${process.argv.at(-1)}`); process.exit(3)"
+      const targets = yield* McpServersConfig.decode({
+        mcpServers: {
+          child: { command: process.execPath, args: ["-e", script, "${SECRET}"], env: { KEY: "l1teral-key" } }
+        }
+      }, { env: { SECRET: "s3cr3t-token" } })
+      const logged: Array<string> = []
+      const clients = yield* Effect.provide(
+        Effect.tap(McpClients.make(targets, { info }), (clients) => clients.settled("10 seconds")),
+        Logger.layer([Logger.make(({ message }) => void logged.push(String(message)))])
+      )
+      const shown = `${inspect(yield* clients.status, { depth: 20 })} ${logged.join("\n")}`
+      assert.include(shown, "bad token <redacted> <redacted>")
+      assert.notMatch(shown, /s3cr3t-token|l1teral-key/)
     }).pipe(Effect.scoped))
 
   it.live("no secret is in a description, an error or a status", () =>

@@ -13,8 +13,8 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
+import * as SecretHeaders from "./internal/http/client/SecretHeaders.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
 import * as Sse from "./Sse.ts"
 
@@ -72,14 +72,16 @@ export const make = (
     Effect.promise(() => import("./internal/http/client/sse/HttpSseClientConnection.ts")),
     (connection) => {
       NumericOption.check(options, rules)
-      return connection.make({
+      const { authorize, headers, hide } = SecretHeaders.of(options)
+      const made = connection.make({
         url: options.url,
-        headers: headersOf(options.headers),
-        authorize: options.authorize,
+        headers,
+        authorize,
         maxMessageBytes: options.maxMessageBytes ?? Sse.defaultMaxEventBytes,
         maxMessageNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
         connectTimeout: options.connectTimeout ?? "30 seconds"
       })
+      return Effect.map(made, hide)
     }
   )
 

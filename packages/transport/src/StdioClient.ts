@@ -10,7 +10,8 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
-import type { Redacted } from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
+import * as HiddenSecrets from "./HiddenSecrets.ts"
 import * as StdioClientConnection from "./internal/stdio/StdioClientConnection.ts"
 
 /**
@@ -43,12 +44,15 @@ export const inheritedVariables: ReadonlyArray<string> = process.platform === "w
 export interface Options {
   /** The program: a path, or a name to look up in `PATH`. It starts without a shell. */
   readonly command: string
-  /** The arguments. Errors show a `Redacted` argument as `<redacted>`. */
-  readonly args?: ReadonlyArray<string | Redacted<string>> | undefined
+  /** The arguments. Errors and lines of standard error show a `Redacted` argument as `<redacted>`. */
+  readonly args?: ReadonlyArray<string | Redacted.Redacted<string>> | undefined
   /** The working directory. Default: that of this process. */
   readonly cwd?: string | undefined
-  /** Environment variables to set. They replace inherited ones; `undefined` removes an inherited one. */
-  readonly env?: Readonly<Record<string, string | Redacted<string> | undefined>> | undefined
+  /**
+   * Environment variables to set. They replace inherited ones; `undefined` removes an inherited one. Errors and lines
+   * of standard error show a `Redacted` value of at least 4 characters as `<redacted>`.
+   */
+  readonly env?: Readonly<Record<string, string | Redacted.Redacted<string> | undefined>> | undefined
   /**
    * The environment variables that the child inherits: the listed ones, all (`true`) or none (`false`). Default:
    * {@link inheritedVariables}. Values that begin with `()` are shell functions and are never inherited.
@@ -84,7 +88,7 @@ const rules: NumericOption.Rules<Options> = {
   terminateTimeout: NumericOption.duration
 }
 
-const environment = (options: Options): Record<string, string | Redacted<string> | undefined> => {
+const environment = (options: Options): Record<string, string | Redacted.Redacted<string> | undefined> => {
   const inherit = options.inheritEnv ?? inheritedVariables
   const names = inherit === true ? Object.keys(process.env) : inherit === false ? [] : inherit
   const inherited = names.flatMap((name) => {
@@ -127,10 +131,22 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Transport.Transport["Service"], never, ChildProcessSpawner> {
   NumericOption.check(options, rules)
   const spawner = yield* ChildProcessSpawner
-  const connect = Effect.suspend(() => StdioClientConnection.open({ ...options, env: environment(options) })).pipe(
-    Effect.provideService(ChildProcessSpawner, spawner)
+  const secrets = [...options.args ?? [], ...Object.values(options.env ?? {})].filter((value) =>
+    Redacted.isRedacted(value)
   )
-  return { connect }
+  const hidden = HiddenSecrets.make(secrets)
+  const { stderr } = options
+  const settings = {
+    ...options,
+    env: environment(options),
+    stderr: typeof stderr === "function" ? (line: string) => stderr(hidden.text(line)) : stderr
+  }
+  const connect = Effect.provideService(
+    Effect.suspend(() => StdioClientConnection.open(settings)),
+    ChildProcessSpawner,
+    spawner
+  )
+  return secrets.length === 0 ? { connect } : hidden.transport({ connect })
 })
 
 /**

@@ -15,8 +15,8 @@ import * as Effect from "effect/Effect"
 import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
+import * as SecretHeaders from "./internal/http/client/SecretHeaders.ts"
 import * as ReconnectDelay from "./internal/http/client/streamable/ReconnectDelay.ts"
 import type { Settings } from "./internal/http/client/streamable/StreamableHttpClientConnection.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
@@ -83,10 +83,11 @@ const reconnectRules: NumericOption.Rules<Reconnect> = {
 }
 
 const settings = (
-  { authorize, closeTimeout, headers, maxMessageBytes, maxMessageNodes, reconnect, standalone, url }: Options
+  { closeTimeout, maxMessageBytes, maxMessageNodes, reconnect, standalone, url }: Options,
+  { authorize, headers }: Pick<Settings, "authorize" | "headers">
 ): Settings => ({
   url,
-  headers: headersOf(headers),
+  headers,
   authorize,
   standalone: standalone ?? true,
   maxMessageBytes: maxMessageBytes ?? Sse.defaultMaxEventBytes,
@@ -148,7 +149,8 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Servi
     (connection) => {
       NumericOption.check(options, rules)
       NumericOption.check(options.reconnect, reconnectRules, "reconnect.")
-      return connection.make(settings(options))
+      const secret = SecretHeaders.of(options)
+      return Effect.map(connection.make(settings(options, secret)), secret.hide)
     }
   )
 

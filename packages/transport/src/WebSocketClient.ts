@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import { headersOf } from "./internal/http/client/AuthorizationHeaders.ts"
+import * as SecretHeaders from "./internal/http/client/SecretHeaders.ts"
 import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
 import * as WebSocketSettings from "./internal/websocket/WebSocketSettings.ts"
 
@@ -76,14 +76,17 @@ const settings = (options: Options): Settings => {
   }
 }
 
-const nodeSettings = (options: NodeOptions): NodeSettings => {
+const nodeSettings = (
+  options: NodeOptions,
+  { authorize, headers }: Pick<NodeSettings, "authorize" | "headers">
+): NodeSettings => {
   NumericOption.check(options, { ...rules, maxPayloadBytes: NumericOption.count, pingInterval: NumericOption.duration })
-  const { authorize, headers, pingInterval } = options
+  const { pingInterval } = options
   return {
     ...settings(options),
     maxPayloadBytes: WebSocketSettings.maxPayload(options),
     pingMillis: Duration.toMillis(pingInterval ?? "15 seconds"),
-    headers: headersOf(headers),
+    headers,
     authorize
   }
 }
@@ -184,5 +187,8 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
 export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> =>
   Layer.effect(
     Transport.Transport,
-    Effect.map(loaded, (connection) => connection.makeNode(nodeSettings(options)))
+    Effect.map(loaded, (connection) => {
+      const secret = SecretHeaders.of(options)
+      return secret.hide(connection.makeNode(nodeSettings(options, secret)))
+    })
   )

@@ -2,6 +2,7 @@
  * Transports for MCP sessions.
  */
 export * as Authentication from "./Authentication.ts"
+export * as HiddenSecrets from "./HiddenSecrets.ts"
 export * as HttpClientOptions from "./HttpClientOptions.ts"
 export * as HttpFallbackClient from "./HttpFallbackClient.ts"
 export * as HttpServerOptions from "./HttpServerOptions.ts"

@@ -1,0 +1,178 @@
+/** Secrets that a server repeats in its errors and on its standard error. */
+import { ClientSession } from "@effect-mcp/session"
+import type { Transport } from "@effect-mcp/session/Transport"
+import {
+  HiddenSecrets,
+  HttpFallbackClient,
+  HttpSseClient,
+  StdioClient,
+  StreamableHttpClient,
+  WebSocketClient
+} from "@effect-mcp/transport"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { inspect } from "node:util"
+
+const info = { name: "test", version: "0.0.0" }
+const secret = "sk-live/abc\"def 0123"
+
+/** Returns the text that the servers repeat: the secret in each form that they may have got. */
+const echoed = (given: string): string =>
+  [given, secret, encodeURIComponent(secret), JSON.stringify(secret), btoa(`ada:${secret}`)].join(" ")
+
+const answers: Readonly<Record<string, (echo: string, id: unknown, response: ServerResponse) => void>> = {
+  challenge: (echo, _id, response) => {
+    response.writeHead(401, { "www-authenticate": `Bearer realm="${echo}"` }).end(echo)
+  },
+  error: (echo, _id, response) => {
+    response.writeHead(500, { "content-type": "text/plain" }).end(echo)
+  },
+  response: (echo, id, response) => {
+    const error = { code: -32000, message: echo, data: { deep: [{ [echo]: echo }] } }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, error }))
+  },
+  page: (echo, _id, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end(`<p>${echo}`)
+  },
+  redirect: (echo, _id, response) => {
+    response.writeHead(307, { location: `http://localhost:1/${encodeURIComponent(echo)}` }).end()
+  }
+}
+
+const idIn = (body: string): unknown => {
+  try {
+    return JSON.parse(body).id
+  } catch {
+    return 1
+  }
+}
+
+/** Serves errors that repeat the authorization of the client. The path chooses the kind of the error. */
+const echo = Effect.acquireRelease(
+  Effect.promise(() =>
+    new Promise<{ readonly url: (path: string) => string; readonly close: () => void }>((resolve) => {
+      const serve = (request: IncomingMessage, response: ServerResponse) => {
+        let body = ""
+        request.on("data", (part) => (body += part))
+        request.on("end", () => {
+          answers[request.url?.slice(1) ?? ""]?.(echoed(String(request.headers.authorization)), idIn(body), response)
+        })
+      }
+      const server = createServer(serve)
+      server.on("upgrade", (request, socket) => {
+        socket.end(
+          `HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n${
+            echoed(String(request.headers.authorization))
+          }`
+        )
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        const close = () => {
+          server.closeAllConnections()
+          server.close()
+        }
+        resolve({ url: (path) => `http://127.0.0.1:${port}/${path}`, close })
+      })
+    })
+  ),
+  ({ close }) => Effect.sync(close)
+)
+
+/** Returns everything that the failed connection shows. */
+const shownBy = (transport: Layer.Layer<Transport>): Effect.Effect<string> =>
+  ClientSession.make({ info, limits: { handshakeTimeout: "2 seconds" } }).pipe(
+    Effect.flip,
+    Effect.map((error) => `${error.message} ${inspect(error, { depth: 20 })} ${JSON.stringify(error)}`),
+    Effect.scoped,
+    Effect.provide(Layer.fresh(transport)),
+    Effect.orDie
+  )
+
+const assertHidden = (shown: string): void => {
+  for (const form of ["sk-live", "abc", "0123", btoa(`ada:${secret}`)]) assert.notInclude(shown, form)
+  assert.include(shown, "<redacted>")
+}
+
+describe("a secret that a server repeats is in no error", () => {
+  const headers = {
+    authorization: Redacted.make(`Bearer ${secret}`),
+    "x-basic": Redacted.make(`Basic ${btoa(`ada:${secret}`)}`)
+  }
+
+  for (const kind of Object.keys(answers)) {
+    it.live(`of Streamable HTTP: ${kind}`, () =>
+      Effect.gen(function*() {
+        const url = (yield* echo).url(kind)
+        const shown = yield* shownBy(StreamableHttpClient.layerNode({ url, headers }))
+        if (kind === "redirect" || kind === "page") assert.notInclude(shown, "sk-live")
+        else assertHidden(shown)
+      }).pipe(Effect.scoped))
+  }
+
+  it.live("of HttpFallbackClient, HTTP+SSE and WebSocket, with headers of an effect or of authorize", () =>
+    Effect.gen(function*() {
+      const { url } = yield* echo
+      const authorize = () => Effect.succeed(headers)
+      assertHidden(
+        yield* shownBy(HttpFallbackClient.layerNode({ url: url("error"), headers: Effect.succeed(headers) }))
+      )
+      assertHidden(yield* shownBy(HttpFallbackClient.layerNode({ url: url("challenge"), authorize })))
+      assertHidden(yield* shownBy(HttpSseClient.layerNode({ url: url("error"), headers })))
+      assertHidden(yield* shownBy(WebSocketClient.layerNode({ url: url("socket"), headers })))
+    }).pipe(Effect.scoped))
+
+  it.live("of headers that identify by their names, although they are not redacted", () =>
+    Effect.gen(function*() {
+      const { url } = yield* echo
+      const plain = { Authorization: `Bearer ${secret}`, "x-basic": Redacted.make(`Basic ${btoa(`ada:${secret}`)}`) }
+      assertHidden(yield* shownBy(StreamableHttpClient.layerNode({ url: url("error"), headers: plain })))
+    }).pipe(Effect.scoped))
+
+  it.live("of a child process, nor in its lines of standard error", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const script =
+        "console.error(`bad ${process.env.KEY} ${process.argv.at(-1)} ${process.env.MODE}`); process.exit(3)"
+      const shown = yield* shownBy(StdioClient.layerNode({
+        command: process.execPath,
+        args: ["-e", script, Redacted.make("argum3nt")],
+        env: { KEY: Redacted.make(secret), MODE: "visible" },
+        stderr: (line) => void lines.push(line)
+      }))
+      assert.notMatch(shown, /sk-live|argum3nt/)
+      assert.include(shown, "bad <redacted> <redacted> visible")
+      assert.deepStrictEqual([...new Set(lines)], ["bad <redacted> <redacted> visible"])
+    }))
+})
+
+describe("hidden secrets", () => {
+  it("are hidden as they are written in URLs, JSON and base64, and after a scheme", () => {
+    const { text } = HiddenSecrets.make([`Bearer ${secret}`, Redacted.make(`Basic ${btoa("ada:p4ss word")}`)])
+    for (
+      const form of [
+        secret,
+        encodeURIComponent(secret),
+        JSON.stringify(secret),
+        btoa(secret),
+        "p4ss word",
+        "p4ss%20word"
+      ]
+    ) assert.strictEqual(text(`a ${form} b`).replaceAll("\"", ""), "a <redacted> b")
+  })
+
+  it("have at least 4 characters, and are no common words", () => {
+    const { text } = HiddenSecrets.make(["abc", "true", "", "abcd"])
+    assert.strictEqual(text("abc is true: abcd"), "abc is true: <redacted>")
+  })
+
+  it("are the last 64 that became known", () => {
+    const hidden = HiddenSecrets.make([])
+    for (let index = 0; index < 100; index++) hidden.add(`token-${1_000 + index}`)
+    assert.strictEqual(hidden.text("token-1000 token-1036 token-1099"), "token-1000 <redacted> <redacted>")
+  })
+})
