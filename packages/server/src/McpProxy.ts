@@ -18,7 +18,7 @@ import * as Scope from "effect/Scope"
 import * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
 import { GroupRuntime } from "./internal/entries/GroupRuntime.ts"
 import * as Askers from "./internal/proxy/Askers.ts"
-import { type Connect, Connections } from "./internal/proxy/Connections.ts"
+import { type Bounds, type Connect, Connections } from "./internal/proxy/Connections.ts"
 import * as ProxiedGroup from "./internal/proxy/ProxiedGroup.ts"
 import * as RemoteErrors from "./internal/proxy/RemoteErrors.ts"
 import { trust } from "./internal/trust.ts"
@@ -67,6 +67,12 @@ export interface Options extends Omit<Session.Options, "revisions">, ListOptions
   /** The greatest number of sessions for clients. One more client gets the error −31010. Default 256. */
   readonly maxSessions?: number
   /**
+   * The greatest number of sessions for the clients of one principal. One more gets the error −31010. Default: as many
+   * as are left of `maxSessions`, so that a client of another principal always finds one. `maxSessions` removes this
+   * bound, for a server whose clients all have the same principal. Does not apply to anonymous clients.
+   */
+  readonly maxSessionsPerPrincipal?: number
+  /**
    * The requests of the server that are forwarded to a client. For a session of a client, the proxy declares those of
    * them that the client has declared; for a shared session, all of them, with elicitation by forms. Default: all.
    */
@@ -92,6 +98,9 @@ const groupOptions = (options: ListOptions & Pick<Session.Options, "limits">): P
 
 /** The capabilities of a proxy whose clients share a session, so that it does not know theirs. */
 const everything: Capabilities.ClientCapabilities = { elicitation: {}, sampling: {}, roots: {} }
+
+/** The bounds of a proxy whose clients share the session that the program has. */
+const noSessions: Bounds = { max: 0, maxPerPrincipal: undefined }
 
 /** Returns the capabilities that the proxy declares to the server: those of the client that are forwarded. */
 const declared = (
@@ -238,7 +247,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
     const id = idOf(group)
     const scope = yield* Effect.scope
     const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
-    const { maxSessions, sessions } = options
+    const { maxSessions = 256, maxSessionsPerPrincipal, sessions } = options
     const connect = (asker: Askers.Asker, client: Capabilities.ClientCapabilities) =>
       Effect.gen(function*() {
         const capabilities = declared(client, options)
@@ -270,7 +279,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
       id,
       main,
       scope,
-      maxSessions ?? 256,
+      { max: maxSessions, maxPerPrincipal: maxSessionsPerPrincipal },
       sessions === "shared" ? undefined : connectAgain
     )
     yield* register(group, { id, connections, reconnect: connectAgain(asker, own) }, options)
@@ -315,7 +324,12 @@ export const fromSession = <M extends ReadonlyArray<McpMiddleware.AnyService> = 
     Effect.scope,
     (scope) => {
       const id = idOf(group)
-      const connections = new Connections(id, { session, asker: Askers.none, passesQuestions: false }, scope, 0)
+      const connections = new Connections(
+        id,
+        { session, asker: Askers.none, passesQuestions: false },
+        scope,
+        noSessions
+      )
       return register(group, { id, connections, reconnect: undefined }, options)
     }
   ))

@@ -83,3 +83,47 @@ it.live("a client has one session with the server, which ends with its own, and 
     yield* Scope.close(proxy, Exit.void)
     assert.deepStrictEqual(yield* Queue.clear(events), ["close", "close", "close"])
   }).pipe(Effect.scoped))
+
+const add = (client: Client) => client.callTool("add", { a: 1, b: 2 })
+
+it.live("a principal has as many sessions with the server as are left, so that another one finds one", () =>
+  Effect.gen(function*() {
+    const open = yield* clients(McpProxy.layer("everything", everything, { info, maxSessions: 8 }))
+    const openAll = (id: string, count: number) =>
+      Effect.forEach(Array.from({ length: count }), () => open(id, handshake))
+    const adas = yield* openAll("ada", 5)
+    for (const client of adas.slice(0, 4)) yield* add(client)
+    const refused = yield* Effect.flip(add(adas[4] ?? assert.fail("none")))
+    assert.include(
+      refused.message,
+      "-31010: the server \"everything\" serves 4 of 8 sessions for this principal already, and the others are for " +
+        "other principals; end one of its sessions, or try again later"
+    )
+    const bobs = yield* openAll("bob", 3)
+    for (const client of bobs.slice(0, 2)) yield* add(client)
+    yield* Effect.flip(add(bobs[2] ?? assert.fail("none")))
+    const [eve] = yield* openAll("eve", 1)
+    yield* add(eve ?? assert.fail("none"))
+    // The sessions that are open are served on.
+    yield* Effect.forEach([...adas.slice(0, 4), ...bobs.slice(0, 2)], add)
+    yield* adas[0]?.close ?? Effect.void
+    yield* adas[1]?.close ?? Effect.void
+    yield* Effect.repeat(Effect.exit(add(bobs[2] ?? assert.fail("none"))), { until: Exit.isSuccess })
+  }).pipe(Effect.scoped))
+
+it.live("maxSessionsPerPrincipal is the bound of each principal instead", () =>
+  Effect.gen(function*() {
+    const open = yield* clients(
+      McpProxy.layer("everything", everything, { info, maxSessions: 3, maxSessionsPerPrincipal: 3 })
+    )
+    for (let count = 0; count < 3; count++) yield* add(yield* open("ada", handshake))
+    const error = yield* Effect.flip(add(yield* open("ada", handshake)))
+    assert.include(error.message, "-31010: the server \"everything\" serves 3 sessions already")
+    const narrow = yield* clients(
+      McpProxy.layer("everything", everything, { info, maxSessionsPerPrincipal: 1 })
+    )
+    yield* add(yield* narrow("ada", handshake))
+    const second = yield* Effect.flip(add(yield* narrow("ada", handshake)))
+    assert.include(second.message, "serves 1 of 256 sessions for this principal already")
+    yield* add(yield* narrow("bob", handshake))
+  }).pipe(Effect.scoped))

@@ -28,7 +28,17 @@ export type Connect = (
 /** The time that a session has to open, its transport included. */
 export const openTime = "1 minute"
 
+/** The bounds of the sessions with the server. */
+export interface Bounds {
+  /** The sessions for all clients. */
+  readonly max: number
+  /** The sessions for the clients of one principal; `undefined` for as many as are left for others. */
+  readonly maxPerPrincipal: number | undefined
+}
+
 interface Opening {
+  /** The id of the client's principal; `undefined` for an anonymous client, and for clients without a session. */
+  readonly principal: string | undefined
   readonly result: Deferred.Deferred<Connection, McpError.McpError>
   readonly scope: Scope.Closeable
 }
@@ -71,16 +81,16 @@ export class Connections {
   #main: Connection
   readonly #connect: Connect | undefined
   readonly #scope: Scope.Scope
-  readonly #max: number
+  readonly #bounds: Bounds
   /** The sessions of clients by their own sessions, and those of clients without one by their capabilities. */
   readonly #byClient = new Map<ServerSession.ServerSessionShape | string, Opening>()
 
   /** Without `connect`, all clients share the main session. */
-  constructor(server: string, main: Connection, scope: Scope.Scope, max: number, connect?: Connect) {
+  constructor(server: string, main: Connection, scope: Scope.Scope, bounds: Bounds, connect?: Connect) {
     this.#server = server
     this.#main = main
     this.#scope = scope
-    this.#max = max
+    this.#bounds = bounds
     this.#connect = connect
   }
 
@@ -97,21 +107,24 @@ export class Connections {
   /** Returns the session that serves this request of a client. */
   of(request: Askers.ServedRequest): Effect.Effect<Connection, McpError.McpError> {
     return Effect.suspend(() => {
-      const { profile, session } = request
+      const { principal, profile, session } = request
       const connect = this.#connect
       if (connect === undefined) return Effect.succeed(this.#main)
       const { capabilities } = profile
-      if (session !== undefined) return this.#own(session, Askers.one(session), capabilities, session.closed, connect)
+      if (session !== undefined) {
+        return this.#own(session, principal?.id, Askers.one(session), capabilities, session.closed, connect)
+      }
       // Without a session, the questions of a server can only reach the client in answers to its calls.
       const common = Revision.isModern(this.#main.session.profile.revision) ? commonTo(capabilities) : {}
       if (Object.keys(common).length === 0) return Effect.succeed(this.#main)
-      return this.#own(JSON.stringify(common), Askers.none, common, Effect.never, connect)
+      return this.#own(JSON.stringify(common), undefined, Askers.none, common, Effect.never, connect)
     })
   }
 
   /** Returns the session of this client, or of all clients with these capabilities. Opens it if there is none. */
   #own(
     client: ServerSession.ServerSessionShape | string,
+    principal: string | undefined,
     asker: Askers.Asker,
     capabilities: Capabilities.ClientCapabilities,
     ended: Effect.Effect<unknown>,
@@ -119,13 +132,9 @@ export class Connections {
   ): Effect.Effect<Connection, McpError.McpError> {
     const existing = this.#byClient.get(client)
     if (existing !== undefined) return Deferred.await(existing.result)
-    if (this.#byClient.size >= this.#max) {
-      return Effect.fail(McpError.received({
-        code: ErrorCode.Overloaded,
-        message: `the server "${this.#server}" serves ${this.#max} sessions already; try again later`
-      }))
-    }
-    const opening: Opening = { result: Deferred.makeUnsafe(), scope: Scope.forkUnsafe(this.#scope) }
+    const full = this.#full(principal)
+    if (full !== undefined) return Effect.fail(McpError.received({ code: ErrorCode.Overloaded, message: full }))
+    const opening: Opening = { principal, result: Deferred.makeUnsafe(), scope: Scope.forkUnsafe(this.#scope) }
     this.#byClient.set(client, opening)
     const open = Effect.timeout(Scope.provide(connect(asker, capabilities), opening.scope), openTime)
     // A fiber of its own: the client that cancels this request may have others that wait for the session.
@@ -133,6 +142,23 @@ export class Connections {
       Effect.forkIn(this.#open(client, asker, capabilities, ended, opening, open), opening.scope),
       Deferred.await(opening.result)
     )
+  }
+
+  /**
+   * Returns why one more session cannot be opened. Without a bound of its own, a principal may have only as many
+   * sessions as are left, so that the client of another one always finds one.
+   */
+  #full(principal: string | undefined): string | undefined {
+    const { max, maxPerPrincipal } = this.#bounds
+    const left = max - this.#byClient.size
+    if (left <= 0) return `the server "${this.#server}" serves ${max} sessions already; try again later`
+    if (principal === undefined) return undefined
+    let own = 0
+    for (const opening of this.#byClient.values()) if (opening.principal === principal) own++
+    return own < (maxPerPrincipal ?? left)
+      ? undefined
+      : `the server "${this.#server}" serves ${own} of ${max} sessions for this principal already, and the others ` +
+        "are for other principals; end one of its sessions, or try again later"
   }
 
   /** Opens the session of a client, which ends when the client's own session or the server ends it. */
