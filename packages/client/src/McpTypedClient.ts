@@ -8,10 +8,11 @@ import type * as McpMiddleware from "@effect-mcp/server/McpMiddleware"
 import * as McpMount from "@effect-mcp/server/McpMount"
 import type * as McpPrompt from "@effect-mcp/server/McpPrompt"
 import type * as McpResource from "@effect-mcp/server/McpResource"
+import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Tool from "effect/ai/Tool"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import { trust } from "./internal/trust.ts"
 import * as TypedGroup from "./internal/typed/TypedGroup.ts"
 import type { CallError, CallOptions } from "./McpCall.ts"
@@ -236,4 +237,52 @@ export const make = (client: TypedGroup.Client): Of => {
   }
   // The functions of a member have the types of its definition.
   return trust<Of>(of)
+}
+
+/**
+ * Types the calls of a session that the program has, such as that of a `TestSession` or of a `Simulation`. A session
+ * watches no resources, so that it has the tools and the prompts of a group.
+ *
+ * @example
+ * ```ts
+ * import { McpTypedClient } from "@effect-mcp/client"
+ * import { McpGroup, McpServer } from "@effect-mcp/server"
+ * import { ClientSession } from "@effect-mcp/session"
+ * import * as Tool from "effect/ai/Tool"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Clock = McpGroup.make("clock", Tool.make("now", { success: Schema.Date }))
+ * const ClockLive = Clock.toLayer((handlers) => handlers.tool("now", () => Effect.succeed(new Date(0))))
+ * const info = { name: "example", version: "1.0.0" }
+ *
+ * export const year = Effect.gen(function*() {
+ *   const session = yield* ClientSession.ClientSession
+ *   const now = yield* McpTypedClient.ofSession(session, Clock).tools.now()
+ *   return now.getUTCFullYear()
+ * }).pipe(Effect.provide(Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(ClockLive, { info }))))
+ * // => 1970
+ * ```
+ *
+ * @category constructors
+ */
+export const ofSession = <M extends McpGroup.Member, Middleware extends ReadonlyArray<McpMiddleware.AnyService>>(
+  session: Pick<ClientSession.ClientSessionShape, "callTool" | "complete" | "getPrompt" | "readResource">,
+  group: McpGroup.McpGroup<M, Middleware>,
+  options: Options = {}
+): Pick<McpTypedClient<M>, "tools" | "prompts"> => {
+  const { prompts, tools } = TypedGroup.bind(
+    {
+      callTool: (name, input, options) => session.callTool(name, input, options),
+      complete: (params, options) => session.complete(params, options),
+      getPrompt: (name, input, options) => session.getPrompt(name, input, options),
+      readResource: (uri, options) => session.readResource(uri, options),
+      watch: () => Stream.die(new Error("a session watches no resources"))
+    },
+    group,
+    namingOf(options)
+  )
+  // The functions of a member have the types of its definition.
+  return trust({ tools, prompts })
 }

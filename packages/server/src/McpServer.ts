@@ -317,6 +317,31 @@ export const serve = <A, E, R, RO = never>(
   Transport | GroupServices<R> | OptionServices<RO>
 > => Effect.scoped(Effect.flatMap(open(groups, options), (session) => session.closed))
 
+/**
+ * Serves one client over the transport that is provided, as long as the Layer is built. It is the server of a
+ * `Simulation` of `@effect-mcp/testing`.
+ *
+ * @example
+ * ```ts
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * const Time = McpGroup.make("time", McpResource.make("now", { uri: "time://now" }))
+ * const TimeLive = Time.toLayer((handlers) =>
+ *   handlers.resource("now", Effect.sync(() => new Date().toISOString()))
+ * )
+ *
+ * export const server = McpServer.layer(TimeLive, { info: { name: "time", version: "1.0.0" } })
+ * ```
+ *
+ * @category layers
+ */
+export const layer = <A, E, R, RO = never>(
+  groups: Layer.Layer<A, E, R>,
+  options: Options<RO>
+): Layer.Layer<never, E | TransportError.TransportError, Transport | GroupServices<R> | OptionServices<RO>> =>
+  Layer.effectDiscard(open<A, E, R, RO>(groups, options))
+
 /** Opens the session of a server with one client. */
 const open = Effect.fnUntraced(function*<A, E, R, RO>(
   groups: Layer.Layer<A, E, R>,
