@@ -71,10 +71,9 @@ describe.concurrent("the console in a script", () => {
         const list = listIn(yield* printed(["list", "--json", ...at], server))
         assert.strictEqual(list.revision, revision)
         assert.includeMembers(list.tools.map(({ name }) => name), ["add", "count", "fail"])
-        assert.include(
-          yield* printed(["list", "tools", ...at], server),
-          "  add(a: number, b: number)  Adds two numbers."
-        )
+        for (const words of [["list", "tools"], ["tools"]]) {
+          assert.include(yield* printed([...words, ...at], server), "  add(a: number, b: number)  Adds two numbers.")
+        }
 
         const json = yield* printed(["call", "add", "{\"a\":15,\"b\":27}", "--json", ...at], server)
         assert.deepStrictEqual(resultIn(json).content, [Content.text("42")])

@@ -133,6 +133,10 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
   }, ({ only }) => once((client) => Commands.list(client, Option.getOrUndefined(only)))).pipe(
     Command.withDescription("List what the server has")
   )
+  const part = (name: "tools" | "resources" | "prompts") =>
+    Command.make(name, {}, () => once((client) => Commands.list(client, name))).pipe(
+      Command.withDescription(`List the ${name} of the server`)
+    )
   const describe = Command.make(
     "describe",
     { tool: named("tool", "The name of the tool") },
@@ -210,7 +214,18 @@ const command = (serverWords: ReadonlyArray<string>, exit: Exit) => {
       { command: "console call add '{\"a\":15,\"b\":27}' --json -- node calculator.ts", description: "Call a tool" },
       { command: "console list --config mcp.json --server files", description: "List what a configured server has" }
     ]),
-    Command.withSubcommands([list, describe, call, read, prompt, complete, watch])
+    Command.withSubcommands([
+      list,
+      part("tools"),
+      part("resources"),
+      part("prompts"),
+      describe,
+      call,
+      read,
+      prompt,
+      complete,
+      watch
+    ])
   )
 }
 
