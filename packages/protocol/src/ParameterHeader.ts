@@ -196,6 +196,8 @@ export const encode = (
 const isEqual = (header: string, text: string, type: ParameterHeader["type"]): boolean =>
   type === "integer" ? /^-?\d+(?:\.0+)?$/.test(header) && Number(header) === Number(text) : header === text
 
+const shown = (text: string): string => JSON.stringify(Excerpt.of(text))
+
 /**
  * Returns the first difference between the headers of a call and its arguments, or `undefined` (SHE-28). Headers of
  * other parameters do not matter.
@@ -209,7 +211,7 @@ const isEqual = (header: string, text: string, type: ParameterHeader["type"]): b
  * export const problems = ["42.0", "43"].map((value) =>
  *   ParameterHeader.difference([header], { "mcp-param-limit": value }, { limit: 42 })
  * )
- * // => [undefined, "the header mcp-param-limit differs from the argument \"limit\""]
+ * // => [undefined, "the header mcp-param-limit is \"43\", and the argument \"limit\" is \"42\""]
  * ```
  *
  * @category guards
@@ -223,7 +225,9 @@ export const difference = (
     const value = argumentAt(input, path)
     const header = received[name]
     if (value === undefined) {
-      if (header !== undefined) return `the header ${name} has a value, and the argument "${path.join(".")}" has none`
+      if (header !== undefined) {
+        return `the header ${name} is ${shown(header)}, and the argument "${path.join(".")}" is absent`
+      }
       continue
     }
     if (header === undefined) return `the header ${name} is missing`
@@ -231,7 +235,8 @@ export const difference = (
     if (Option.isNone(decoded)) return `the header ${name} has a value that is no text`
     const text = textOf(value, type)
     if (Option.isNone(text) || !isEqual(decoded.value, text.value, type)) {
-      return `the header ${name} differs from the argument "${path.join(".")}"`
+      const meant = Option.isNone(text) ? `not of type ${type}` : shown(text.value)
+      return `the header ${name} is ${shown(decoded.value)}, and the argument "${path.join(".")}" is ${meant}`
     }
   }
   return undefined

@@ -3,6 +3,7 @@
  * Proxies route by them, so a server rejects a request whose headers differ from its body (SHE-17).
  */
 import * as Option from "effect/Option"
+import * as Excerpt from "./Excerpt.ts"
 import * as HeaderValue from "./HeaderValue.ts"
 import { trust } from "./internal/trust.ts"
 
@@ -97,7 +98,7 @@ export const encode = (
  * const request = { method: "tools/call", params: { name: "add" }, version: "2026-07-28" }
  *
  * export const problem = RequestHeaders.difference(headers, request)
- * // => "the header mcp-method differs from the method of the body"
+ * // => "the header mcp-method is \"tools/list\", and the method of the body is \"tools/call\""
  * ```
  *
  * @category guards
@@ -119,6 +120,8 @@ export const difference = (
     : mismatch(names.name, decoded.value, name, `"${sources[method]}" of the params`)
 }
 
+const shown = (text: string): string => JSON.stringify(Excerpt.of(text))
+
 const mismatch = (
   name: string,
   header: string | undefined,
@@ -126,5 +129,5 @@ const mismatch = (
   source: string
 ): string | undefined => {
   if (header === undefined) return `the header ${name} is missing`
-  return header === value ? undefined : `the header ${name} differs from ${source}`
+  return header === value ? undefined : `the header ${name} is ${shown(header)}, and ${source} is ${shown(value)}`
 }

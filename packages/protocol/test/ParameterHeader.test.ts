@@ -115,19 +115,19 @@ describe("the headers of a call", () => {
       "differs",
       { "mcp-param-region": "b" },
       { region: "a" },
-      "the header mcp-param-region differs from the argument \"region\""
+      "the header mcp-param-region is \"b\", and the argument \"region\" is \"a\""
     ],
     [
       "differs in case",
       { "mcp-param-region": "A" },
       { region: "a" },
-      "the header mcp-param-region differs from the argument \"region\""
+      "the header mcp-param-region is \"A\", and the argument \"region\" is \"a\""
     ],
     [
       "repeats nothing",
       { "mcp-param-limit": "1" },
       { page: { limit: null } },
-      "the header mcp-param-limit has a value, and the argument \"page.limit\" has none"
+      "the header mcp-param-limit is \"1\", and the argument \"page.limit\" is absent"
     ],
     [
       "is no text",
@@ -139,13 +139,13 @@ describe("the headers of a call", () => {
       "belongs to an argument of another type",
       { "mcp-param-region": "5" },
       { region: 5 },
-      "the header mcp-param-region differs from the argument \"region\""
+      "the header mcp-param-region is \"5\", and the argument \"region\" is not of type string"
     ],
     [
       "is an integer in another notation",
       { "mcp-param-limit": "0x2A" },
       { page: { limit: 42 } },
-      "the header mcp-param-limit differs from the argument \"page.limit\""
+      "the header mcp-param-limit is \"0x2A\", and the argument \"page.limit\" is \"42\""
     ]
   ])("a header that %s is a difference", (_, received, input, problem) => {
     assert.strictEqual(ParameterHeader.difference(headers, received, input), problem)

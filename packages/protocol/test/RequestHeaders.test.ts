@@ -34,7 +34,7 @@ describe("the headers of a request", () => {
     assert.isUndefined(RequestHeaders.difference(headers, request, sources))
     assert.strictEqual(
       RequestHeaders.difference({ ...headers, "mcp-name": "t2" }, request, sources),
-      "the header mcp-name differs from \"thing\" of the params"
+      "the header mcp-name is \"t2\", and \"thing\" of the params is \"t1\""
     )
   })
 
@@ -53,16 +53,25 @@ describe("the headers of a request", () => {
     assert.isUndefined(RequestHeaders.difference(RequestHeaders.encode(request), request))
   }, { arbitrary: { runs: 300 } })
 
+  it("differences show the beginnings of long values only", () => {
+    const request = { method: "tools/call", params: { name: "a".repeat(1_000_000) }, version }
+    const problem = RequestHeaders.difference({ ...RequestHeaders.encode(request), "mcp-name": "b" }, request) ?? ""
+    assert.isTrue(problem.length < 250 && problem.includes("aaa…"))
+  })
+
   it.each<readonly [Record<string, string | undefined>, string]>([
     [{ "mcp-protocol-version": undefined }, "the header mcp-protocol-version is missing"],
     [
       { "mcp-protocol-version": "2025-11-25" },
-      "the header mcp-protocol-version differs from the version in the metadata"
+      "the header mcp-protocol-version is \"2025-11-25\", and the version in the metadata is \"2026-07-28\""
     ],
     [{ "mcp-method": undefined }, "the header mcp-method is missing"],
-    [{ "mcp-method": "tools/Call" }, "the header mcp-method differs from the method of the body"],
+    [
+      { "mcp-method": "tools/Call" },
+      "the header mcp-method is \"tools/Call\", and the method of the body is \"tools/call\""
+    ],
     [{ "mcp-name": undefined }, "the header mcp-name is missing"],
-    [{ "mcp-name": "Add" }, "the header mcp-name differs from \"name\" of the params"],
+    [{ "mcp-name": "Add" }, "the header mcp-name is \"Add\", and \"name\" of the params is \"add\""],
     [{ "mcp-name": "=?base64?QUFB=?=" }, "the header mcp-name has a value that is no text"]
   ])("%j is a difference", (changed, problem) => {
     const request = { method: "tools/call", params: { name: "add" }, version }
