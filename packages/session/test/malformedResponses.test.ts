@@ -3,6 +3,7 @@ import { MemoryTransport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { pendingCall, reply } from "./support/pendingCall.ts"
 import * as RawServer from "./support/RawServer.ts"
@@ -182,6 +183,28 @@ describe("a response that breaks a rule and has one possible meaning", () => {
       assert.deepStrictEqual(
         record.of("Tolerated").map(({ method, problem }) => [method, problem]),
         Array.from({ length: 3 }, () => ["tools/call", "the result of a tool has no content"])
+      )
+    }))
+
+  it.effect("of a list whose cursor is null is the last page, with an event", () =>
+    Effect.gen(function*() {
+      const { raw, record, session } = yield* withRawServer({
+        result: RawServer.initializeResult({ capabilities: { tools: {}, prompts: {}, resources: {} } })
+      })
+      const lists = [
+        [Stream.runCount(session.tools), "tools/list", "tools"],
+        [Stream.runCount(session.prompts), "prompts/list", "prompts"],
+        [Stream.runCount(session.resources), "resources/list", "resources"],
+        [Stream.runCount(session.resourceTemplates), "resources/templates/list", "resourceTemplates"]
+      ] as const
+      for (const [index, [counting, , member]] of lists.entries()) {
+        const reading = yield* start(counting)
+        yield* raw.send(JsonRpc.success(index + 1, { [member]: [], nextCursor: null }))
+        assert.strictEqual(yield* Fiber.join(reading), 0)
+      }
+      assert.deepStrictEqual(
+        record.of("Tolerated").map(({ method, problem }) => [method, problem]),
+        lists.map(([, method]) => [method, "the nextCursor of a page is null"])
       )
     }))
 

@@ -295,6 +295,16 @@ describe("output schemas of a scripted server", () => {
       }).pipe(Effect.scoped))
   }
 
+  it.effect("the schemas of a page whose cursor is null are stored", () =>
+    Effect.gen(function*() {
+      const { session } = yield* withRawServer({
+        client: { validator },
+        script: script({ list: (id) => [JsonRpc.success(id, { ...page, nextCursor: null })] })
+      })
+      yield* session.listTools()
+      assert.strictEqual(yield* problemOf(session.callTool("weather")), misfitProblem)
+    }).pipe(Effect.scoped))
+
   it.effect("[TOOL-02] list_changed deletes the schemas of the previous listing, and not of the next one", () =>
     Effect.gen(function*() {
       let change: "after" | "before" = "after"

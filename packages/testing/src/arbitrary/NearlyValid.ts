@@ -168,9 +168,13 @@ const changesOfNotification = (from: MethodDefinition.Role, notification: JsonRp
     change("MemberUnwanted", "UnknownMethod", ["id"], 1)
   ])
 
-/** A result of a tool without content is accepted, with empty content. */
-const isTolerated = (method: string, { mutation: { _tag, path } }: Change): boolean =>
-  method === "tools/call" && path.join(".") === "result.content" && (_tag === "MemberMissing" || _tag === "MemberNull")
+/** A result of a tool without content is accepted, with empty content, and a cursor that is null, as none. */
+const isTolerated = (method: string, { mutation: { _tag, path } }: Change): boolean => {
+  const place = path.join(".")
+  return (method === "tools/call" && place === "result.content" &&
+    (_tag === "MemberMissing" || _tag === "MemberNull")) ||
+    (place === "result.nextCursor" && _tag === "MemberNull")
+}
 
 const changesOfSuccess = (method: string, { result }: JsonRpc.Success): Changes => [
   [

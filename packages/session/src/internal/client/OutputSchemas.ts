@@ -8,6 +8,7 @@ import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
 import type { Request } from "../engine/Sender.ts"
+import * as Tolerance from "../engine/Tolerance.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
 import { trust } from "../trust.ts"
@@ -92,7 +93,10 @@ export const make = (options: {
   let hasListed = false
   // Stores the schemas in the step in which the response is read, so that a notification that follows removes them.
   const storeListed = (response: JsonRpc.Response): void => {
-    const page = JsonRpc.isFailure(response) ? undefined : validate(list.result)(options.read(response.result))
+    const given = JsonRpc.isFailure(response) ? undefined : options.read(response.result)
+    const page = given === undefined
+      ? undefined
+      : validate(list.result)(Tolerance.tolerate(list, given)?.result ?? given)
     if (page !== undefined && Result.isSuccess(page)) page.success.tools.forEach(store)
   }
 
