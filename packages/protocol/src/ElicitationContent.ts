@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ElicitationSchema, Field, MultiSelectField, NumberField, StringField } from "./ElicitationSchema.ts"
 import * as Excerpt from "./Excerpt.ts"
+import * as TextFormat from "./internal/TextFormat.ts"
 
 /**
  * The values of a form by the names of its fields.
@@ -42,11 +43,12 @@ const oneOf = (values: ReadonlyArray<string>): string => {
   return list
 }
 
-const text = ({ maxLength, minLength }: StringField, value: string): Problem => {
+const text = ({ format, maxLength, minLength }: StringField, value: string): Problem => {
   // JSON Schema counts characters, not UTF-16 units.
-  const length = Array.from(value).length
+  const length = minLength === undefined && maxLength === undefined ? 0 : Array.from(value).length
   if (minLength !== undefined && length < minLength) return `is shorter than ${minLength} characters`
-  return maxLength !== undefined && length > maxLength ? `is longer than ${maxLength} characters` : undefined
+  if (maxLength !== undefined && length > maxLength) return `is longer than ${maxLength} characters`
+  return format === undefined ? undefined : TextFormat.problemOf(format, value)
 }
 
 const number = ({ maximum, minimum, type }: NumberField, value: number): Problem => {
@@ -69,8 +71,7 @@ const offeredBy = (items: MultiSelectField["items"]): ReadonlySet<string> => {
 
 const choices = ({ items, maxItems, minItems }: MultiSelectField, values: ReadonlyArray<string>): Problem => {
   const offered = offeredBy(items)
-  const unknown = values.find((value) => !offered.has(value))
-  if (unknown !== undefined) return `has ${quoted(unknown)}, which is not one of ${oneOf([...offered])}`
+  if (values.some((value) => !offered.has(value))) return `has a choice that is not one of ${oneOf([...offered])}`
   if (minItems !== undefined && values.length < minItems) return `has fewer than ${minItems} choices`
   return maxItems !== undefined && values.length > maxItems ? `has more than ${maxItems} choices` : undefined
 }
@@ -95,7 +96,8 @@ const validateField = (field: Field, value: ElicitationContent[string]): Problem
 
 /**
  * Checks content against the schema of its form. Every required field must be present, and every value must match its
- * field. Formats are not checked, and fields that the form does not have are accepted. Fails with the first problem.
+ * field, its format included. Fields that the form does not have are accepted. Fails with the first problem, which has
+ * words of the form only, and none of the user.
  *
  * @example
  * ```ts

@@ -46,6 +46,14 @@ export const InternalError = -32603
 export const Overloaded = -31010
 
 /**
+ * The program of the client has answered a question in a way that does not fit the question, so the answer was not
+ * sent. The code is outside the range that JSON-RPC reserves, as that of {@link Overloaded}.
+ *
+ * @category constants
+ */
+export const InvalidAnswer = -31011
+
+/**
  * The resource does not exist, in the revisions with a handshake (RES-05).
  *
  * @category constants

@@ -156,6 +156,23 @@ export const isResourceNotFound = ({ code, data }: McpError): boolean =>
 export const internalError: McpError = make(ErrorCode.InternalError)("Internal error")
 
 /**
+ * Creates an error with code −31011: the program of the client has answered a question of the server in a way that does
+ * not fit the question. The problem must have no words of the user.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * export const message = McpError.invalidAnswer("\"age\" is less than 18").message
+ * // => "Invalid answer, which was not sent: \"age\" is less than 18"
+ * ```
+ *
+ * @category constructors
+ */
+export const invalidAnswer = (problem: string): McpError =>
+  make(ErrorCode.InvalidAnswer)(`Invalid answer, which was not sent: ${problem}`)
+
+/**
  * Creates an error with code −32020: a header of the request differs from its body (SHE-12, SHE-17).
  *
  * @example

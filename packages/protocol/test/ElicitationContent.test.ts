@@ -40,10 +40,10 @@ const invalid: ReadonlyArray<readonly [content: ElicitationContent.ElicitationCo
   [{ name: "Ada", color: "Red" }, "\"color\" is not one of \"red\", \"green\""],
   [{ name: "Ada", shade: "Dark" }, "\"shade\" is not one of \"d\", \"l\""],
   [{ name: "Ada", tags: "a" }, "\"tags\" is not a list of strings"],
-  [{ name: "Ada", tags: ["a", "d"] }, "\"tags\" has \"d\", which is not one of \"a\", \"b\", \"c\""],
+  [{ name: "Ada", tags: ["a", "d"] }, "\"tags\" has a choice that is not one of \"a\", \"b\", \"c\""],
   [{ name: "Ada", tags: [] }, "\"tags\" has fewer than 1 choices"],
   [{ name: "Ada", tags: ["a", "b", "c"] }, "\"tags\" has more than 2 choices"],
-  [{ name: "Ada", marks: ["y"] }, "\"marks\" has \"y\", which is not one of \"x\""]
+  [{ name: "Ada", marks: ["y"] }, "\"marks\" has a choice that is not one of \"x\""]
 ]
 
 describe("[ELI-07] the content of a form", () => {
@@ -61,6 +61,98 @@ describe("[ELI-07] the content of a form", () => {
       ElicitationContent.check({ type: "object", properties: {}, required: ["constructor"] }, {}),
       Result.fail("\"constructor\" is missing")
     )
+  })
+})
+
+const formats: ReadonlyArray<
+  readonly [
+    format: NonNullable<ElicitationSchema.StringField["format"]>,
+    valid: ReadonlyArray<string>,
+    invalid: ReadonlyArray<string>
+  ]
+> = [
+  [
+    "email",
+    [
+      "ada@example.com",
+      "a+b.c'd@mail.example.co.uk",
+      "ada@localhost",
+      "\"ada lovelace\"@example.com",
+      "ada@[192.0.2.1]",
+      "ada@[IPv6:2001:db8::1]",
+      "ädä@exämple.de"
+    ],
+    ["", "nope", "@example.com", "ada@", "ada lovelace@example.com", "ada@exa mple.com", "a@b@c", "ada@a..b", "a@[b"]
+  ],
+  [
+    "uri",
+    [
+      "https://example.com",
+      "https://example.com/a?b=c#d",
+      "mailto:ada@example.com",
+      "urn:isbn:0451450523",
+      "file:///tmp/a%20b",
+      "http://[2001:db8::1]:80/",
+      "https://de.wikipedia.org/wiki/Österreich"
+    ],
+    ["", "x y", "example.com", "/a", "https://a b", "https://a/<b>", "https://a/%2", "1http://a", "https://a\n"]
+  ],
+  [
+    "date",
+    ["2026-11-28", "2024-02-29", "2000-02-29", "0000-01-01"],
+    ["", "28.11.2026", "2026-1-1", "2026-02-29", "1900-02-29", "2026-04-31", "2026-13-01", "2026-00-10", "2026-01-00"]
+  ],
+  [
+    "date-time",
+    [
+      "2026-11-28T05:00:00Z",
+      "2026-11-28t05:00:00.123z",
+      "2026-11-28T23:59:60+01:00",
+      "2026-11-28T05:00:00-08:00"
+    ],
+    [
+      "",
+      "yesterday",
+      "2026-11-28",
+      "2026-11-28T05:00:00",
+      "2026-11-28T24:00:00Z",
+      "2026-02-30T05:00:00Z",
+      "2026-11-28T5:00Z"
+    ]
+  ]
+]
+
+describe("[ELI-07] a text with a format", () => {
+  const problemsOf = (format: NonNullable<ElicitationSchema.StringField["format"]>, texts: ReadonlyArray<string>) =>
+    texts.filter((value) =>
+      Result.isFailure(
+        ElicitationContent.check({ type: "object", properties: { field: { type: "string", format } } }, {
+          field: value
+        })
+      )
+    )
+
+  it.each(formats)("is checked: %s", (format, right, wrong) => {
+    assert.deepStrictEqual(problemsOf(format, right), [])
+    assert.deepStrictEqual(problemsOf(format, wrong), wrong)
+  })
+
+  it("has a problem that shows a right one, and nothing of the text", () => {
+    const form: ElicitationSchema.ElicitationSchema = {
+      type: "object",
+      properties: { born: { type: "string", format: "date" } }
+    }
+    assert.strictEqual(
+      Result.merge(ElicitationContent.check(form, { born: "a secret" })),
+      "\"born\" is not a date, such as 2026-01-31"
+    )
+  })
+
+  it("law 12: is checked in linear time", () => {
+    for (const [format] of formats) {
+      const texts = ["a@", "%", "1", "\"", " "].map((part) => part.repeat(2_000_000))
+      assert.deepStrictEqual(problemsOf(format, texts), texts)
+    }
   })
 })
 

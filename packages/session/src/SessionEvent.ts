@@ -57,7 +57,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `Cancelled`: the peer cancelled the request, and its handler was interrupted.
  * - `CancelIgnored`: the peer sent a cancellation of no request in flight.
  * - `Abandoned`: the stream of the request has no reader left, and its handler was interrupted.
- * - `HandlerFailed`: the handler died with this `cause`. The peer got −32603 "Internal error" without the cause.
+ * - `HandlerFailed`: the handler died with this `cause`. The peer got −32603 "Internal error" without the cause. If the
+ *   answer of the handler does not fit the question of the server, it got −31011 with the problem.
  *
  * Notifications:
  *

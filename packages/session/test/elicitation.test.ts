@@ -199,7 +199,12 @@ describe("content that does not match the form", () => {
       Effect.gen(function*() {
         const { records, server } = yield* connected(client(() => Effect.succeed(answer)))
         const { reason } = yield* Effect.flip(server.elicitForm("Who?", form))
-        assert.strictEqual(reason._tag === "ErrorResponse" && reason.error.code, ErrorCode.InternalError)
+        assert(reason._tag === "ErrorResponse")
+        assert.strictEqual(reason.error.code, ErrorCode.InvalidAnswer)
+        assert.strictEqual(
+          reason.error.message,
+          `Invalid answer, which was not sent: the content does not match the form: ${problem}`
+        )
         assert.strictEqual(records.client.of("HandlerFailed").length, 1)
       }))
 

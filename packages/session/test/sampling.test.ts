@@ -76,7 +76,7 @@ describe("sampling", () => {
   it.effect("a client does not send a result that needs tools for a request without tools", () =>
     Effect.gen(function*() {
       const { server } = yield* withModel(() => Effect.succeed({ role: "assistant", content: [use], model: "m" }))
-      assert.strictEqual((yield* errorOf(server.createMessage(prompt)))?.code, ErrorCode.InternalError)
+      assert.strictEqual((yield* errorOf(server.createMessage(prompt)))?.code, ErrorCode.InvalidAnswer)
       assert.deepStrictEqual((yield* server.createMessage({ ...prompt, tools: [add] })).content, [use])
     }).pipe(Effect.provide(Logger.layer([]))))
 

@@ -278,7 +278,7 @@ describe("a server asks its client as a task", () => {
       answer = Effect.succeed({ action: "accept", content: { name: 1 } })
       const invalid = yield* server.tasks.elicit(question)
       // The client does not send an answer that breaks the form.
-      assert.strictEqual(yield* codeOf(invalid.result), -32603)
+      assert.strictEqual(yield* codeOf(invalid.result), -31011)
     }))
 
   it.effect("and rejects an answer of a client that breaks the form", () =>

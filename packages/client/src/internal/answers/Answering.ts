@@ -1,6 +1,13 @@
 /** The answers of one client, as the handlers and the capabilities of its sessions. */
 
-import { type Capabilities, type Elicitation, ElicitationContent, McpError, Sampling } from "@effect-mcp/protocol"
+import {
+  type Capabilities,
+  type Elicitation,
+  ElicitationContent,
+  Excerpt,
+  McpError,
+  Sampling
+} from "@effect-mcp/protocol"
 import { CallbackContext } from "@effect-mcp/session/CallbackContext"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -35,12 +42,26 @@ export interface Answering {
 /** The error of a request for a message that was not approved (SMP-06). */
 const userRejected = new McpError.McpError({ code: -1, message: "User rejected sampling request" })
 
-/** Logs the problem of an answer. The server does not receive it, because it may contain words of the user. */
-const hide = (problem: string): Effect.Effect<never, McpError.McpError> =>
+/** Logs the problem of an answer. The server receives what has no words of the user, which is `sent`. */
+const reject = (problem: string, sent: string): Effect.Effect<never, McpError.McpError> =>
   Effect.andThen(
     ServerLogs.within("answers", Effect.logError(excerpts.line(problem))),
-    Effect.fail(McpError.internalError)
+    Effect.fail(McpError.invalidAnswer(sent))
   )
+
+/** Logs the problems of the fields of a form, which a program may word. The server receives the name of its field. */
+const rejectFields = (
+  { params }: McpAnswers.FormQuestion,
+  { message, problems }: McpAnswers.InvalidAnswer
+): Effect.Effect<never, McpError.McpError> => {
+  const own = problems.find(({ field }) => Object.hasOwn(params.requestedSchema.properties, field))
+  return reject(
+    message,
+    own === undefined
+      ? "it has a field that the form does not have"
+      : `the value of ${JSON.stringify(Excerpt.of(own.field))} does not fit the form`
+  )
+}
 
 /** Fails if an answer does not fit the form of its question. */
 const checkForm = (
@@ -55,7 +76,10 @@ const checkForm = (
   const checked = ElicitationContent.check(params.requestedSchema, content)
   return Result.isSuccess(checked)
     ? Effect.succeed(result)
-    : hide(`the answer to a form of the server ${excerpts.name(server)} was not sent: ${checked.failure}`)
+    : reject(
+      `the answer to a form of the server ${excerpts.name(server)} was not sent: ${checked.failure}`,
+      checked.failure
+    )
 }
 
 /** Fails if a message is not allowed as the answer to its question. */
@@ -66,7 +90,7 @@ const checkSample = (
   const checked = Sampling.checkResult(params, result)
   return Result.isSuccess(checked)
     ? Effect.succeed(result)
-    : hide(`the message for the server ${excerpts.name(server)} was not sent: ${checked.failure}`)
+    : reject(`the message for the server ${excerpts.name(server)} was not sent: ${checked.failure}`, checked.failure)
 }
 
 /** The part of a question that does not depend on its kind. */
@@ -133,7 +157,7 @@ const serve = (
       : answer((asker) => ({ _tag: "Form", params, ...asker }), declined, (question) =>
         Effect.catch(
           Effect.flatMap(elicit(question), (result) => checkForm(question, result)),
-          (error) => error._tag === "InvalidAnswer" ? hide(error.message) : Effect.fail(error)
+          (error) => error._tag === "InvalidAnswer" ? rejectFields(question, error) : Effect.fail(error)
         ))
   }
   const sampler = typeof sample === "function" ? { answer: sample } : sample

@@ -84,7 +84,8 @@ const errorOf = (cause: Cause.Cause<McpError.McpError>): McpError.McpError | und
  * gets no reply has not failed.
  */
 export const failureOf = (ending: HandlerExit, getsReply: boolean): Cause.Cause<McpError.McpError> | undefined =>
-  Exit.isSuccess(ending) || errorOf(ending.cause) !== undefined || (Cause.hasInterruptsOnly(ending.cause) && !getsReply)
+  Exit.isSuccess(ending) || (errorOf(ending.cause) !== undefined && !Cause.hasDies(ending.cause)) ||
+    (Cause.hasInterruptsOnly(ending.cause) && !getsReply)
     ? undefined
     : ending.cause
 
