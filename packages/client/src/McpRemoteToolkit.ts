@@ -3,6 +3,7 @@
  * is unstable.
  */
 import { Excerpt, Tool as Protocol } from "@effect-mcp/protocol"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
@@ -14,6 +15,7 @@ import type * as GroupList from "./GroupList.ts"
 import * as excerpts from "./internal/excerpts.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelParts from "./internal/toolkit/ModelParts.ts"
+import * as ModelText from "./internal/toolkit/ModelText.ts"
 import * as UsableTools from "./internal/toolkit/UsableTools.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpClients from "./McpClients.ts"
@@ -150,6 +152,31 @@ export interface Options<Mode extends Tool.FailureMode = "return"> {
   readonly failureMode?: Mode
   /** Decides whether a person has to approve a call before it is sent. Default: none has to. */
   readonly needsApproval?: (tool: GroupList.GroupTool, input: unknown) => boolean | Effect.Effect<boolean>
+  /**
+   * Returns the input schema that the provider gets for a tool, or `undefined` to leave the tool out. `inputSchema` of
+   * the given tool is what `ModelSchema.of` returned, and `definition` has the schema of the server. Default:
+   * `inputSchema`.
+   */
+  readonly schema?: (tool: GroupList.GroupTool) => Protocol.ObjectSchema | undefined
+  /**
+   * The number of tools that the provider accepts. Of more, tools of each server in turn are offered, and a warning of
+   * the log says so. Default: 128.
+   */
+  readonly maxTools?: number
+  /**
+   * The length of the descriptions and schemas of all tools in UTF-16 units, bounded as `maxTools` does. Default:
+   * 524,288.
+   */
+  readonly maxToolCharacters?: number
+  /**
+   * The media types of files that the model reads; other files are a text that says so. Providers reject the whole
+   * request otherwise, and each later one of the conversation. Default: PNG, JPEG, GIF, WebP and PDF.
+   */
+  readonly mediaTypes?: ReadonlyArray<string>
+  /** The size of all files of one result in bytes. Default: 3,932,160, which are 5 MiB of base64. */
+  readonly maxFileBytes?: number
+  /** The length of all texts of one result in UTF-16 units. Default: 200,000. */
+  readonly maxCharacters?: number
 }
 
 type ToolClients = Pick<McpClients.McpClientsShape, "tools" | "callTool">
@@ -191,11 +218,24 @@ const failureOf = ({ name, server }: GroupList.GroupTool, error: McpClients.Grou
 const isInput = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** Returns the structured content of a failure, unless it is too deep or too long for a model. */
+const detailsOf = (
+  structuredContent: Protocol.CallToolResult["structuredContent"],
+  { maxCharacters }: ModelParts.PartLimits
+): { readonly details?: { readonly [name: string]: unknown } } => {
+  if (structuredContent === undefined || JsonDepth.isDeeper(structuredContent, JsonDepth.maxLevels)) return {}
+  if (JSON.stringify(structuredContent).length > maxCharacters) return {}
+  const details = ModelText.within(structuredContent)
+  return isInput(details) ? { details } : {}
+}
+
 const call = Effect.fnUntraced(function*(
   clients: ToolClients,
-  tool: GroupList.GroupTool,
-  input: unknown
+  usable: UsableTools.UsableTool,
+  input: unknown,
+  limits: ModelParts.PartLimits
 ): Effect.fn.Return<Protocol.CallToolResult, Failure | AiError.AiErrorReason> {
+  const { tool } = usable
   const { definition, name, server } = tool
   if (!isInput(input)) {
     return yield* new AiError.ToolParameterValidationError({
@@ -203,7 +243,7 @@ const call = Effect.fnUntraced(function*(
       description: `the arguments of ${excerpts.line(definition.name, Excerpt.defaultLength)} must be an object`
     })
   }
-  const result = yield* Effect.catch(clients.callTool(tool, input), (error) => {
+  const result = yield* Effect.catch(clients.callTool(tool, UsableTools.argumentsOf(usable, input)), (error) => {
     const failed = Effect.fail(failureOf(tool, error))
     return wordsOf(error) === error.message
       ? failed
@@ -225,31 +265,36 @@ const call = Effect.fnUntraced(function*(
   return yield* new RemoteToolFailed({
     server,
     tool: name,
-    message: ModelParts.textOf(content),
-    ...structuredContent === undefined || JsonDepth.isDeeper(structuredContent, JsonDepth.maxLevels)
-      ? undefined
-      : { details: structuredContent }
+    message: ModelParts.textOf(content, limits),
+    ...detailsOf(structuredContent, limits)
   })
 })
 
 const toolOf = (
-  tool: GroupList.GroupTool,
+  usable: UsableTools.UsableTool,
   failureMode: Tool.FailureMode,
-  needsApproval: Options["needsApproval"]
+  needsApproval: Options["needsApproval"],
+  limits: ModelParts.PartLimits
 ): RemoteTool<Tool.FailureMode> => {
-  const { annotations, description, inputSchema, name, title = annotations?.title } = tool
+  const { description, schema, tool } = usable
+  const { annotations, name, title = annotations?.title } = tool
   const remote = Tool.dynamic(name, {
     description,
-    parameters: inputSchema,
+    parameters: schema,
     success: Protocol.CallToolResult,
     failure: Failure,
     failureMode,
-    toModelOutput: ModelParts.of,
-    ...needsApproval === undefined ? undefined : { needsApproval: (input: unknown) => needsApproval(tool, input) }
+    toModelOutput: ModelParts.of(limits),
+    ...needsApproval === undefined ? undefined : {
+      needsApproval: (input: unknown) =>
+        needsApproval(tool, isInput(input) ? UsableTools.argumentsOf(usable, input) : input)
+    }
     // Schemas of servers seldom keep the rules of a strict mode, and a provider rejects the whole request then.
   }).annotate(Tool.Strict, false)
   // The parameters of a dynamic tool with a JSON Schema are unknown.
-  return trust<RemoteTool<Tool.FailureMode>>(title === undefined ? remote : remote.annotate(Tool.Title, title))
+  return trust<RemoteTool<Tool.FailureMode>>(
+    title === undefined ? remote : remote.annotate(Tool.Title, ModelText.of(title))
+  )
 }
 
 /**
@@ -260,8 +305,12 @@ const toolOf = (
  *   unless a text has it. What the server marked for the user only is left out. The program gets the whole result.
  * - A failure is a {@link Failure}. By default it is returned to the model. Its message has the words of the server to
  *   its caller, but no cause of a lost connection and no standard error of a process: these are logged.
- * - A tool is left out if its JSON Schema has more than 64 levels or 65,536 characters: a provider could not write the
- *   request, or would send the schema in each one. A warning of the log names the tool.
+ * - Providers reject a whole request if they do not accept one schema in it. The model therefore gets the schema that
+ *   `ModelSchema.of` returns for the schema of the server. A tool is left out if it has none, as one with more than 64
+ *   levels or 65,536 characters, or if its name is not allowed. A warning of the log names the tool.
+ * - A request has at most 128 tools, with 524,288 characters of descriptions and schemas.
+ * - Results keep a conversation alive: files that providers reject, blank texts and half surrogate pairs are left out,
+ *   and files and texts have a greatest size.
  * - A result with more than 512 levels is a {@link ToolOutcomeUnknown}.
  * - Arguments are not checked against the JSON Schema. The server does that, and its error is returned to the model.
  *
@@ -292,15 +341,29 @@ const toolOf = (
  */
 export const make = <Mode extends Tool.FailureMode = "return">(
   clients: ToolClients,
-  { failureMode, needsApproval }: Options<Mode> = {}
+  options: Options<Mode> = {}
 ): Effect.Effect<RemoteToolkit<Mode>> =>
   Effect.gen(function*() {
-    const tools = yield* UsableTools.of(clients, yield* clients.tools)
+    const { failureMode = "return", maxToolCharacters = 524_288, maxTools = 128, needsApproval, schema } = options
+    NumericOption.check<Options>({ ...options, failureMode: "return" }, {
+      maxTools: NumericOption.countFromZero,
+      maxToolCharacters: NumericOption.countFromZero,
+      maxFileBytes: NumericOption.countFromZero,
+      maxCharacters: NumericOption.countFromZero
+    })
+    const limits: ModelParts.PartLimits = {
+      mediaTypes: options.mediaTypes === undefined ? ModelParts.limits.mediaTypes : new Set(options.mediaTypes),
+      maxBytes: options.maxFileBytes ?? ModelParts.limits.maxBytes,
+      maxCharacters: options.maxCharacters ?? ModelParts.limits.maxCharacters
+    }
+    const tools = yield* UsableTools.of(clients, yield* clients.tools, { maxToolCharacters, maxTools, schema })
     // In parts, because a function has a limit of arguments.
-    const parts = Arr.chunksOf(tools.map((tool) => toolOf(tool, failureMode ?? "return", needsApproval)), 1_000)
+    const parts = Arr.chunksOf(tools.map((usable) => toolOf(usable, failureMode, needsApproval, limits)), 1_000)
     const toolkit = Toolkit.merge(...parts.map((part) => Toolkit.make(...part)))
     const handlers = yield* toolkit.toHandlers(
-      Object.fromEntries(tools.map((tool) => [tool.name, (input: unknown) => call(clients, tool, input)]))
+      Object.fromEntries(
+        tools.map((usable) => [usable.tool.name, (input: unknown) => call(clients, usable, input, limits)])
+      )
     )
     // The tools have the mode of the options, whose default is that of the type.
     return trust<RemoteToolkit<Mode>>(yield* Effect.provideContext(toolkit, handlers))

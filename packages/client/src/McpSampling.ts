@@ -2,7 +2,7 @@
  * A `LanguageModel` of `effect/ai` that answers servers: messages, images, audio and tools in both directions. An entry
  * point of its own, because `effect/ai` is unstable.
  */
-import { Content, Excerpt, McpError, type Sampling, type Tool as McpTool } from "@effect-mcp/protocol"
+import { Content, Excerpt, McpError, ModelSchema, type Sampling, type Tool as McpTool } from "@effect-mcp/protocol"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
@@ -16,7 +16,6 @@ import * as excerpts from "./internal/excerpts.ts"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelFile from "./internal/toolkit/ModelFile.ts"
-import * as ToolSchemas from "./internal/toolkit/ToolSchemas.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 
@@ -177,9 +176,13 @@ const toolkitOf = (offered: ReadonlyArray<McpTool.Tool>): Converted<Toolkit.With
   const tools = new Map<string, OfferedTool>()
   for (const { description, inputSchema, name } of offered) {
     if (tools.has(name)) return Result.fail(`two tools have the name ${JSON.stringify(Excerpt.of(name))}`)
-    const problem = ToolSchemas.problemOf(inputSchema)
-    if (problem !== undefined) return Result.fail(`the tool ${JSON.stringify(Excerpt.of(name))}: ${problem}`)
-    tools.set(name, Tool.dynamic(name, { description, parameters: inputSchema }))
+    const converted = ModelSchema.of(inputSchema)
+    if (Result.isFailure(converted)) {
+      return Result.fail(`the tool ${JSON.stringify(Excerpt.of(name))}: ${converted.failure}`)
+    }
+    const { names, schema } = converted.success
+    // The server reads the arguments that the model gives, so they keep their names.
+    tools.set(name, Tool.dynamic(name, { description, parameters: names.size === 0 ? schema : inputSchema }))
   }
   return Result.succeed({
     tools: Object.fromEntries(tools),

@@ -308,7 +308,7 @@ describe.concurrent("a LanguageModel that answers a server", () => {
           const use = { type: "tool_use", id: "1", name: "add", input: { x: nested(1_000) } } as const
           const deep = { ...plain, messages: [{ role: "assistant" as const, content: use }] }
           assert.strictEqual(yield* sample(deep, {}, model), -32602)
-          const tool = { ...add, inputSchema: { type: "object" as const, x: nested(100) } }
+          const tool = { ...add, inputSchema: { type: "object" as const, default: nested(100) } }
           assert.strictEqual(yield* sample({ ...sum, tools: [tool] }, {}, model), -32602)
           assert.lengthOf(received, 0)
         }))

@@ -112,8 +112,9 @@ const tool: GroupList.GroupTool = {
  * Returns what a model and a program get of this result of a tool. No transport carries it, because the server in a
  * test could not write some of them.
  */
-const received = Effect.fnUntraced(function*(result: ToolResult) {
-  const toolkit = McpRemoteToolkit.make({ tools: Effect.succeed([tool]), callTool: () => Effect.succeed(result) })
+const received = Effect.fnUntraced(function*(result: ToolResult, options: McpRemoteToolkit.Options = {}) {
+  const clients = { tools: Effect.succeed([tool]), callTool: () => Effect.succeed(result) }
+  const toolkit = McpRemoteToolkit.make(clients, options)
   const { toolResults } = yield* LanguageModel.generateText({ prompt: "", toolkit }).pipe(
     Effect.provide(modelOf([["server__a", {}]]).layer)
   )
@@ -122,9 +123,9 @@ const received = Effect.fnUntraced(function*(result: ToolResult) {
 })
 
 /** Returns the parts that a model gets of this content. */
-const partsOf = (...content: ToolResult["content"]) =>
+const partsOf = (content: ToolResult["content"], options: McpRemoteToolkit.Options = {}) =>
   Effect.map(
-    received({ content }),
+    received({ content }, options),
     ({ modelOutput = [] }) =>
       modelOutput.map((part) => part.type === "text" ? part.text : [part.mediaType, part.fileName, part.data])
   )
@@ -182,11 +183,12 @@ describe("a toolkit of remote tools", () => {
       const bytes = new Uint8Array([1, 2, 3])
       const blob = (uri: string, blob: string, mimeType?: string) =>
         Content.resource({ uri, blob, ...mimeType === undefined ? undefined : { mimeType } })
+      const mediaTypes = ["image/png", "audio/wav", "application/x-a", "application/octet-stream"]
       assert.deepStrictEqual(
-        yield* partsOf(
-          Content.image(bytes, "image/png"),
+        yield* partsOf([
+          Content.image(picture, "image/png"),
           Content.audio(bytes, "audio/wav; codecs=1"),
-          blob("file:///home/ada/a.pdf?b#c", "AQID", "application/pdf"),
+          blob("file:///home/ada/a.x?b#c", "AQID", "application/x-a"),
           blob("file:///home/ada/", "AQID"),
           blob("x://\u{202e}/..\\..\\e\u{1b}[2Jvil", "AQID", "text/html,<script>"),
           blob(`x:/${"a".repeat(1_000_000)}`, "AQID", "a".repeat(1_000_000)),
@@ -194,11 +196,11 @@ describe("a toolkit of remote tools", () => {
           Content.image("file-abc123", "image/png"),
           Content.audio("data:audio/wav;base64,AQID", "audio/wav"),
           blob("x://a", "http://169.254.169.254/", "text/html")
-        ),
+        ], { mediaTypes }),
         [
-          ["image/png", undefined, bytes],
+          ["image/png", undefined, picture],
           ["audio/wav", undefined, bytes],
-          ["application/pdf", "a.pdf", bytes],
+          ["application/x-a", "a.x", bytes],
           ["application/octet-stream", undefined, bytes],
           ["application/octet-stream", "e\\u{1b}[2Jvil", bytes],
           ["application/octet-stream", `${"a".repeat(127)}…`, bytes],
@@ -208,6 +210,59 @@ describe("a toolkit of remote tools", () => {
           "[a file is left out: the data of text/html is not base64]"
         ]
       )
+    }))
+
+  it.effect("a file that a provider would reject is a text, so that the conversation goes on", () =>
+    Effect.gen(function*() {
+      const image = (data: ReadonlyArray<number>, mimeType: string) => Content.image(new Uint8Array(data), mimeType)
+      const gif = [...new TextEncoder().encode("GIF89a"), 1, 0, 1, 0]
+      const wide = [...picture, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0x1f, 0x41, 0, 0, 0, 1]
+      const jpeg = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0, 0xff, 0xc0, 0, 17, 8, 0x20, 0, 0, 1, 0, 0, 0]
+      assert.deepStrictEqual(
+        yield* partsOf([
+          image(gif, "image/png"),
+          image([1, 2, 3], "image/png"),
+          image([], "image/png"),
+          image([1, 2, 3], "image/svg+xml"),
+          Content.audio(new Uint8Array([1, 2, 3]), "audio/wav"),
+          image(wide, "image/png"),
+          image(jpeg, "image/jpeg"),
+          image([...picture, ...Array.from({ length: 100 }, () => 0)], "image/png"),
+          image(gif, "image/gif")
+        ], { maxFileBytes: 100 }),
+        [
+          ["image/gif", undefined, new Uint8Array(gif)],
+          "[a file is left out: its data is not image/png]",
+          "[a file is left out: the data of image/png is empty]",
+          "[a file is left out: the model does not read image/svg+xml]",
+          "[a file is left out: the model does not read audio/wav]",
+          "[a file is left out: image/png of 8001 × 1 pixels, of at most 8000 × 8000]",
+          "[a file is left out: image/jpeg of 1 × 8192 pixels, of at most 8000 × 8000]",
+          "[a file is left out: image/png with more than 90 bytes]",
+          ["image/gif", undefined, new Uint8Array(gif)]
+        ]
+      )
+      const [long] = yield* partsOf([Content.image("A".repeat(8_000_000), "image/png")])
+      assert.strictEqual(long, "[a file is left out: image/png with more than 3932160 bytes]")
+    }))
+
+  it.effect("a result has a text that is not blank, has no half surrogate pairs, and has a greatest length", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* partsOf([]), ["[the result of the tool is empty]"])
+      assert.deepStrictEqual(yield* partsOf([Content.text(""), Content.text(" \n")]), [
+        "[the result of the tool is empty]"
+      ])
+      assert.deepStrictEqual(yield* partsOf([Content.text("a\ud83d")]), ["a\ufffd"])
+      assert.deepStrictEqual(
+        yield* partsOf([Content.text("abc"), Content.text("def"), Content.text("gh")], { maxCharacters: 4 }),
+        ["abc", "d[2 characters are left out]", "[2 characters are left out]"]
+      )
+      const failed = yield* received({
+        content: [Content.text("\ud83d")],
+        structuredContent: { "\ud83d": ["\ude00"] },
+        isError: true
+      })
+      assert.notMatch(JSON.stringify(failed.encodedResult), /\\ud[89a-f]/)
     }))
 
   it.effect("a result that is nested too deeply for JSON.stringify is a failure, and no defect", () =>
@@ -235,7 +290,10 @@ describe("a toolkit of remote tools", () => {
     Effect.gen(function*() {
       const structuredContent = { many: Array.from({ length: 1_000_001 }, () => []) }
       const text = JSON.stringify(structuredContent)
-      const { modelOutput } = yield* received({ content: [Content.text("{}"), Content.text(text)], structuredContent })
+      const { modelOutput } = yield* received(
+        { content: [Content.text("{}"), Content.text(text)], structuredContent },
+        { maxCharacters: 10 * text.length }
+      )
       assert.deepStrictEqual(modelOutput?.map((part) => part.type === "text" && part.text), ["{}", text, text])
     }))
 
@@ -313,9 +371,9 @@ describe("a toolkit of remote tools", () => {
         inputSchema: { type: "object", ...schema }
       })
       const tools = [
-        withSchema("deep", { x: nested(50_000) }),
+        withSchema("deep", { default: nested(50_000) }),
         withSchema("long", { description: "a".repeat(65_536) }),
-        withSchema("deepest", { x: nested(63) }),
+        withSchema("deepest", { default: nested(63) }),
         withSchema("longest", { description: "a".repeat(65_000) })
       ]
       const clients = { tools: Effect.succeed(tools), callTool: () => Effect.die("not used") }
@@ -332,6 +390,85 @@ describe("a toolkit of remote tools", () => {
         "simplify the schema",
         "the tool \"long\" is not offered to the model: its input schema has more than 65536 characters; " +
         "simplify the schema"
+      ])
+    }))
+
+  it.effect("a schema has a form that providers accept, and arguments reach the server under its names", () =>
+    Effect.gen(function*() {
+      const calls: Array<unknown> = []
+      const inputSchema = {
+        type: "object" as const,
+        properties: { "filter[id]": { type: "string" } },
+        anyOf: [{ required: ["filter[id]"] }, { properties: { url: { type: "any" } } }]
+      }
+      const clients = {
+        tools: Effect.succeed([{ ...tool, inputSchema, description: " " }]),
+        callTool: (_: unknown, input?: unknown) => {
+          calls.push(input)
+          return Effect.succeed({ content: [] })
+        }
+      }
+      const model = modelOf([["server__a", { filter_id_: "1", url: "2" }]])
+      yield* LanguageModel.generateText({ prompt: "", toolkit: McpRemoteToolkit.make(clients) }).pipe(
+        Effect.provide(model.layer)
+      )
+      assert.deepStrictEqual(calls, [{ "filter[id]": "1", url: "2" }])
+      const [offered] = model.requests[0]?.tools ?? []
+      assert.isDefined(offered)
+      assert.isUndefined(Tool.getDescription(offered))
+      assert.deepStrictEqual(Tool.getJsonSchema(offered), {
+        type: "object",
+        description: "Give one of these sets of arguments: (\"filter[id]\"), (url).",
+        properties: { filter_id_: { type: "string" }, url: {} }
+      })
+    }))
+
+  it.effect("the option schema changes a schema, or leaves its tool out", () =>
+    Effect.gen(function*() {
+      const tools = ["a", "b"].map((name): GroupList.GroupTool => ({ ...tool, name }))
+      const toolkit = yield* McpRemoteToolkit.make({
+        tools: Effect.succeed(tools),
+        callTool: () => Effect.never
+      }, {
+        schema: ({ definition, inputSchema, name }) => {
+          assert.deepStrictEqual(definition.inputSchema, { type: "object" })
+          return name === "a" ? undefined : { ...inputSchema, title: "changed" }
+        }
+      })
+      assert.deepStrictEqual(
+        Object.values(toolkit.tools).map((tool) => [tool.name, Tool.getJsonSchema(tool)]),
+        [["b", { type: "object", properties: {}, title: "changed" }]]
+      )
+    }))
+
+  it.effect("of more tools than a request may have, those of each server are offered in turn, with one warning", () =>
+    Effect.gen(function*() {
+      const toolsOf = (server: string, count: number, description: string) =>
+        Array.from({ length: count }, (_, index): GroupList.GroupTool => ({
+          ...tool,
+          server,
+          name: `${server}__${index}`,
+          description
+        }))
+      const messages: Array<string> = []
+      const offered = (tools: ReadonlyArray<GroupList.GroupTool>, options: McpRemoteToolkit.Options = {}) =>
+        McpRemoteToolkit.make({ tools: Effect.succeed(tools), callTool: () => Effect.never }, options).pipe(
+          Effect.map(({ tools }) => Object.keys(tools)),
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))]))
+        )
+      const many = [...toolsOf("large", 200, "a"), ...toolsOf("small", 3, "a")]
+      const names = yield* offered(many)
+      assert.strictEqual(names.length, 128)
+      assert.deepStrictEqual(names.slice(-4), ["large__124", "small__0", "small__1", "small__2"])
+      assert.strictEqual((yield* offered(many, { maxTools: 1_000 })).length, 203)
+      const long = [...toolsOf("long", 100, "a".repeat(16_000)), ...toolsOf("short", 1, "a")]
+      assert.deepStrictEqual((yield* offered(long)).slice(-2), ["long__31", "short__0"])
+      const unnamed = yield* offered([{ ...tool, name: "server__a.b" }, tool])
+      assert.deepStrictEqual(unnamed, ["server__a"])
+      assert.deepStrictEqual(messages.map((message) => message.slice(0, 50)), [
+        "only 128 of 203 tools are offered to the model, be",
+        "only 33 of 101 tools are offered to the model, bec",
+        "the tool \"server__a.b\" is not offered to the model"
       ])
     }))
 
@@ -426,6 +563,9 @@ it.effect("a toolkit has any number of tools", () =>
       const definition = { name: `tool${index}`, inputSchema: { type: "object" } } as const
       return { ...definition, server: "many", definition }
     })
-    const toolkit = yield* McpRemoteToolkit.make({ tools: Effect.succeed(tools), callTool: () => Effect.never })
+    const toolkit = yield* McpRemoteToolkit.make({ tools: Effect.succeed(tools), callTool: () => Effect.never }, {
+      maxTools: tools.length,
+      maxToolCharacters: Number.MAX_SAFE_INTEGER
+    })
     assert.strictEqual(Object.keys(toolkit.tools).length, tools.length)
   }))

@@ -5,6 +5,56 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as PlainText from "../../PlainText.ts"
+import * as ModelText from "./ModelText.ts"
+
+/** The files that a provider accepts. */
+export interface FileLimits {
+  readonly mediaTypes: ReadonlySet<string>
+  readonly maxBytes: number
+}
+
+/** The files that all large providers read, and the greatest size of an image for the strictest of them. */
+export const limits: FileLimits = {
+  mediaTypes: new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]),
+  maxBytes: 3_932_160
+}
+
+/** The greatest width and height of an image, in pixels. */
+const maxPixels = 8_000
+
+/** The first bytes of files by their media types, as Latin-1 text. */
+const signatures: ReadonlyArray<readonly [mediaType: string, signature: RegExp]> = [
+  ["image/png", /^\x89PNG\r\n\x1a\n/],
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/gif", /^GIF8[79]a/],
+  ["image/webp", /^RIFF[^]{4}WEBP/],
+  ["application/pdf", /^%PDF-/]
+]
+
+/** Returns the media type of data: the declared one, or that of its first bytes if it is one of the known. */
+const actualType = (declared: string, data: Uint8Array): string | undefined => {
+  const beginning = String.fromCharCode(...data.subarray(0, 16))
+  const found = signatures.find(([, signature]) => signature.test(beginning))?.[0]
+  return signatures.some(([mediaType]) => mediaType === declared) || declared === "image/jpg"
+    ? found
+    : found ?? declared
+}
+
+/** Returns the width and the height of an image, if its first bytes have them. */
+const sizeOf = (mediaType: string, data: Uint8Array): readonly [width: number, height: number] | undefined => {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  if (mediaType === "image/png" && data.length >= 24) return [view.getUint32(16), view.getUint32(20)]
+  if (mediaType === "image/gif" && data.length >= 10) return [view.getUint16(6, true), view.getUint16(8, true)]
+  if (mediaType !== "image/jpeg") return undefined
+  let at = 2
+  while (at + 9 < data.length && data[at] === 0xff) {
+    const marker = view.getUint8(at + 1)
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
+    if (isFrame) return [view.getUint16(at + 7), view.getUint16(at + 5)]
+    at += 2 + view.getUint16(at + 2)
+  }
+  return undefined
+}
 
 /** A type and a subtype. Parameters are left out, because providers put a media type into `data:` URLs. */
 const essence = /^[\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,64}(?=[;\s]|$)/
@@ -32,9 +82,35 @@ export const of = (
   uri?: string
 ): Result.Result<Prompt.FilePart, string> => {
   const mediaType = mediaTypeOf(mimeType)
-  const fileName = uri === undefined ? undefined : nameOf(uri)
+  const fileName = uri === undefined ? undefined : ModelText.of(nameOf(uri) ?? "")
   return Result.mapBoth(Base64.decode(base64), {
-    onSuccess: (data) => Prompt.filePart({ mediaType, data, ...fileName === undefined ? undefined : { fileName } }),
+    onSuccess: (data) => Prompt.filePart({ mediaType, data, ...fileName ? { fileName } : undefined }),
     onFailure: () => `the data of ${mediaType} is not base64`
+  })
+}
+
+/**
+ * Returns a file as providers accept it, or the reason why they do not. A provider that rejects the file of a result
+ * rejects each later request of the conversation.
+ */
+export const accepted = (
+  base64: string,
+  mimeType: string | undefined,
+  uri: string | undefined,
+  { maxBytes, mediaTypes }: FileLimits
+): Result.Result<Prompt.FilePart, string> => {
+  const tooLarge = (mediaType: string) => Result.fail(`${mediaType} with more than ${maxBytes} bytes`)
+  if (base64.length > 1.5 * maxBytes + 1_024) return tooLarge(mediaTypeOf(mimeType))
+  return Result.flatMap(of(base64, mimeType, uri), (part) => {
+    const { data, mediaType: declared } = part
+    if (!(data instanceof Uint8Array) || data.length === 0) return Result.fail(`the data of ${declared} is empty`)
+    const mediaType = actualType(declared.toLowerCase(), data)
+    if (mediaType === undefined) return Result.fail(`its data is not ${declared}`)
+    if (!mediaTypes.has(mediaType)) return Result.fail(`the model does not read ${mediaType}`)
+    if (data.length > maxBytes) return tooLarge(mediaType)
+    const [width = 0, height = 0] = sizeOf(mediaType, data) ?? []
+    return Math.max(width, height) > maxPixels
+      ? Result.fail(`${mediaType} of ${width} × ${height} pixels, of at most ${maxPixels} × ${maxPixels}`)
+      : Result.succeed(Prompt.filePart({ ...part, mediaType }))
   })
 }

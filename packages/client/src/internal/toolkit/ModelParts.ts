@@ -4,30 +4,66 @@ import { CanonicalJson, type Content, type Tool as Protocol } from "@effect-mcp/
 import * as Prompt from "effect/ai/Prompt"
 import * as Result from "effect/Result"
 import * as ModelFile from "./ModelFile.ts"
+import * as ModelText from "./ModelText.ts"
 
 type Part = Prompt.ToolModelOutputPart
 
-/** Returns a file, or a text for the model with the problem of the file. */
-const fileOf = (...file: Parameters<typeof ModelFile.of>): Part =>
-  Result.getOrElse(ModelFile.of(...file), (problem) => Prompt.textPart({ text: `[a file is left out: ${problem}]` }))
+/** The bounds of a result. */
+export interface PartLimits extends ModelFile.FileLimits {
+  /** The greatest length of all texts of a result, in UTF-16 units. */
+  readonly maxCharacters: number
+}
 
-const partOf = (block: Content.ContentBlock): Part => {
-  switch (block.type) {
-    case "text":
-      return Prompt.textPart({ text: block.text })
-    case "image":
-    case "audio":
-      return fileOf(block.data, block.mimeType)
-    case "resource_link": {
-      const { description, name, uri } = block
-      return Prompt.textPart({ text: `${name}: ${uri}${description === undefined ? "" : ` (${description})`}` })
+/** The default bounds. 200,000 characters are about 50,000 tokens. */
+export const limits: PartLimits = { ...ModelFile.limits, maxCharacters: 200_000 }
+
+/** Makes the parts of one result, whose files and texts have a common size. */
+class Writer {
+  readonly #limits: PartLimits
+  #bytes: number
+  #characters: number
+
+  constructor(given: PartLimits) {
+    this.#limits = given
+    this.#bytes = given.maxBytes
+    this.#characters = given.maxCharacters
+  }
+
+  /** Returns the parts of a block. Providers reject texts that are blank. */
+  of(block: Content.ContentBlock): ReadonlyArray<Part> {
+    switch (block.type) {
+      case "text":
+        return this.text(block.text)
+      case "image":
+      case "audio":
+        return this.#file(block.data, block.mimeType)
+      case "resource_link": {
+        const { description, name, uri } = block
+        return this.text(`${name}: ${uri}${description === undefined ? "" : ` (${description})`}`)
+      }
+      case "resource": {
+        const { resource } = block
+        return "text" in resource
+          ? this.text(resource.text)
+          : this.#file(resource.blob, resource.mimeType, resource.uri)
+      }
     }
-    case "resource": {
-      const { resource } = block
-      return "text" in resource
-        ? Prompt.textPart({ text: resource.text })
-        : fileOf(resource.blob, resource.mimeType, resource.uri)
-    }
+  }
+
+  text(text: string): ReadonlyArray<Part> {
+    if (text.trim() === "") return []
+    const kept = text.slice(0, this.#characters)
+    this.#characters -= kept.length
+    const rest = text.length - kept.length
+    return [Prompt.textPart({ text: ModelText.of(rest === 0 ? kept : `${kept}[${rest} characters are left out]`) })]
+  }
+
+  /** Returns a file, or a text for the model with the problem of the file. */
+  #file(base64: string, mimeType: string | undefined, uri?: string): ReadonlyArray<Part> {
+    const part = ModelFile.accepted(base64, mimeType, uri, { ...this.#limits, maxBytes: this.#bytes })
+    if (Result.isFailure(part)) return this.text(`[a file is left out: ${part.failure}]`)
+    if (part.success.data instanceof Uint8Array) this.#bytes -= part.success.data.length
+    return [part.success]
   }
 }
 
@@ -66,19 +102,24 @@ const textTestOf = (structure: unknown, length: number): (text: string) => boole
 }
 
 /** Returns the blocks for the model as text; other blocks are named. */
-export const textOf = (content: ReadonlyArray<Content.ContentBlock>): string =>
-  Prompt.toolModelOutputToText(content.filter(isForModel).map(partOf))
+export const textOf = (content: ReadonlyArray<Content.ContentBlock>, given: PartLimits): string => {
+  const writer = new Writer(given)
+  return Prompt.toolModelOutputToText(content.filter(isForModel).flatMap((block) => writer.of(block)))
+}
 
 /**
  * Returns the parts of a result. Its structured content is a part of its own, unless a block of text has it already, as
- * the specification recommends to servers. The result must not be deeper than `JsonDepth.maxLevels`.
+ * the specification recommends to servers. The result must not be deeper than `JsonDepth.maxLevels`. There is always a
+ * part, because some providers reject an empty result.
  */
-export const of = ({ content, structuredContent }: Protocol.CallToolResult): ReadonlyArray<Part> => {
-  const parts = content.filter(isForModel).map(partOf)
-  if (structuredContent === undefined) return parts
-  const json = JSON.stringify(structuredContent)
-  const isText = textTestOf(structuredContent, json.length)
-  return content.some((block) => block.type === "text" && isForModel(block) && isText(block.text))
-    ? parts
-    : [...parts, Prompt.textPart({ text: json })]
-}
+export const of =
+  (given: PartLimits) => ({ content, structuredContent }: Protocol.CallToolResult): ReadonlyArray<Part> => {
+    const writer = new Writer(given)
+    const parts = content.filter(isForModel).flatMap((block) => writer.of(block))
+    const json = structuredContent === undefined ? undefined : JSON.stringify(structuredContent)
+    const isText = json === undefined ? undefined : textTestOf(structuredContent, json.length)
+    const hasText = isText === undefined ||
+      content.some((block) => block.type === "text" && isForModel(block) && isText(block.text))
+    const all = hasText || json === undefined ? parts : [...parts, ...writer.text(json)]
+    return all.length > 0 ? all : [Prompt.textPart({ text: "[the result of the tool is empty]" })]
+  }
