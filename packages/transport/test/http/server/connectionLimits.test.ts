@@ -158,6 +158,31 @@ describe.concurrent("pipelined requests", () => {
       assert.strictEqual(counts.called, 3)
     }))
 
+  it.live("have the CORS headers of their origin, whichever way they are rejected, and only if it is allowed", () =>
+    Effect.gen(function*() {
+      const { counts, gate, handlers } = yield* counting
+      const server = yield* serve(handlers, {
+        http: { responseMode: "json", maxPipelinedRequests: 2, allowedOrigins: ["https://app.example"] }
+      })
+      const client = yield* connect(server)
+      const withOrigin = (text: string, origin: string) => text.replace("\r\n", `\r\norigin: ${origin}\r\n`)
+      const page = (id: number, name: string) => withOrigin(callText(client, id, name), "https://app.example")
+      const connection = yield* connectRaw(server)
+      connection.write([page(1, "wait"), page(2, "wait"), page(3, "small")].join(""))
+      yield* until(() => counts.called === 2)
+      yield* Deferred.succeed(gate, undefined)
+      yield* until(() => connection.isClosed)
+      assert.deepStrictEqual(connection.statuses, [200, 200, 429])
+      const allowed = connection.received.match(/access-control-allow-origin: https:\/\/app\.example/gi)
+      assert.lengthOf(allowed ?? [], 3)
+      assert.lengthOf(connection.received.match(/access-control-expose-headers: .*retry-after/gi) ?? [], 3)
+      const other = yield* connectRaw(server)
+      other.write(withOrigin(callText(client, 4, "small"), "https://evil.example"))
+      yield* until(() => other.statuses.length === 1)
+      assert.deepStrictEqual(other.statuses, [403])
+      assert.notMatch(other.received, /access-control/i)
+    }))
+
   it.live("destroy their connection above twice `maxPipelinedRequests`", () =>
     Effect.gen(function*() {
       const { counts, handlers } = yield* counting

@@ -3,8 +3,8 @@
  *
  * `protect` visits each request once, in this order:
  *
- * 1. `HttpConnections`: does its connection leave too many requests or responses unread? 429
- * 2. `OriginPolicy`: are its `Host` and `Origin` accepted? 403
+ * 1. `OriginPolicy`: are its `Host` and `Origin` accepted? 403. Each later response has the CORS headers of its origin.
+ * 2. `HttpConnections`: does its connection leave too many requests or responses unread? 429
  * 3. A CORS preflight request is answered; it carries no credentials.
  * 4. `Authenticator`: which principal sends it? 401, 500, 503
  * 5. Is its method served? 405
@@ -112,7 +112,15 @@ const preflightHeaders = ({ headers }: HttpServerRequest): HttpResponses.Headers
   "access-control-max-age": "86400"
 })
 
-const exposedHeaders = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
+const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined
+
+/** Returns the headers of each response to a page of an allowed origin. */
+const corsHeaders = (origin: string): HttpResponses.Headers => ({
+  "access-control-allow-origin": origin,
+  vary: "origin",
+  "access-control-expose-headers": "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
+})
 
 const methodNotAllowedInJson: MethodNotAllowed = (message, headers) => HttpResponses.error(405, message, { headers })
 
@@ -204,34 +212,40 @@ export const make = Effect.fnUntraced(function*(
     methodNotAllowed: MethodNotAllowed
   ): Effect.Effect<Response> => {
     const { headers, method } = request
-    const { host, origin } = headers
-    // Requests over web standards and HTTP/2 have the host in the URL only.
-    const problem = policy.problem(host ?? OriginPolicy.hostIn(request.originalUrl), origin, headers["sec-fetch-site"])
-    if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))
     const allowed = () => Array.from(routes.keys()).join(", ")
+    if (headers["origin"] !== undefined && isPreflight(request)) {
+      const preflight = { ...preflightHeaders(request), "access-control-allow-methods": allowed() }
+      return Effect.succeed(HttpResponses.empty(204, preflight))
+    }
     const serve: Route = routes.get(method) ??
       (() => Effect.fail(methodNotAllowed(`${Excerpt.of(method)} is not served here`, { allow: allowed() })))
-    const serveAuthenticated = () =>
-      Effect.catch(
-        Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal })),
-        Effect.succeed
-      )
-    if (origin === undefined) return serveAuthenticated()
-    const cors = {
-      "access-control-allow-origin": origin,
-      vary: "origin",
-      "access-control-expose-headers": exposedHeaders
-    }
-    return method === "OPTIONS" && headers["access-control-request-method"] !== undefined
-      ? Effect.succeed(
-        HttpResponses.empty(204, { ...cors, ...preflightHeaders(request), "access-control-allow-methods": allowed() })
-      )
-      : Effect.map(serveAuthenticated(), (response) => HttpServerResponse.setHeaders(response, cors))
+    return Effect.catch(
+      Effect.flatMapEager(authenticate(request), (principal) => serve({ request, principal })),
+      Effect.succeed
+    )
+  }
+
+  const protect = (
+    routes: Routes,
+    request: HttpServerRequest,
+    methodNotAllowed: MethodNotAllowed
+  ): Effect.Effect<Response> => {
+    const { host, origin, "sec-fetch-site": site } = request.headers
+    // Requests over web standards and HTTP/2 have the host in the URL only.
+    const problem = policy.problem(host ?? OriginPolicy.hostIn(request.originalUrl), origin, site)
+    const served = connections.serve(request, () => {
+      if (problem !== undefined) return Effect.succeed(HttpResponses.error(403, problem))
+      return route(routes, request, methodNotAllowed)
+    })
+    // Also of a request that its connection rejects: without these headers, a page cannot read why.
+    return origin === undefined || problem !== undefined
+      ? served
+      : Effect.map(served, (response) => HttpServerResponse.setHeaders(response, corsHeaders(origin)))
   }
 
   return {
     protect: (routes, methodNotAllowed = methodNotAllowedInJson) => (request) =>
-      connections.serve(request, () => route(routes, request, methodNotAllowed)),
+      protect(routes, request, methodNotAllowed),
     readPost,
     readBody
   }
