@@ -30,8 +30,10 @@ export type Problem =
 /**
  * The status of a client.
  *
- * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood.
- * - `Ready`: a session is open with a server of this profile.
+ * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `stray` is
+ *   the beginning of the first text of the server that is no message.
+ * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
+ *   needs a handshake: the server may support a newer revision, if it was only slow.
  * - `Closing`: the session has begun to close. Calls wait for the next one.
  * - `Down`: there is no session. The next attempt is due in `retryMillis`; `undefined` means that there is none,
  *   because the schedule or the client has ended.
@@ -39,8 +41,8 @@ export type Problem =
  * @category models
  */
 export type ServerStatus =
-  | { readonly _tag: "Connecting"; readonly attempt: number }
-  | { readonly _tag: "Ready"; readonly profile: Profile.ServerProfile }
+  | { readonly _tag: "Connecting"; readonly attempt: number; readonly stray?: string }
+  | { readonly _tag: "Ready"; readonly profile: Profile.ServerProfile; readonly fellBack?: string }
   | { readonly _tag: "Closing" }
   | {
     readonly _tag: "Down"
@@ -130,11 +132,15 @@ const beforeTail = "; last lines of stderr:\n"
 export const describe = (status: ServerStatus): string => {
   switch (status._tag) {
     case "Connecting":
-      return `connecting, attempt ${status.attempt}`
+      return `connecting, attempt ${status.attempt}` + (
+        status.stray === undefined ?
+          "" :
+          `; the server has sent a text that is no message: ${JSON.stringify(excerpts.line(status.stray, 200))}`
+      )
     case "Ready": {
       const { info: { name, version }, revision } = status.profile
       return `ready: ${excerpts.line(name, Excerpt.defaultLength)} ${excerpts.line(version, Excerpt.defaultLength)}, ` +
-        revision
+        revision + (status.fellBack === undefined ? "" : `, because ${excerpts.line(status.fellBack, 200)}`)
     }
     case "Closing":
       return "its session is closing"

@@ -22,6 +22,8 @@ import type { TransportError } from "./TransportError.ts"
  * - `Closed`: the connection ended before the response. For a child process, `reason` has the exit code and the last
  *   lines of stderr.
  *
+ * The last two have the `stray` texts that the server sent meanwhile, if there were any.
+ *
  * @category models
  */
 export type HandshakeErrorReason =
@@ -36,8 +38,24 @@ export type HandshakeErrorReason =
   | { readonly _tag: "LegacyServer"; readonly problem: string }
   | { readonly _tag: "ModernServer"; readonly error: McpError.McpError }
   | { readonly _tag: "InvalidResult"; readonly problem: string }
-  | { readonly _tag: "Timeout"; readonly afterMillis: number; readonly method?: "server/discover" }
-  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason }
+  | {
+    readonly _tag: "Timeout"
+    readonly afterMillis: number
+    readonly method?: "server/discover"
+    readonly stray?: StrayTexts
+  }
+  | { readonly _tag: "Closed"; readonly reason: CloseReason.CloseReason; readonly stray?: StrayTexts }
+
+/**
+ * The texts that a server sent before a response, and that are no messages, as a program does that prints to its
+ * standard output. `first` is the beginning of the first one, at most 200 characters, and `count` their number.
+ *
+ * @category models
+ */
+export interface StrayTexts {
+  readonly first: string
+  readonly count: number
+}
 
 /** The greatest length of a text of the server in a message, which is logged at each attempt to connect. */
 const maxText = 1_000
@@ -54,6 +72,10 @@ const remedyOf = (offered: ReadonlyArray<string>): string => {
     ? "update this client, or serve one of its revisions"
     : `add ${newest} to the option \`revisions\``
 }
+
+const describeStray = ({ count, first }: StrayTexts): string =>
+  `it sent ${count === 1 ? "a text that is no message" : `${count} texts that are no messages, the first of them`}: ` +
+  `${JSON.stringify(Excerpt.line(first, 200))}; a server over stdio must print only messages to standard output`
 
 /**
  * Returns the kind of the error as a message for operators.
@@ -94,9 +116,11 @@ export const describe = (reason: HandshakeErrorReason): string => {
       return `the server's response to initialize is invalid: ${excerpt(reason.problem)}`
     case "Timeout":
       return `the server did not respond to ${reason.method ?? "initialize"} within ${reason.afterMillis} ms; ` +
-        "set limits.handshakeTimeout to allow more"
+        (reason.stray === undefined ? "set limits.handshakeTimeout to allow more" : describeStray(reason.stray))
     case "Closed":
-      return CloseReason.describe(reason.reason)
+      return reason.stray === undefined
+        ? CloseReason.describe(reason.reason)
+        : `${describeStray(reason.stray)}; ${CloseReason.describe(reason.reason)}`
   }
 }
 

@@ -24,7 +24,8 @@ export interface Options {
    * The time that a client waits for the response to `server/discover`, which it sends first if it supports a revision
    * without a handshake. Then it sends `initialize`, because some servers of older revisions stay silent. Over HTTP,
    * where silence says nothing about a server, and without an older revision in `revisions`, the client waits for
-   * `handshakeTimeout`, and then fails. It also waits that long after the server has rejected `initialize` and named a
+   * `handshakeTimeout`, and then fails. The time of a child process begins with its first byte: until then it gets
+   * `handshakeTimeout`. The client also waits that long after the server has rejected `initialize` and named a
    * revision without a handshake. Default 5 seconds.
    */
   readonly discoverTimeout?: Duration.Input

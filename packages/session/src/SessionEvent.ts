@@ -30,7 +30,10 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `Closed`: the session has ended for this `reason`. `unfinished` counts by method the handlers that did not end in
  *   time after their interruption.
  * - `FellBack`: the server seems to serve no revision without a handshake, so the client continues with `initialize`.
- *   `problem` states how it answered `server/discover`. A server that was silent may still turn out to serve one.
+ *   `problem` states how it answered `server/discover`. `isGuess` says that it was silent: a server that starts slowly
+ *   may still turn out to serve one.
+ * - `StrayText`: a server has sent a text that is no message, before its session was established. `text` is its
+ *   beginning. Only the first one is reported.
  *
  * Frames:
  *
@@ -82,7 +85,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
 export type SessionEvent =
   | TransportEvent
   | { readonly _tag: "StateChanged"; readonly from: string; readonly to: string }
-  | { readonly _tag: "FellBack"; readonly problem: string }
+  | { readonly _tag: "FellBack"; readonly problem: string; readonly isGuess?: boolean }
+  | { readonly _tag: "StrayText"; readonly text: string }
   | { readonly _tag: "BadFrame"; readonly error: FrameError }
   | { readonly _tag: "Malformed"; readonly problem: string }
   | { readonly _tag: "Tolerated"; readonly method: string | undefined; readonly problem: string }

@@ -184,6 +184,11 @@ export interface Connection {
    * `Limits.gracefulCloseTimeout`. For a transport whose peer ends this process soon after it.
    */
   readonly halfCloseMillis?: number
+  /**
+   * Completes when a peer that this transport starts has written its first byte, to standard output or error. Until
+   * then the peer may not have started, so its silence says nothing about it. Absent if the peer runs already.
+   */
+  readonly started?: Effect.Effect<void>
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

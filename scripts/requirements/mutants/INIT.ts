@@ -138,7 +138,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-16",
     file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "      timeout: this.#runtime.limits.handshakeTimeout,\n",
+    original: "      timeout: this.#initializeTimeout,\n",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "fails as Timeout after 30 seconds, and initialize is not cancelled",

@@ -130,6 +130,41 @@ describe.concurrent("a client of every revision over stdio", () => {
       assert.notInclude(events.map(({ _tag }) => _tag), "Closed")
     }))
 
+  it.live("waits for a server that has written nothing, because it has not started", () =>
+    Effect.gen(function*() {
+      const { events, methods, session } = yield* connect("slow start", { limits: { discoverTimeout: "300 millis" } })
+      const { profile } = yield* session
+      assert.strictEqual(profile.revision, "2026-07-28")
+      assert.deepStrictEqual(methods(), ["server/discover"])
+      assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "FellBack"), [])
+    }))
+
+  it.live("initializes a server that has written nothing for the time of a handshake", () =>
+    Effect.gen(function*() {
+      const limits = { discoverTimeout: "6 seconds", handshakeTimeout: "6 seconds" } as const
+      const { events, methods, session } = yield* connect("mute", { limits })
+      const { profile } = yield* session
+      assert.strictEqual(profile.revision, "2025-11-25")
+      assert.deepStrictEqual(methods().slice(0, 2), ["server/discover", "initialize"])
+      assert.deepStrictEqual(events.flatMap((event) => event._tag === "FellBack" ? [event] : []), [
+        { _tag: "FellBack", problem: "it did not answer server/discover within 6000 ms", isGuess: true }
+      ])
+    }))
+
+  it.live("fails with the first line that is no message, and their number, and reports that line at once", () =>
+    Effect.gen(function*() {
+      const limits = { discoverTimeout: "300 millis", handshakeTimeout: "4 seconds" } as const
+      const { events, session } = yield* connect("prints", { limits })
+      const { message, reason } = yield* Effect.flip(session)
+      const first = "Welcome to the server"
+      assert.deepInclude(reason, { _tag: "Timeout", stray: { first, count: 2 } })
+      assert.include(
+        message,
+        `it sent 2 texts that are no messages, the first of them: "${first}"; a server over stdio`
+      )
+      assert.deepStrictEqual(events.flatMap((event) => event._tag === "StrayText" ? [event.text] : []), [first])
+    }))
+
   it.live("of 2026-07-28 only, it fails with the exit of the server, which starts once", () =>
     Effect.gen(function*() {
       const { methods, session } = yield* connect("exit", { revisions: ["2026-07-28"] })

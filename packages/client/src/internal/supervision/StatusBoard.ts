@@ -23,6 +23,7 @@ export class StatusBoard {
   readonly #waiters = new Set<Deferred.Deferred<Session | undefined>>()
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
+  #fellBack: string | undefined
   /** Completed when the present session is no longer present. */
   #gone = Deferred.makeUnsafe<void>()
 
@@ -87,7 +88,8 @@ export class StatusBoard {
       this.#session = session
       // The client has learned nothing new if it has prepared the present session again.
       if (this.#status._tag !== "Ready" || this.#status.profile !== session.profile) {
-        this.#publish({ _tag: "Ready", profile: session.profile })
+        const ready = { _tag: "Ready", profile: session.profile } as const
+        this.#publish(this.#fellBack === undefined ? ready : { ...ready, fellBack: this.#fellBack })
       }
       for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(session))
       PubSub.publishUnsafe(this.#sessions, session)
@@ -97,6 +99,16 @@ export class StatusBoard {
   /** Waits until the present session is no longer present. */
   get left(): Effect.Effect<void> {
     return Effect.suspend(() => this.#session === undefined ? Effect.void : Deferred.await(this.#gone))
+  }
+
+  /** Shows the first text of the server that is no message, while the client connects. */
+  stray(text: string): void {
+    if (this.#status._tag === "Connecting") this.#publish({ ...this.#status, stray: text })
+  }
+
+  /** Stores why the next session has a handshake, if the client has guessed that. */
+  fellBack(problem: string | undefined): void {
+    this.#fellBack = problem
   }
 
   /** Removes the session because it has begun to end, so that no call takes it any more. */

@@ -240,6 +240,9 @@ export const make = Effect.fnUntraced(function*(
   const renew = (session: Session): Effect.Effect<void> => Effect.andThen(prepare(session), board.open(session))
   const observe = (event: SessionEvent.SessionEvent): void => {
     if (event._tag === "StateChanged" && (event.to === "Closing" || event.to === "Closed")) board.leave()
+    if (event._tag === "StrayText") board.stray(event.text)
+    if (event._tag === "FellBack") board.fellBack(event.isGuess === true ? event.problem : undefined)
+    if (event._tag === "StateChanged" && event.to === "Modern") board.fellBack(undefined)
     if (current === undefined) return
     // The transport has repeated the handshake.
     if (event._tag === "SessionRenewed") {

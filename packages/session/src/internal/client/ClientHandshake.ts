@@ -9,6 +9,7 @@ import {
   type Capabilities,
   CloseReason,
   ErrorCode,
+  Excerpt,
   Handshake,
   type Implementation,
   type Initialize,
@@ -24,7 +25,8 @@ import {
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as HandshakeError from "../../HandshakeError.ts"
-import type { RequestError } from "../../RequestError.ts"
+import * as RequestError from "../../RequestError.ts"
+import type { Inbound } from "../../Transport.ts"
 import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
@@ -154,7 +156,7 @@ export const judge = (
 }
 
 /** Returns the reason of a handshake whose `initialize` got no response. */
-const reasonOf = (error: RequestError): HandshakeError.HandshakeErrorReason => {
+const reasonOf = (error: RequestError.RequestError): HandshakeError.HandshakeErrorReason => {
   switch (error.reason._tag) {
     case "Timeout":
       return { _tag: "Timeout", afterMillis: error.reason.afterMillis }
@@ -229,6 +231,23 @@ const keptBounds = { capacity: 256, bytes: 1_048_576 }
 
 const receiveLog: Handshake.EventOf<"ReceiveLog"> = { _tag: "ReceiveLog" }
 
+/** The most characters of a text that is no message. */
+const strayLength = 200
+
+/** Returns the beginning of a frame that is no message. */
+const strayText = (frame: Inbound["frame"]): string => {
+  if (Result.isSuccess(frame)) return Excerpt.of(JSON.stringify(frame.success), strayLength)
+  const { failure } = frame
+  switch (failure._tag) {
+    case "NotJson":
+      return Excerpt.of(failure.text, strayLength)
+    case "TooLarge":
+      return `a text of more than ${failure.limitBytes} bytes`
+    case "TooComplex":
+      return `JSON of ${failure.nodes} arrays, objects and members`
+  }
+}
+
 /** The outcome of a handshake that has not failed. */
 export type Outcome =
   | { readonly _tag: "Established"; readonly profile: Profile.ServerProfile }
@@ -261,6 +280,9 @@ export class ClientHandshake {
   /** Whether the server has rejected `initialize` on a connection with a probe, and may accept it on another one. */
   #isSpoiled = false
   #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
+  #stray: HandshakeError.StrayTexts | undefined
+  /** Whether the server's process, if the transport starts one, has written anything. */
+  #hasStarted = true
 
   constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
     this.#runtime = runtime
@@ -312,12 +334,18 @@ export class ClientHandshake {
     const { description, sender } = this.#owner
     const { discoverTimeout, handshakeTimeout } = this.#runtime.limits
     const fallsBack = description.offer !== undefined && !this.#isStreamed
-    const discovered = sender.request(MethodTable.requests["server/discover"], {}, {
-      timeout: fallsBack ? Math.min(discoverTimeout, handshakeTimeout) : handshakeTimeout,
-      onResponse: (response) => this.#receiveDiscovery(response, isRetry),
-      admit: () => this.#admitProbe(),
-      metadata: metadata(description, version, undefined)
-    })
+    const timeout = fallsBack ? Math.min(discoverTimeout, handshakeTimeout) : handshakeTimeout
+    const { started } = this.#runtime.connection
+    const discover = (timeout: number) =>
+      sender.request(MethodTable.requests["server/discover"], {}, {
+        timeout,
+        onResponse: (response) => this.#receiveDiscovery(response, isRetry),
+        admit: () => this.#admitProbe(),
+        metadata: metadata(description, version, undefined)
+      })
+    const discovered = fallsBack && started !== undefined
+      ? Effect.raceFirst(discover(handshakeTimeout), this.#silence(started, timeout))
+      : discover(timeout)
     return Effect.flatMap(Effect.result(discovered), (response) => {
       const verdict = this.#probed ??
         (Result.isFailure(response)
@@ -343,12 +371,26 @@ export class ClientHandshake {
     })
   }
 
+  /**
+   * Fails this time after the process of the server has written its first byte. Until then it has not started, and a
+   * machine under load would decide about the revision.
+   */
+  #silence(started: Effect.Effect<void>, afterMillis: number): Effect.Effect<never, RequestError.RequestError> {
+    this.#hasStarted = false
+    return Effect.gen({ self: this }, function*() {
+      yield* started
+      this.#hasStarted = true
+      yield* Effect.sleep(afterMillis)
+      return yield* RequestError.make("server/discover", { _tag: "Timeout", afterMillis })
+    })
+  }
+
   /** Continues with `initialize`, if the client supports a revision with a handshake. */
   #fallBack(problem: string): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
     const { offer, rejection } = this.#owner.description
     // A server that rejects both contradicts itself. The advice to add older revisions would be wrong then.
     if (offer === undefined) return this.#fail(rejection ?? { _tag: "LegacyServer", problem })
-    this.#runtime.emit({ _tag: "FellBack", problem })
+    this.#runtime.emit(this.#isGuess ? { _tag: "FellBack", problem, isGuess: true } : { _tag: "FellBack", problem })
     return this.#initialize
   }
 
@@ -357,7 +399,7 @@ export class ClientHandshake {
     const { description, sender } = this.#owner
     const { offer = Revision.latestLegacy } = description
     const initialized = sender.request(MethodTable.requests.initialize, initializeParams(description, offer), {
-      timeout: this.#runtime.limits.handshakeTimeout,
+      timeout: this.#initializeTimeout,
       onResponse: (response) => this.#receive(response),
       admit: () => this.#admit(offer)
     })
@@ -370,6 +412,39 @@ export class ClientHandshake {
         ? Effect.succeed<Outcome>({ _tag: "Established", profile: verdict.success })
         : this.#failOrReconnect(verdict.failure)
     })
+  }
+
+  /** The time for the response to `initialize`. A process that has not started had the time of a handshake before. */
+  get #initializeTimeout(): number {
+    const { discoverTimeout, handshakeTimeout } = this.#runtime.limits
+    return this.#hasStarted ? handshakeTimeout : Math.min(discoverTimeout, handshakeTimeout)
+  }
+
+  /** Counts a frame that is no message, and reports the first one at once. */
+  receiveStray(frame: Inbound["frame"]): void {
+    if (this.#stray !== undefined) {
+      this.#stray = { ...this.#stray, count: this.#stray.count + 1 }
+      return
+    }
+    const text = strayText(frame)
+    this.#stray = { first: text, count: 1 }
+    this.#runtime.emit({ _tag: "StrayText", text })
+    this.#runtime.fork(Effect.logWarning(
+      "the server has sent a text that is no message, before its response to the handshake; " +
+        `a server over stdio must print only messages to standard output: ${
+          JSON.stringify(Excerpt.line(text, strayLength))
+        }`
+    ))
+  }
+
+  /** Adds the texts of the server that are no messages to the reason of a handshake without a response. */
+  #withStray(given: HandshakeError.HandshakeErrorReason): HandshakeError.HandshakeErrorReason {
+    const reason: HandshakeError.HandshakeErrorReason = given._tag === "Timeout" && !this.#hasStarted
+      ? { _tag: "Timeout", afterMillis: this.#runtime.limits.handshakeTimeout, method: "server/discover" }
+      : given
+    return this.#stray !== undefined && (reason._tag === "Timeout" || reason._tag === "Closed")
+      ? { ...reason, stray: this.#stray }
+      : reason
   }
 
   /** Handles a log message: a server may send it before the response to `initialize` (INIT-10). */
@@ -474,7 +549,8 @@ export class ClientHandshake {
   }
 
   /** Closes the session, waits until it has closed, and fails. */
-  #fail(reason: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
+  #fail(given: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
+    const reason = this.#withStray(given)
     return Effect.andThen(this.#close(reason), Effect.fail(HandshakeError.make(reason)))
   }
 
@@ -498,7 +574,7 @@ export class ClientHandshake {
       })
     }
     return reason._tag === "Closed" && this.#isEndedByProbe(reason.reason)
-      ? Effect.as(this.#runtime.closed, { _tag: "SpoiledByProbe", error: HandshakeError.make(reason) })
+      ? Effect.as(this.#runtime.closed, { _tag: "SpoiledByProbe", error: HandshakeError.make(this.#withStray(reason)) })
       : this.#fail(reason)
   }
 

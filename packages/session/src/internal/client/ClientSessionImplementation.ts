@@ -23,7 +23,7 @@ import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
 import type { Middleware } from "../../Middleware.ts"
 import * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
-import type { StreamOrigin } from "../../Transport.ts"
+import type { Inbound, StreamOrigin } from "../../Transport.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as HandlerContext from "../engine/HandlerContext.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
@@ -204,6 +204,10 @@ export class ClientSessionImplementation
     if (message.method !== notifications["notifications/message"].name || "id" in message) return false
     this.handshake.receiveLog(message, bytes)
     return true
+  }
+
+  stray(frame: Inbound["frame"]): void {
+    if (this.#server === undefined) this.handshake.receiveStray(frame)
   }
 
   changed(message: JsonRpc.Notification): void {

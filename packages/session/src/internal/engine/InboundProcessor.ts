@@ -81,6 +81,9 @@ export class InboundProcessor<P extends Profile.Profile, R> {
       case "Batch":
         return this.#batch(classified.frames, origin, bytes, principal)
       case "Malformed":
+        if (classified.malformed.meant === undefined && classified.malformed.answers === undefined) {
+          this.#gate.stray?.(Result.succeed(frame))
+        }
         return this.#notMessage(classified.malformed, origin, bytes)
     }
   }
@@ -111,6 +114,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
 
   #unreadable(error: FrameError, origin: StreamOrigin | undefined): void {
     this.#runtime.emit({ _tag: "BadFrame", error })
+    this.#gate.stray?.(Result.fail(error))
     // A child process may print a line to stdout by mistake. Its client does not reply to it.
     if (this.#runtime.role === "client") return this.#runtime.replies.settle(origin)
     this.#answerMalformed(RequestRejections.unreadable(problemOf(error)), undefined, origin)

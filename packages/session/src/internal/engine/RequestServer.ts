@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "../../Principal.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
-import type { StreamOrigin } from "../../Transport.ts"
+import type { Inbound, StreamOrigin } from "../../Transport.ts"
 import * as Cancellation from "./Cancellation.ts"
 import type { Dispatch } from "./Dispatch.ts"
 import * as HandlerFiber from "./HandlerFiber.ts"
@@ -60,6 +60,8 @@ export interface RequestGate<P extends Profile.Profile, R> {
     bytes: number | undefined,
     principal: Principal | undefined
   ) => boolean
+  /** Observes a frame that is no message, and answers none. */
+  readonly stray?: (frame: Inbound["frame"]) => void
 }
 
 /** Rejects a request with an error. */

@@ -16,6 +16,7 @@ describe("the connection of a restored session", () => {
         detachStream: () => Effect.succeed(true),
         request: () => Effect.sync(called("request")),
         handshakeOnly: true,
+        started: Effect.void,
         halfCloseMillis: 500,
         onHandshake: called("onHandshake"),
         onSessionEnd: called("onSessionEnd")

@@ -50,7 +50,12 @@ const lastTurns = Effect.repeat(delay(silentTurn), { times: 17 })
 const talkativeTurns = 34
 
 /** Reads standard error to its end, even if no function receives it. */
-const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, settings: Settings, readers: Scope.Scope) {
+const readErrors = Effect.fnUntraced(function*(
+  handle: ChildProcessHandle,
+  settings: Settings,
+  readers: Scope.Scope,
+  started: Latch.Latch
+) {
   const tail = StderrTail.make({ keep: settings.maxStderrLines ?? 20, cutAt: keptLineLength })
   let onLine = typeof settings.stderr === "function" ? settings.stderr : undefined
   let failed: Effect.Effect<void> = Effect.void
@@ -73,7 +78,7 @@ const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, setti
   const take = (chunks: ReadonlyArray<Uint8Array>): Effect.Effect<void> =>
     onLine === undefined ? Effect.forEach(chunks, pushLast, { discard: true }) : push(chunks)
   const reader = yield* handle.stderr.pipe(
-    Stream.runForEachArray((chunks) => Effect.andThen(take(chunks), warn)),
+    Stream.runForEachArray((chunks) => Effect.andThen(started.open, Effect.andThen(take(chunks), warn))),
     // A failure to read standard error does not fail the session.
     Effect.ignore,
     Effect.andThen(Effect.sync(() => notify(tail.finish()))),
@@ -84,7 +89,12 @@ const readErrors = Effect.fnUntraced(function*(handle: ChildProcessHandle, setti
 })
 
 /** Reads standard output from its first subscriber on, and to its end even after the subscriber has left. */
-const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, settings: Settings, readers: Scope.Scope) {
+const readOutput = Effect.fnUntraced(function*(
+  handle: ChildProcessHandle,
+  settings: Settings,
+  readers: Scope.Scope,
+  started: Latch.Latch
+) {
   const discard = () => {}
   let deliver: (inbound: Transport.Inbound) => void = discard
   let chunksRead = 0
@@ -98,6 +108,7 @@ const readOutput = Effect.fnUntraced(function*(handle: ChildProcessHandle, setti
     Stream.runForEachArray((chunks) =>
       Effect.suspend(() => {
         chunksRead += chunks.length
+        started.openUnsafe()
         return push(chunks)
       })
     ),
@@ -135,9 +146,10 @@ export const open = Effect.fnUntraced(function*(
   // The last output is still in the pipes after the exit, and a pipe that is not read to its end is never closed.
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.andThen(errorsRead, outputRead), lastTurns))
   const handle = yield* ServerProcess.spawn(settings)
-  const errors = yield* readErrors(handle, settings, readers)
+  const started = Latch.makeUnsafe(false)
+  const errors = yield* readErrors(handle, settings, readers, started)
   errorsRead = errors.ended
-  const output = yield* readOutput(handle, settings, readers)
+  const output = yield* readOutput(handle, settings, readers, started)
   outputRead = output.read
 
   let status: ServerProcess.ExitStatus = { exitCode: undefined, signal: undefined }
@@ -199,5 +211,5 @@ export const open = Effect.fnUntraced(function*(
   const ended = Effect.raceFirst(exited, Effect.andThen(writer.close, Effect.never))
   yield* Effect.addFinalizer(() => Effect.andThen(output.begin, atMost(ended, settings.exitTimeout ?? "2 seconds")))
 
-  return { run, send: writer.send }
+  return { run, send: writer.send, started: Effect.asVoid(started.await) }
 })
