@@ -41,7 +41,7 @@ const origin = { server: Schema.String, tool: Schema.String }
 export class RemoteToolFailed extends Schema.TaggedError<RemoteToolFailed>()("RemoteToolFailed", {
   ...origin,
   message: Schema.String,
-  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
+  details: Schema.optionalKey(Schema.Unknown)
 }) {}
 
 /**
@@ -222,11 +222,10 @@ const isInput = (value: unknown): value is { readonly [name: string]: unknown } 
 const detailsOf = (
   structuredContent: Protocol.CallToolResult["structuredContent"],
   { maxCharacters }: ModelParts.PartLimits
-): { readonly details?: { readonly [name: string]: unknown } } => {
+): { readonly details?: unknown } => {
   if (structuredContent === undefined || JsonDepth.isDeeper(structuredContent, JsonDepth.maxLevels)) return {}
   if (JSON.stringify(structuredContent).length > maxCharacters) return {}
-  const details = ModelText.within(structuredContent)
-  return isInput(details) ? { details } : {}
+  return { details: ModelText.within(structuredContent) }
 }
 
 const call = Effect.fnUntraced(function*(

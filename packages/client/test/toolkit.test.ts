@@ -305,6 +305,13 @@ describe("a toolkit of remote tools", () => {
           received({ content: [Content.text(text)], structuredContent }),
           ({ modelOutput }) => modelOutput?.length
         )
+      const ofWord = (text: string) =>
+        Effect.map(
+          received({ content: [Content.text(text)], structuredContent: "beans" }),
+          ({ modelOutput }) => modelOutput?.length
+        )
+      // A server may send a string as it is, or as JSON.
+      assert.deepStrictEqual([yield* ofWord("beans"), yield* ofWord("\"beans\""), yield* ofWord("peas")], [1, 1, 2])
       assert.strictEqual(yield* parts(JSON.stringify(structuredContent, undefined, 8)), 1)
       assert.strictEqual(yield* parts(`${JSON.stringify(structuredContent)}${" ".repeat(10_000)}`), 2)
       assert.strictEqual(yield* parts(JSON.stringify({ ...structuredContent, d: [3] })), 2)

@@ -312,6 +312,27 @@ describe("a client typed by a group", () => {
       McpResource.make("pi", { uri: "numbers://pi", content: Schema.Finite })
     )
 
+    it.effect("takes structured content that is no object, whatever the text beside it is", () =>
+      Effect.gen(function*() {
+        // @mastra/mcp and effect/ai send the JSON text of a string; others send prose beside a list or a number.
+        const words = McpGroup.make(
+          "words",
+          Tool.make("word", { success: Schema.String }),
+          Tool.make("list", { success: Schema.Array(Schema.Int) }),
+          Tool.make("count", { success: Schema.NullOr(Schema.Int) })
+        )
+        const resultOf = (text: string, structuredContent: unknown) =>
+          Effect.map(
+            clientOfResult({ content: [Content.text(text)], structuredContent }),
+            (client) => client.of(words).tools
+          )
+        assert.strictEqual(yield* (yield* resultOf("\"beans\"", "beans")).word(), "beans")
+        assert.strictEqual(yield* (yield* resultOf("beans", "beans")).word(), "beans")
+        assert.deepStrictEqual(yield* (yield* resultOf("one and two", [1, 2])).list(), [1, 2])
+        assert.strictEqual(yield* (yield* resultOf("there are seven", 7)).count(), 7)
+        assert.isNull(yield* (yield* resultOf("there are none", null)).count())
+      }).pipe(Effect.scoped))
+
     it.effect("accepts a value that the server wraps in an object", () =>
       Effect.gen(function*() {
         const { tools } = (yield* clientOfResult({ content: [], structuredContent: { result: 3 } })).of(Numbers)

@@ -1,5 +1,5 @@
 /** Program b: a server over HTTP with sessions, bearer tokens, and tasks of each user. */
-import type { Tool } from "@effect-mcp/protocol"
+import { Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import { StreamableHttpClient } from "@effect-mcp/transport"
 import { assert } from "@effect/vitest"
@@ -59,8 +59,8 @@ const start = (file: string) =>
     return Context.make(HttpProgram.Address, address).pipe(Context.add(Users, { ...sessions, idleStatus }))
   }))
 
-const titlesOf = ({ structuredContent }: Tool.CallToolResult) => {
-  const tasks = structuredContent?.["tasks"]
+const titlesOf = (result: Tool.CallToolResult) => {
+  const { tasks } = Tool.structuredMembers(result)
   assert(Array.isArray(tasks))
   return tasks.map(({ title }) => title)
 }
@@ -82,14 +82,14 @@ const challenges = Effect.gen(function*() {
 
 const separatesUsers = Effect.gen(function*() {
   const { ada, bob } = yield* Users
-  const { structuredContent: coffee } = yield* ada.callTool("add_task", { title: "coffee" })
+  const coffee = Tool.structuredMembers(yield* ada.callTool("add_task", { title: "coffee" }))
   yield* bob.callTool("add_task", { title: "tea" })
   for (const [user, own, foreign] of [[ada, "coffee", "tea"], [bob, "tea", "coffee"]] as const) {
     const titles = titlesOf(yield* user.callTool("list_tasks"))
     assert.include(titles, own)
     assert.notInclude(titles, foreign)
   }
-  const id = coffee?.["id"]
+  const id = coffee["id"]
   const stolen = yield* bob.callTool("complete_task", { id })
   assert.isTrue(stolen.isError)
   assert.deepStrictEqual(stolen.content, [{ type: "text", text: `There is no task ${String(id)}` }])

@@ -1,5 +1,5 @@
 /** Program a: a server over stdio with tools, resources and a prompt. */
-import { type Content, Revision, type Tool } from "@effect-mcp/protocol"
+import { type Content, Revision, Tool } from "@effect-mcp/protocol"
 import { ClientSession, type RequestError } from "@effect-mcp/session"
 import { StdioClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -50,7 +50,7 @@ const structuredResult = check(Effect.fnUntraced(function*({ callTool }) {
   const result = yield* callTool("add_task", { title: "tea" })
   assert.deepInclude(result.structuredContent, { title: "tea", done: false })
   assert.deepStrictEqual(textsOf(result), [JSON.stringify(result.structuredContent)])
-  const id = result.structuredContent?.["id"]
+  const id = Tool.structuredMembers(result)["id"]
   const completed = yield* callTool("complete_task", { id })
   assert.deepStrictEqual(completed.structuredContent, { id, title: "tea", done: true })
 }))
@@ -58,9 +58,9 @@ const structuredResult = check(Effect.fnUntraced(function*({ callTool }) {
 const optionalArgument = check(Effect.fnUntraced(function*({ callTool }) {
   const open = { id: 1, title: "write report", done: false }
   const all = yield* callTool("list_tasks", {})
-  assert.deepInclude(all.structuredContent?.["tasks"], open)
+  assert.deepInclude(Tool.structuredMembers(all)["tasks"], open)
   const done = yield* callTool("list_tasks", { done: true })
-  assert.notDeepInclude(done.structuredContent?.["tasks"], open)
+  assert.notDeepInclude(Tool.structuredMembers(done)["tasks"], open)
 }))
 
 const domainError = check(Effect.fnUntraced(function*({ callTool }) {
@@ -126,8 +126,8 @@ const completesId = check(Effect.fnUntraced(function*({ callTool, complete }) {
       complete({ ref: { type: "ref/resource", uri: "tasks://{id}" }, argument: { name: "id", value } }),
       ({ completion }) => completion.values
     )
-  const { structuredContent } = yield* callTool("add_task", { title: "coffee" })
-  const id = String(structuredContent?.["id"])
+  const added = yield* callTool("add_task", { title: "coffee" })
+  const id = String(Tool.structuredMembers(added)["id"])
   const values = yield* valuesOf("")
   assert.strictEqual(values[0], "1")
   assert.strictEqual(values.at(-1), id)

@@ -168,11 +168,10 @@ describe("the server of effect/ai", () => {
     Effect.gen(function*() {
       const { session } = yield* connect(yield* transports.stdio(modern), undefined)
       const { tools } = yield* session.listTools()
-      // The output schema of `pay` is that of a string.
-      assert.notProperty(tools.find(({ name }) => name === "pay"), "outputSchema")
+      assert.containSubset(tools.find(({ name }) => name === "pay")?.outputSchema, { type: "string" })
       assert.property(tools.find(({ name }) => name === "add"), "outputSchema")
       const { content, structuredContent } = yield* session.callTool("word")
-      assert.deepStrictEqual([content, structuredContent], [texts("\"beans\""), undefined])
+      assert.deepStrictEqual([content, structuredContent], [texts("\"beans\""), "beans"])
     }))
 })
 

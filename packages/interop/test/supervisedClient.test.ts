@@ -1,5 +1,6 @@
 /** Supervised clients of official servers, whose processes are killed in the middle of calls and started again. */
 import { type McpCall, type McpClient, ServerStatus } from "@effect-mcp/client"
+import { Tool } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -37,10 +38,12 @@ interface WatchedResource {
 const untilSubscribed = (client: McpClient.McpClientShape, uri: string): Effect.Effect<void, McpCall.CallError> =>
   Effect.flatMap(
     client.callTool("observations"),
-    ({ structuredContent }) =>
-      Array.isArray(structuredContent?.["subscribed"]) && structuredContent["subscribed"].includes(uri)
+    (result) => {
+      const { subscribed } = Tool.structuredMembers(result)
+      return Array.isArray(subscribed) && subscribed.includes(uri)
         ? Effect.void
         : Effect.andThen(Effect.sleep("5 millis"), untilSubscribed(client, uri))
+    }
   )
 
 /** A resource of the feature servers. */

@@ -1,6 +1,6 @@
 /** A group of servers from the npm registry: files, memory and thoughts. */
 import { McpClients, McpTarget } from "@effect-mcp/client"
-import { Content } from "@effect-mcp/protocol"
+import { Content, Tool } from "@effect-mcp/protocol"
 import { Transport } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -82,7 +82,7 @@ it.live(
         const think = (number: number) =>
           Effect.map(
             clients.callTool("thoughts__sequentialthinking", thought(number)),
-            ({ structuredContent }) => structuredContent?.["thoughtHistoryLength"]
+            (result) => Tool.structuredMembers(result)["thoughtHistoryLength"]
           )
         const graph = Effect.map(clients.callTool("memory__read_graph"), (result) => JSON.parse(textOf(result)))
         assert.deepStrictEqual((yield* read).content, [Content.text("Roses are red.")])

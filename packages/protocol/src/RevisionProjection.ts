@@ -1,6 +1,7 @@
 /**
  * The form of each message in each revision. The canonical form of a message is that of the newest revision with a
- * handshake that has it. Another revision is a list of differences from it. Nothing is reordered.
+ * handshake that has it; only the output of a tool is any JSON value, as in 2026-07-28. Another revision is a list of
+ * differences from it. Nothing is reordered.
  *
  * The tolerant projection, the default, changes only data that a receiver of the older revision would misread. Content
  * of an unknown type becomes text, several content blocks become one, and members that would change the receiver's
@@ -12,7 +13,7 @@
  */
 import { trust } from "./internal/trust.ts"
 import type { Notifications, Requests } from "./MethodTable.ts"
-import { isAtLeast, latestLegacy, type Revision } from "./Revision.ts"
+import { isAtLeast, latest, latestLegacy, type Revision } from "./Revision.ts"
 
 /**
  * The treatment of members that are newer than the revision in use. `"tolerant"` removes those that would change the
@@ -124,6 +125,33 @@ const json = (value: unknown): string => {
   }
 }
 
+const textBlock = (text: string) => ({ type: "text", text })
+
+/** Returns a result with the text of its structured content, if it has no content. */
+const withText = (result: Members, structuredContent: unknown): Members => {
+  const { content } = result
+  return Array.isArray(content) && content.length === 0
+    ? { ...result, content: [textBlock(json(structuredContent))] }
+    : result
+}
+
+/**
+ * Removes structured content that is no object, which a receiver of an older revision rejects. Its server sends it as
+ * text as well (TOOL-09), so only a result without content gets a text. Null is a result without content.
+ */
+const objectOutput = before(latest, (result) => {
+  if (!isMembers(result)) return result
+  const { structuredContent, ...rest } = result
+  if (structuredContent === undefined || isMembers(structuredContent)) return result
+  return structuredContent === null ? rest : withText(rest, structuredContent)
+})
+
+/** Removes an output schema whose root is no object, which a receiver of an older revision rejects. */
+const objectOutputSchema = before(latest, (tool) => {
+  if (!isMembers(tool) || !isMembers(tool["outputSchema"]) || tool["outputSchema"]["type"] === "object") return tool
+  return without(tool, new Set(["outputSchema"]))
+})
+
 /** Returns the text form of a content block. */
 const textOf = (block: unknown): string => {
   if (!isMembers(block)) return ""
@@ -139,15 +167,14 @@ const textOf = (block: unknown): string => {
       return `[tool use, ${String(name)}: ${json(input)}]`
     case "tool_result": {
       const texts = Array.isArray(content) ? content.map(textOf) : []
-      const structured = texts.length === 0 && structuredContent !== undefined ? [json(structuredContent)] : []
+      const isAbsent = structuredContent === undefined || structuredContent === null
+      const structured = texts.length === 0 && !isAbsent ? [json(structuredContent)] : []
       return [isError === true ? "[tool result, error]" : "[tool result]", ...texts, ...structured].join("\n")
     }
     default:
       return `[${String(type)}, ${String(mimeType)}]`
   }
 }
-
-const textBlock = (text: string) => ({ type: "text", text })
 
 /** Converts content blocks of these types to text in revisions older than `introduced`. Annotations stay. */
 const asText = (introduced: Revision, ...kinds: ReadonlyArray<string>): Difference =>
@@ -178,15 +205,16 @@ const content = all(
   member("resource", since({ _meta: "2025-06-18" }))
 )
 
+/** Content for a model, which may be the result of a tool. */
+const sampled = all(content, where(({ type }) => type === "tool_result", objectOutput))
+
 /**
  * Adds a text block to a result that has only structured content, for revisions without structured content (TOOL-09).
  */
 const structured = before("2025-06-18", (result) => {
   if (!isMembers(result)) return result
-  const { content, structuredContent } = result
-  return structuredContent !== undefined && Array.isArray(content) && content.length === 0
-    ? { ...result, content: [textBlock(json(structuredContent))] }
-    : result
+  const { structuredContent } = result
+  return structuredContent === undefined ? result : withText(result, structuredContent)
 })
 
 const tool = all(
@@ -198,6 +226,7 @@ const tool = all(
     icons: "2025-11-25",
     execution: "2025-11-25"
   }),
+  objectOutputSchema,
   removedAfter({ execution: latestLegacy })
 )
 const resource = all(since({ title: "2025-06-18", icons: "2025-11-25" }), annotated)
@@ -303,8 +332,9 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   "tools/list": { result: member("tools", each(tool)) },
   "tools/call": {
     params: task,
-    result: all(structured, since({ structuredContent: "2025-06-18" }), member("content", each(content)))
+    result: all(objectOutput, structured, since({ structuredContent: "2025-06-18" }), member("content", each(content)))
   },
+  "tasks/result": { result: objectOutput },
   "resources/list": { result: member("resources", each(resource)) },
   "resources/templates/list": { result: member("resourceTemplates", each(resource)) },
   "resources/read": { result: member("contents", each(since({ _meta: "2025-06-18" }))) },
@@ -317,11 +347,12 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
     params: all(
       // A model with tools responds with tool uses.
       removedFor({ tools: "2025-11-25", toolChoice: "2025-11-25" }),
+      member("tools", each(objectOutputSchema)),
       task,
-      member("messages", all(split, each(all(since({ _meta: "2025-11-25" }), member("content", each(content))))))
+      member("messages", all(split, each(all(since({ _meta: "2025-11-25" }), member("content", each(sampled))))))
     ),
     // Every revision has the `_meta` of a result.
-    result: member("content", all(each(content), joined))
+    result: member("content", all(each(sampled), joined))
   },
   // Without a handshake, a question is a part of a result, and a page has no id.
   "elicitation/create": { params: all(form, removedAfter({ elicitationId: latestLegacy, task: latestLegacy })) },
@@ -329,6 +360,14 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   "roots/list": { result: member("roots", each(since({ _meta: "2025-06-18" }))) },
   "notifications/progress": { params: since({ message: "2025-03-26" }) }
 }
+
+/** The methods whose canonical form is newer than that of the newest revision with a handshake. */
+const newer: ReadonlySet<string> = new Set<keyof Requests>([
+  "tools/list",
+  "tools/call",
+  "tasks/result",
+  "sampling/createMessage"
+])
 
 // A Map, because an extension may name its method `constructor`.
 const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences))
@@ -364,8 +403,8 @@ export const project = <A>(
   value: A,
   projection: Projection = "tolerant"
 ): A => {
-  // The canonical form of every message is that of the newest revision with a handshake.
-  if (revision === latestLegacy) return value
+  // The canonical form of all other messages is that of the newest revision with a handshake.
+  if (revision === latestLegacy && !newer.has(method)) return value
   const difference = byMethod.get(method)?.[part]
   // An unknown method must not enter the cache: a peer could invent names without end.
   if (difference === undefined) return value

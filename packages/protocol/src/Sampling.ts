@@ -44,7 +44,8 @@ export interface ToolResultContent {
   readonly type: "tool_result"
   readonly toolUseId: string
   readonly content: ReadonlyArray<ContentBlock>
-  readonly structuredContent?: { readonly [name: string]: unknown }
+  /** Any JSON value from 2026-07-28 on, and an object in older revisions. */
+  readonly structuredContent?: unknown
   readonly isError?: boolean
   readonly _meta?: Meta
 }
@@ -58,7 +59,7 @@ export const ToolResultContent: Schema.Codec<ToolResultContent> = Schema.Struct(
   type: Schema.Literal("tool_result"),
   toolUseId: Schema.String,
   content: Schema.Array(ContentBlock),
-  structuredContent: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  structuredContent: Schema.optionalKey(Schema.Unknown),
   isError: Schema.optionalKey(Schema.Boolean),
   _meta: Schema.optionalKey(Meta)
 })

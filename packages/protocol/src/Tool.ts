@@ -26,6 +26,24 @@ export interface ObjectSchema {
 export const ObjectSchema: Schema.Codec<ObjectSchema> = trust(Schema.Struct({ type: Schema.Literal("object") }))
 
 /**
+ * The JSON Schema of the structured content of a tool. From 2026-07-28 on, that is any JSON value. In older revisions
+ * it is an object, so the schema is an {@link ObjectSchema} there. Without `$schema`, its dialect is draft 2020-12
+ * (MSG-32).
+ *
+ * @category models
+ */
+export interface OutputSchema {
+  readonly [keyword: string]: unknown
+}
+
+/**
+ * The schema of an {@link OutputSchema}.
+ *
+ * @category schemas
+ */
+export const OutputSchema: Schema.Codec<OutputSchema> = Meta
+
+/**
  * Hints about the behaviour of a tool. They are untrusted unless the server is trusted (TOOL-11).
  *
  * @category models
@@ -61,7 +79,7 @@ export interface Tool {
   readonly inputSchema: ObjectSchema
   readonly title?: string
   readonly description?: string
-  readonly outputSchema?: ObjectSchema
+  readonly outputSchema?: OutputSchema
   readonly annotations?: ToolAnnotations
   readonly execution?: { readonly taskSupport?: "forbidden" | "optional" | "required" }
   readonly icons?: ReadonlyArray<Icon>
@@ -78,7 +96,7 @@ export const Tool: Schema.Codec<Tool> = Schema.Struct({
   inputSchema: ObjectSchema,
   title: Schema.optionalKey(Schema.String),
   description: Schema.optionalKey(Schema.String),
-  outputSchema: Schema.optionalKey(ObjectSchema),
+  outputSchema: Schema.optionalKey(OutputSchema),
   annotations: Schema.optionalKey(ToolAnnotations),
   execution: Schema.optionalKey(Schema.Struct({
     taskSupport: Schema.optionalKey(Schema.Literals(["forbidden", "optional", "required"]))
@@ -135,13 +153,14 @@ export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
 
 /**
  * The result of `tools/call`. `isError` marks a failure of the tool itself, which the model should read (TOOL-04).
- * `structuredContent` matches the output schema of the tool, if it has one (TOOL-07).
+ * `structuredContent` matches the output schema of the tool, if it has one (TOOL-07). From 2026-07-28 on, it is any
+ * JSON value. Older revisions have objects only: a server sends another value there as text.
  *
  * @category models
  */
 export interface CallToolResult {
   readonly content: ReadonlyArray<ContentBlock>
-  readonly structuredContent?: { readonly [name: string]: unknown }
+  readonly structuredContent?: unknown
   readonly isError?: boolean
   readonly _meta?: Meta
 }
@@ -153,7 +172,26 @@ export interface CallToolResult {
  */
 export const CallToolResult: Schema.Codec<CallToolResult> = Schema.Struct({
   content: Schema.Array(ContentBlock),
-  structuredContent: Schema.optionalKey(Meta),
+  structuredContent: Schema.optionalKey(Schema.Unknown),
   isError: Schema.optionalKey(Schema.Boolean),
   _meta: Schema.optionalKey(Meta)
 })
+
+/**
+ * Returns the members of the structured content of a result: none if it is absent, or no object.
+ *
+ * @example
+ * ```ts
+ * import { Tool } from "@effect-mcp/protocol"
+ *
+ * export const sum = Tool.structuredMembers({ content: [], structuredContent: { sum: 42 } })["sum"] // => 42
+ * ```
+ *
+ * @category getters
+ */
+export const structuredMembers = (
+  { structuredContent }: CallToolResult
+): { readonly [name: string]: unknown } =>
+  typeof structuredContent === "object" && structuredContent !== null && !Array.isArray(structuredContent)
+    ? trust<{ readonly [name: string]: unknown }>(structuredContent)
+    : {}

@@ -218,7 +218,7 @@ const invalid: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readon
     { tools: [{ ...tool, inputSchema: { type: "string" } }] },
     { tools: [{ ...tool, inputSchema: { type: ["object"] } }] },
     { tools: [{ ...tool, outputSchema: null }] },
-    { tools: [{ ...tool, outputSchema: { type: "array" } }] },
+    { tools: [{ ...tool, outputSchema: ["array"] }] },
     { tools: [{ ...tool, annotations: { readOnlyHint: "yes" } }] },
     { tools: [{ ...tool, execution: { taskSupport: "always" } }] },
     { nextCursor: null },
@@ -254,9 +254,6 @@ const invalid: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readon
     { content: [{ type: "resource", resource: null }] },
     { content: [{ type: "text", text: "", annotations: { audience: ["everyone"] } }] },
     { content: [{ type: "text", text: "", annotations: { priority: "high" } }] },
-    { structuredContent: null },
-    { structuredContent: [] },
-    { structuredContent: "42" },
     { isError: null },
     { isError: "yes" }
   ]],

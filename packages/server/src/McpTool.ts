@@ -102,8 +102,8 @@ export const failureKey = "effect-mcp/failure"
 
 /**
  * The member of `_meta` with the encoded success of a tool whose content does not show it: a text that could be a
- * number as well, or the content of `toModelOutput` without structured content. It is for clients that have the
- * definition.
+ * number as well, or the content of `toModelOutput`. It is for clients that have the definition, in revisions without
+ * structured content for values that are no objects.
  *
  * @category constants
  */

@@ -1,4 +1,4 @@
-import { McpError } from "@effect-mcp/protocol"
+import { McpError, Tool } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import * as McpHttpApi from "@effect-mcp/server/McpHttpApi"
 import { ClientSession, RequestContext } from "@effect-mcp/session"
@@ -23,7 +23,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { createServer } from "node:http"
-import { connect, info } from "./support/connect.ts"
+import { connect, handshake, info } from "./support/connect.ts"
 import { describeForBothEras } from "./support/eras.ts"
 import { Api, ApiLive, type Me, User } from "./support/notesApi.ts"
 
@@ -86,14 +86,17 @@ describeForBothEras("the definition of the tool of an endpoint", ({ connect }) =
       assert.deepStrictEqual(listed.get("notes.replace")?.inputSchema["required"], ["params", "headers", "payload"])
     }))
 
-  it.effect("has an output schema only if every success is an object", () =>
+  it.effect("has an output schema before 2026-07-28 only if every success is an object", () =>
     Effect.gen(function*() {
-      const session = yield* connect(tools)
+      const session = yield* connect(tools, { client: handshake })
       const listed = (yield* session.listTools()).tools
       assert.deepStrictEqual(
         listed.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name),
         ["me.whoami", "notes.create", "notes.read", "notes.replace", "seen"]
       )
+      const modern = yield* connect(tools, { client: { revisions: ["2026-07-28"] } })
+      const many = (yield* modern.listTools()).tools.find(({ name }) => name === "many")
+      assert.containSubset(many?.outputSchema, { type: "number" })
     }))
 
   it.effect("is left out by default if the endpoint is excluded, streams, or has files", () =>
@@ -113,7 +116,7 @@ describeForBothEras("the definition of the tool of an endpoint", ({ connect }) =
       const session = yield* connect(Layer.provide(chosen, ApiLive))
       const { tools } = yield* session.listTools()
       assert.deepStrictEqual(tools.map(({ name }) => name), ["notes_read", "odd_secret"])
-      assert.deepStrictEqual((yield* session.callTool("notes_read", { id: 1 })).structuredContent?.["id"], 1)
+      assert.deepStrictEqual(Tool.structuredMembers(yield* session.callTool("notes_read", { id: 1 }))["id"], 1)
     }))
 })
 
@@ -153,12 +156,12 @@ describeForBothEras("a call", ({ connect }) => {
 
   it.effect("may leave out a nested part of which every field is optional", () =>
     Effect.gen(function*() {
-      const { structuredContent } = yield* call("notes.replace", {
+      const result = yield* call("notes.replace", {
         params: { id: 7 },
         headers: { "x-reason": "a typo" },
         payload: { title: "Bees", text: "" }
       })
-      assert.strictEqual(structuredContent?.["notify"], false)
+      assert.strictEqual(Tool.structuredMembers(result)["notify"], false)
     }))
 
   it.effect("uses the default of the api for a field that the client leaves out", () =>
@@ -169,10 +172,16 @@ describeForBothEras("a call", ({ connect }) => {
       assert.deepStrictEqual([yield* lengthOf({}), yield* lengthOf({ limit: 3, word: "a&b=c" })], [10, 3])
     }))
 
-  it.effect("returns text if the success is no object, and no content if there is none", () =>
+  it.effect("returns a success that is no object with its text, and no content if there is none", () =>
     Effect.gen(function*() {
-      assert.deepStrictEqual(yield* call("word"), { content: [{ type: "text", text: "bee" }] })
-      assert.deepStrictEqual(yield* call("many", { payload: [1, 2] }), { content: [{ type: "text", text: "3" }] })
+      assert.deepStrictEqual(yield* call("word"), {
+        content: [{ type: "text", text: "bee" }],
+        structuredContent: "bee"
+      })
+      assert.deepStrictEqual(yield* call("many", { payload: [1, 2] }), {
+        content: [{ type: "text", text: "3" }],
+        structuredContent: 3
+      })
       assert.deepStrictEqual(yield* call("notes.remove", { id: 1 }), { content: [] })
     }))
 

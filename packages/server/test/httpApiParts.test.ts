@@ -1,3 +1,4 @@
+import { Tool } from "@effect-mcp/protocol"
 import * as McpHttpApi from "@effect-mcp/server/McpHttpApi"
 import { Tracing } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -142,7 +143,7 @@ const call = (name: string, input: { readonly [argument: string]: unknown } = {}
   ))
 
 const gotFrom = (name: string, input: { readonly [argument: string]: unknown } = {}) =>
-  Effect.map(call(name, input), ({ structuredContent }) => structuredContent?.["got"])
+  Effect.map(call(name, input), (result) => Tool.structuredMembers(result)["got"])
 
 describeForBothEras("the arguments of an endpoint", ({ connect }) => {
   it.effect("can be a class, whose fields are decoded by their codecs", () =>
@@ -154,7 +155,10 @@ describeForBothEras("the arguments of an endpoint", ({ connect }) => {
   it.effect("that are a union, an array or a text are one argument with the name of the part", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* gotFrom("union", { payload: { b: "x" } }), { b: "x" })
-      assert.deepStrictEqual(yield* call("text", { payload: "hey" }), { content: [{ type: "text", text: "hey!" }] })
+      assert.deepStrictEqual(yield* call("text", { payload: "hey" }), {
+        content: [{ type: "text", text: "hey!" }],
+        structuredContent: "hey!"
+      })
     }))
 
   it.effect("can be those of a form, and of the query of a GET", () =>
@@ -235,7 +239,7 @@ describeForBothEras("the arguments of an endpoint", ({ connect }) => {
       })
       const input = { one: "bee", two: "wasp", three: "red", four: "blue" }
       assert.deepStrictEqual(
-        (yield* session.callTool("kinds", input)).structuredContent?.["got"],
+        Tool.structuredMembers(yield* session.callTool("kinds", input))["got"],
         ["bee", "wasp", "red", "blue"]
       )
     }))

@@ -1,4 +1,4 @@
-import type { Logging } from "@effect-mcp/protocol"
+import { type Logging, Tool as Protocol } from "@effect-mcp/protocol"
 import { McpGroup, McpLogger, McpResource, McpServer, SessionState } from "@effect-mcp/server"
 import {
   ClientSession,
@@ -113,7 +113,7 @@ const suite = <E, R>(as: (id: string) => Effect.Effect<Client, E, R>) =>
 
     // State belongs to a session.
     const visit = ({ session }: Client) =>
-      Effect.map(session.callTool("visit"), ({ structuredContent }) => structuredContent?.["visits"])
+      Effect.map(session.callTool("visit"), (result) => Protocol.structuredMembers(result)["visits"])
     assert.deepStrictEqual(
       [yield* visit(ada), yield* visit(ada), yield* visit(other), yield* visit(bob), yield* visit(ada)],
       [1, 2, 1, 1, 3]

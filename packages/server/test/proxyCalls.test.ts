@@ -80,6 +80,24 @@ describe("a call", () => {
     }).pipe(Effect.scoped))
 })
 
+it.live("output that is no object passes a proxy as it is to a client of 2026-07-28, and as text to an older one", () =>
+  Effect.gen(function*() {
+    const remote = ServerSession.layerInProcess({
+      "tools/list": () =>
+        Effect.succeed({
+          tools: [{ name: "words", inputSchema: { type: "object" }, outputSchema: { type: "array" } }]
+        }),
+      "tools/call": () => Effect.succeed({ content: [], structuredContent: ["some", "beans"] })
+    }, { info })
+    const proxy = McpProxy.layer("remote", remote, { info })
+    const modern = yield* connect(proxy, { client: { revisions: ["2026-07-28"] } })
+    assert.deepStrictEqual((yield* modern.listTools()).tools[0]?.outputSchema, { type: "array" })
+    assert.deepStrictEqual(yield* modern.callTool("words"), { content: [], structuredContent: ["some", "beans"] })
+    const older = yield* connect(proxy, { client: handshake })
+    assert.notProperty((yield* older.listTools()).tools[0], "outputSchema")
+    assert.deepStrictEqual(yield* older.callTool("words"), { content: [Content.text("[\"some\",\"beans\"]")] })
+  }).pipe(Effect.scoped))
+
 it.live("a client of the oldest revision, and one without a session, can use a proxied server", () =>
   Effect.gen(function*() {
     const proxy = McpProxy.layer("everything", everything, { info })

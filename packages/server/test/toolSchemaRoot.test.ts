@@ -95,18 +95,27 @@ describe("the root", () => {
     }
   })
 
-  it("is absent for a success that is no object", () => {
-    const schemas = [
-      Schema.String,
-      Schema.Array(Task),
-      Schema.Void,
-      Schema.Finite,
-      Schema.UndefinedOr(Task),
-      Schema.Union([Task, Schema.String]),
-      Schema.Unknown
-    ]
-    assert.deepStrictEqual(schemas.map((schema) => output(schema).jsonSchema), schemas.map(() => undefined))
+  it("is that of any JSON value for a success, and absent if it describes nothing", () => {
+    const kinds = [
+      [Schema.String, { type: "string" }],
+      [Schema.Array(Task), { type: "array", items: { type: "object" } }],
+      [Schema.Finite, { type: "number" }],
+      [Schema.UndefinedOr(Task), { anyOf: [{ type: "object" }, { type: "null" }] }],
+      [Schema.Union([Task, Schema.String]), { anyOf: [{ type: "object" }, { type: "string" }] }]
+    ] as const
+    for (const [schema, expected] of kinds) {
+      const { isObject, jsonSchema } = output(schema)
+      assert.containSubset(jsonSchema, expected)
+      assert.isFalse(isObject)
+    }
+    for (const schema of [Schema.Void, Schema.Null, Schema.Unknown]) assert.isUndefined(output(schema).jsonSchema)
     assert.containSubset(output(Task).jsonSchema, { type: "object" })
+    assert.isTrue(output(Task).isObject)
+  })
+
+  it("has the definitions that a success of another type than object uses", () => {
+    const schema = output(Schema.Array(treeNamed("Tree"))).jsonSchema
+    assert.deepStrictEqual([schema?.["type"], Object.keys(Object(schema?.["$defs"]))], ["array", ["Tree"]])
   })
 })
 
@@ -220,7 +229,7 @@ describe("definitions", () => {
   })
 
   it("that nothing refers to are left out", () => {
-    const schema = ObjectRoot.make({
+    const { jsonSchema } = ObjectRoot.make({
       schema: { $ref: "#/$defs/a" },
       definitions: {
         a: { type: "object", properties: { b: { $ref: "#/$defs/b" } } },
@@ -228,7 +237,7 @@ describe("definitions", () => {
         c: { type: "string" }
       }
     })
-    assert.deepStrictEqual(Object.keys(Object(schema?.["$defs"])), ["b"])
+    assert.deepStrictEqual(Object.keys(Object(jsonSchema["$defs"])), ["b"])
   })
 
   it("keep a schema small whose parts occur twice at each level", () => {

@@ -177,7 +177,7 @@ describeForBothEras("a tool", ({ connect }) => {
       })
     }).pipe(Effect.scoped))
 
-  it.effect("whose success is no object returns text, and has no output schema", () =>
+  it.effect("whose success is no object has it as structured content from 2026-07-28 on, and before as text", () =>
     Effect.gen(function*() {
       for (
         const [success, value, text] of [
@@ -187,9 +187,16 @@ describeForBothEras("a tool", ({ connect }) => {
           [Schema.BigInt, 12n, "12"]
         ] as const
       ) {
-        const session = yield* connect(tool(success, Effect.succeed(value)))
-        assert.isUndefined((yield* session.listTools()).tools[0]?.outputSchema)
-        assert.deepStrictEqual(yield* session.callTool("run"), { content: [{ type: "text", text }] })
+        const group = tool(success, Effect.succeed(value))
+        const older = yield* connect(group, { client: handshake })
+        assert.isUndefined((yield* older.listTools()).tools[0]?.outputSchema)
+        assert.deepStrictEqual(yield* older.callTool("run"), { content: [{ type: "text", text }] })
+        const modern = yield* connect(group, { client: { revisions: ["2026-07-28"], validator: AjvValidator.make() } })
+        assert.isObject((yield* modern.listTools()).tools[0]?.outputSchema)
+        assert.deepStrictEqual(yield* modern.callTool("run"), {
+          content: [{ type: "text", text }],
+          structuredContent: typeof value === "object" ? value : text
+        })
       }
       const nothing = yield* connect(tool(Schema.Void, Effect.void))
       assert.deepStrictEqual(yield* nothing.callTool("run"), { content: [] })
@@ -237,7 +244,7 @@ describeForBothEras("a tool", ({ connect }) => {
     it.effect("has it in the metadata of the result: a string that is the text of another value", () =>
       Effect.gen(function*() {
         for (const text of ["12", "null", " {\"a\":1}"]) {
-          const session = yield* connect(tool(StringOrInt, Effect.succeed(text)))
+          const session = yield* connect(tool(StringOrInt, Effect.succeed(text)), { client: handshake })
           assert.deepStrictEqual(yield* session.callTool("run"), { content: [Content.text(text)], ...typed(text) })
         }
       }).pipe(Effect.scoped))
@@ -246,9 +253,11 @@ describeForBothEras("a tool", ({ connect }) => {
       Effect.gen(function*() {
         const Draw = Tool.make("draw", { success: Schema.BigInt, toModelOutput: () => [] })
         const session = yield* connect(
-          McpGroup.make("draw", Draw).toLayer((handlers) => handlers.tool("draw", () => Effect.succeed(7n)))
+          McpGroup.make("draw", Draw).toLayer((handlers) => handlers.tool("draw", () => Effect.succeed(7n))),
+          { client: handshake }
         )
-        assert.deepStrictEqual(yield* session.callTool("draw"), { content: [], ...typed("7") })
+        // A client of this revision has no other way to see the value than the text of an empty result.
+        assert.deepStrictEqual(yield* session.callTool("draw"), { content: [Content.text("\"7\"")], ...typed("7") })
       }).pipe(Effect.scoped))
 
     it.effect("is the only one that has such metadata", () =>
@@ -262,7 +271,7 @@ describeForBothEras("a tool", ({ connect }) => {
           [Schema.BigInt, 12n, "12"]
         ] as const
         for (const [schema, value, text] of results) {
-          const session = yield* connect(tool(schema, Effect.succeed(value)))
+          const session = yield* connect(tool(schema, Effect.succeed(value)), { client: handshake })
           assert.deepStrictEqual(yield* session.callTool("run"), { content: [Content.text(text)] })
         }
       }).pipe(Effect.scoped))

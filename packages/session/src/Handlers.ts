@@ -33,17 +33,13 @@ export type RequestName<From extends MethodDefinition.Role> = HandledMethods.Req
 export type NotificationName<From extends MethodDefinition.Role> = HandledMethods.NotificationName<From>
 
 /**
- * The result that a handler returns. It is the result of the method table, except that the structured content of a tool
- * may also be of an `interface` type, which has no index signature. An array is no structured content (TOOL-07). The
- * handler of `subscriptions/listen` returns the part of the filter that it serves; see `Listener`.
+ * The result that a handler returns. It is the result of the method table, except that the handler of
+ * `subscriptions/listen` returns the part of the filter that it serves; see `Listener`.
  *
  * @category models
  */
-export type ReturnedResult<Name extends keyof MethodTable.Requests> = Name extends "tools/call"
-  ? Omit<MethodTable.ResultOf<Name>, "structuredContent"> & {
-    readonly structuredContent?: object & { readonly [Symbol.iterator]?: never }
-  }
-  : Name extends "subscriptions/listen" ? Pick<Subscription.AcknowledgedParams, "notifications">
+export type ReturnedResult<Name extends keyof MethodTable.Requests> = Name extends "subscriptions/listen"
+  ? Pick<Subscription.AcknowledgedParams, "notifications">
   : MethodTable.ResultOf<Name>
 
 /**

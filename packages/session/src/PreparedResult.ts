@@ -8,8 +8,8 @@ const texts = new WeakMap<object, string | undefined>()
 
 /**
  * Marks a result as one that is sent again and does not change any more. A transport keeps its JSON text as long as the
- * result exists, and the following responses with the same object reuse the text. A result that is converted for an
- * older revision is another object, and is encoded as usual.
+ * result exists, and the following responses with the same object reuse the text. The session converts it once for each
+ * older revision.
  *
  * @example
  * ```ts

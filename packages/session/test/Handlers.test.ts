@@ -148,13 +148,4 @@ describe("the structured content of a tool", () => {
       })
       assert.deepStrictEqual((yield* client.callTool("weather")).structuredContent, { temperature: 21 })
     }))
-
-  it("is no array", () => {
-    expectTypeOf<Handlers.ReturnedResult<"tools/call">>().toHaveProperty("structuredContent")
-    expectTypeOf<{ content: []; structuredContent: Weather }>().toExtend<Handlers.ReturnedResult<"tools/call">>()
-    expectTypeOf<{ content: []; structuredContent: Array<Weather> }>().not.toExtend<
-      Handlers.ReturnedResult<"tools/call">
-    >()
-    expectTypeOf<{ content: []; structuredContent: string }>().not.toExtend<Handlers.ReturnedResult<"tools/call">>()
-  })
 })

@@ -52,6 +52,7 @@ export const content = (block: Content.ContentBlock | Sampling.SamplingContent):
 const isSame = (structured: unknown, blocks: ReadonlyArray<Content.ContentBlock>): boolean => {
   const [block] = blocks
   if (blocks.length !== 1 || block?.type !== "text") return false
+  if (block.text === structured) return true
   try {
     return JSON.stringify(JSON.parse(block.text)) === JSON.stringify(structured)
   } catch {

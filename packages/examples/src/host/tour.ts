@@ -1,7 +1,7 @@
 /**
  * A tour of the notebook: the host uses each of its features and checks the results.
  */
-import { Elicitation, type Tool } from "@effect-mcp/protocol"
+import { Elicitation, Tool } from "@effect-mcp/protocol"
 import { ClientSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -57,7 +57,7 @@ export const tour = Effect.gen(function*() {
   const summary = yield* session.callTool("summarize", { name: "plan" }, {
     onProgress: (step) => Effect.sync(() => Transcript.progress(step))
   })
-  yield* check(summary.structuredContent?.["summary"] === "Walk by the sea.", textOf(summary))
+  yield* check(Tool.structuredMembers(summary)["summary"] === "Walk by the sea.", textOf(summary))
   const researched = textOf(yield* session.callTool("research", { question: "Which notes are about the sea?" }))
   yield* check(researched.includes("reading"), researched)
 

@@ -99,13 +99,14 @@ const problemOf = (check: () => boolean | string | void): string | undefined => 
  *
  * @example
  * ```ts
+ * import { Tool } from "@effect-mcp/protocol"
  * import { Command } from "@effect-mcp/testing/simulation"
  * import * as Schema from "effect/Schema"
  *
  * const deposit = Command.make<number>()({
  *   input: Schema.Struct({ amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })) }),
  *   run: ({ client, input }) => client.callTool("deposit", input),
- *   check: ({ input, model, result }) => result.structuredContent?.["balance"] === model + input.amount,
+ *   check: ({ input, model, result }) => Tool.structuredMembers(result)["balance"] === model + input.amount,
  *   next: ({ input, model }) => model + input.amount
  * })
  *

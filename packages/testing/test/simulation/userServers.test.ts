@@ -1,4 +1,4 @@
-import { Content, type JsonRpc, Revision } from "@effect-mcp/protocol"
+import { Content, type JsonRpc, Revision, Tool } from "@effect-mcp/protocol"
 import { type ClientSession, RequestContext, ServerSession, Transport } from "@effect-mcp/session"
 import { Simulation, type SimulationError } from "@effect-mcp/testing/simulation"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
@@ -123,7 +123,7 @@ describe("a simulation of a server", () => {
         commands: (command) => ({
           count: command({
             run: call,
-            check: ({ model, result }) => result.structuredContent?.["value"] === model + 1,
+            check: ({ model, result }) => Tool.structuredMembers(result)["value"] === model + 1,
             next: ({ model }) => model + 1
           })
         })
@@ -218,7 +218,7 @@ describe("the parts of a simulation", () => {
             commands: (command) => ({
               count: command({
                 run: call,
-                check: ({ model, result }) => result.structuredContent?.["value"] === model + 1,
+                check: ({ model, result }) => Tool.structuredMembers(result)["value"] === model + 1,
                 next: ({ model }) => model + 1
               })
             })
@@ -352,7 +352,7 @@ describe("the eras of a simulation", () => {
       commands: (command) => ({
         count: command({
           run: call,
-          check: ({ model, result }) => result.structuredContent?.["value"] === model + 1,
+          check: ({ model, result }) => Tool.structuredMembers(result)["value"] === model + 1,
           next: ({ model }) => model + 1
         })
       })

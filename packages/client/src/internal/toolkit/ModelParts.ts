@@ -117,9 +117,12 @@ export const of =
     const writer = new Writer(given)
     const parts = content.filter(isForModel).flatMap((block) => writer.of(block))
     const json = structuredContent === undefined ? undefined : JSON.stringify(structuredContent)
-    const isText = json === undefined ? undefined : textTestOf(structuredContent, json.length)
-    const hasText = isText === undefined ||
-      content.some((block) => block.type === "text" && isForModel(block) && isText(block.text))
+    const isJson = json === undefined ? undefined : textTestOf(structuredContent, json.length)
+    // A server may send a string as it is, or as JSON.
+    const hasText = isJson === undefined ||
+      content.some((block) =>
+        block.type === "text" && isForModel(block) && (block.text === structuredContent || isJson(block.text))
+      )
     const all = hasText || json === undefined ? parts : [...parts, ...writer.text(json)]
     return all.length > 0 ? all : [Prompt.textPart({ text: "[the result of the tool is empty]" })]
   }

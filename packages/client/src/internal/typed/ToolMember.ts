@@ -99,9 +99,9 @@ export class ToolMember {
   }
 
   /** Decodes structured content. Some servers wrap a value that is no object as `{ result: value }`. */
-  #ofStructure(structure: Arguments): Decoded {
+  #ofStructure(structure: unknown): Decoded {
     const decoded = this.#success.decode(structure)
-    return "result" in structure && Object.keys(structure).length === 1
+    return isMembers(structure) && "result" in structure && Object.keys(structure).length === 1
       ? Effect.catch(decoded, (problem) => Effect.mapError(this.#success.decode(structure["result"]), () => problem))
       : decoded
   }

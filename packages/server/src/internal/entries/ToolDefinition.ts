@@ -26,6 +26,8 @@ export interface ToolDefinition {
   readonly headers: ReadonlyArray<ParameterHeader.ParameterHeader>
   readonly decode: (input: unknown) => Effect.Effect<unknown, Misfit, unknown>
   readonly encode: (value: unknown) => Effect.Effect<unknown, Misfit, unknown>
+  /** Whether each success is encoded as an object, which is structured content in every revision. */
+  readonly isObject: boolean
   /** Whether each success is encoded as a string. */
   readonly isText: boolean
   readonly encodeFailure: (error: unknown) => Effect.Effect<unknown, Misfit, unknown>
@@ -158,6 +160,7 @@ export const make = (
     headers: headers.success,
     decode,
     encode: success.encode,
+    isObject: success.isObject,
     isText: success.isText,
     encodeFailure: failure.encode
   }

@@ -186,9 +186,12 @@ class ToolServer {
       return trust<McpTool.ContentWithMeta>(encoded)
     }
     const content = this.#contentOf(value, encoded)
-    // The encoded form of a schema that is described as an object is one.
-    if (this.#isStructured) return { content, structuredContent: trust<{ [name: string]: unknown }>(encoded) }
-    return this.#isShown(encoded) ? { content } : { content, _meta: { [McpTool.successKey]: encoded } }
+    const result = this.#isStructured ? { content, structuredContent: encoded } : { content }
+    // The revision of the client decides whether it gets the value as structured content, and the result may be kept
+    // for another client.
+    return this.#definition.isObject || this.#isShown(encoded)
+      ? result
+      : { ...result, _meta: { [McpTool.successKey]: encoded } }
   }
 
   /** Returns whether the content alone shows the value to a client that has the definition. */

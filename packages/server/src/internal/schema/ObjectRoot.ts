@@ -1,5 +1,4 @@
-/** JSON Schemas whose root is an object, as tools have them. */
-import type { Tool } from "@effect-mcp/protocol"
+/** The roots of JSON Schemas, as tools have them. */
 import * as Definitions from "./Definitions.ts"
 import { isObject, type JsonSchema, pick } from "./JsonSchemaKeywords.ts"
 
@@ -26,20 +25,29 @@ const isOfObjects = (
     (Array.isArray(allOf) && allOf.some(isObjectPart))
 }
 
+/** The schema of a tool. */
+export interface Root {
+  /** The schema. If `isObject` holds, its root has the type `object`. */
+  readonly jsonSchema: JsonSchema
+  /** Whether the schema accepts only objects. */
+  readonly isObject: boolean
+}
+
 /**
- * Returns the schema of a tool for a document: the root inlined and of type `object`, with the definitions that it
- * uses. Returns `undefined` if it does not describe objects only. A union of objects is an object with `anyOf`.
+ * Returns the schema of a tool for a document: the root inlined, with the definitions that it uses. If it describes
+ * objects only, the root is of type `object`. A union of objects is an object with `anyOf`.
  */
-export const make = (document: Definitions.Document): Tool.ObjectSchema | undefined => {
+export const make = (document: Definitions.Document): Root => {
   const { definitions, schema } = Definitions.merged(document)
   const root = Definitions.resolve(schema, definitions)
   const isEmpty = isEmptyStruct(root)
-  if (!isEmpty && !isOfObjects(root, definitions)) return undefined
+  const isObject = isEmpty || isOfObjects(root, definitions)
   const inlined: JsonSchema = isEmpty ? pick(root, true) : root
   const used = Definitions.reachable({ schema: inlined, definitions })
-  return {
-    type: "object",
+  const jsonSchema = {
+    ...(isObject ? { type: "object" } : undefined),
     ...inlined,
     ...(Object.keys(used).length === 0 ? undefined : { $defs: used })
   }
+  return { jsonSchema, isObject }
 }

@@ -9,7 +9,7 @@ import type * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import { trust } from "../trust.ts"
 import * as EncodingChain from "./EncodingChain.ts"
-import { isObject } from "./JsonSchemaKeywords.ts"
+import { isObject, type JsonSchema, pick } from "./JsonSchemaKeywords.ts"
 import * as Misfit from "./Misfit.ts"
 import { SchemaRejected } from "./SchemaRejected.ts"
 import * as ToolJsonSchema from "./ToolJsonSchema.ts"
@@ -26,8 +26,10 @@ export interface Input<out A, out R> {
 
 /** The success of a tool. */
 export interface Output<in A, out R> {
-  /** The JSON Schema; `undefined` if the success is not always an object, so that the tool answers with text. */
-  readonly jsonSchema: Tool.ObjectSchema | undefined
+  /** The JSON Schema; `undefined` if it accepts every JSON value, or only null, so that it describes nothing. */
+  readonly jsonSchema: Tool.OutputSchema | undefined
+  /** Whether each result is an object. Revisions before 2026-07-28 have no other structured content. */
+  readonly isObject: boolean
   /** Whether each result is encoded as a string. */
   readonly isText: boolean
   /** Encodes a result to JSON that the JSON Schema accepts. Returns an `Exit` as the decoding of arguments does. */
@@ -139,8 +141,8 @@ export const input = <S extends Schema.Constraint>(
 ): Result.Result<Input<S["Type"], S["DecodingServices"]>, SchemaRejected> =>
   Result.gen(function*() {
     const codec = yield* codecOf(schema, subject)
-    const { jsonSchema } = yield* ToolJsonSchema.describe(codec, { subject, forInput: true, onExcessProperty })
-    if (jsonSchema === undefined) {
+    const described = yield* ToolJsonSchema.describe(codec, { subject, forInput: true, onExcessProperty })
+    if (!described.isObject) {
       const problem =
         "arguments are an object, and this schema accepts other values; use Schema.Struct, Schema.Class, " +
         "Schema.Record, or a union of these"
@@ -152,7 +154,11 @@ export const input = <S extends Schema.Constraint>(
       onExcessProperty
     )
     const notObject = Exit.fail(Misfit.ofProblem("the arguments: Expected an object"))
-    return { jsonSchema, decode: (value) => isObject(value) ? decode(value) : notObject }
+    return {
+      // The root of a schema of objects has their type.
+      jsonSchema: trust<Tool.ObjectSchema>(described.jsonSchema),
+      decode: (value) => isObject(value) ? decode(value) : notObject
+    }
   })
 
 const isJson = Schema.is(Schema.Json)
@@ -173,6 +179,12 @@ const isOfStrings = (ast: SchemaAST.AST): boolean => {
   }
 }
 
+/** Returns whether a schema accepts every value, or only null. */
+const describesNothing = (schema: JsonSchema): boolean => {
+  const { type, ...others } = pick(schema, false)
+  return Object.keys(others).length === 0 && (type === undefined || type === "null")
+}
+
 /** Prepares the success of a tool. Fails for a schema that is not suitable. */
 export const output = <S extends Schema.Constraint>(
   schema: S,
@@ -180,7 +192,7 @@ export const output = <S extends Schema.Constraint>(
 ): Result.Result<Output<S["Type"], S["EncodingServices"]>, SchemaRejected> =>
   Result.gen(function*() {
     const codec = yield* codecOf(schema, subject)
-    const { hasAny, jsonSchema } = yield* ToolJsonSchema.describe(codec, {
+    const { hasAny, isObject: isOfObjects, jsonSchema } = yield* ToolJsonSchema.describe(codec, {
       subject,
       forInput: false,
       onExcessProperty: "ignore"
@@ -191,13 +203,14 @@ export const output = <S extends Schema.Constraint>(
       "ignore"
     )
     const checked = (json: Schema.Json): Exit.Exit<Schema.Json, Misfit.Misfit> =>
-      jsonSchema !== undefined && !isObject(json)
+      isOfObjects && !isObject(json)
         ? Exit.fail(Misfit.ofProblem("the result: Expected an object"))
         : hasAny && !isJson(json)
         ? Exit.fail(Misfit.ofProblem("the result: Expected JSON, but a part of Schema.Any is something else"))
         : Exit.succeed(json)
     return {
-      jsonSchema,
+      jsonSchema: describesNothing(jsonSchema) ? undefined : jsonSchema,
+      isObject: isOfObjects,
       isText: isOfStrings(codec.ast),
       encode: (value) => {
         const encoded = encode(value)

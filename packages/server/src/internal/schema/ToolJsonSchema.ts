@@ -4,6 +4,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaRepresentation from "effect/SchemaRepresentation"
+import { trust } from "../trust.ts"
 import * as Definitions from "./Definitions.ts"
 import * as EncodedForm from "./EncodedForm.ts"
 import { flatten } from "./Flattening.ts"
@@ -22,9 +23,7 @@ export interface Options {
 }
 
 /** The description of a codec. */
-export interface Described {
-  /** The JSON Schema; `undefined` if the schema describes values that are no objects. */
-  readonly jsonSchema: Tool.ObjectSchema | undefined
+export interface Described extends ObjectRoot.Root {
   /** Whether the codec can encode to what is no JSON. */
   readonly hasAny: boolean
 }
@@ -56,9 +55,11 @@ export const describe = (
         const form = Schema.make<Schema.Top>(EncodedForm.make(codec.ast, { forInput }))
         const { definitions, schema } = Schema.toJsonSchemaDocument(form, { onExcessProperty, referencePolicy })
         const flat = Object.fromEntries(Object.entries(definitions).map(([name, part]) => [name, flatten(part)]))
-        const jsonSchema = ObjectRoot.make({ schema: flatten(schema), definitions: flat })
-        // Providers of models reject a request with a union at the root of a schema, or without properties.
-        return { hasAny, jsonSchema: forInput && jsonSchema !== undefined ? ModelSchema.fold(jsonSchema) : jsonSchema }
+        const root = ObjectRoot.make({ schema: flatten(schema), definitions: flat })
+        if (!forInput || !root.isObject) return { hasAny, ...root }
+        // Providers of models reject a request with a union at the root of a schema, or without properties. The root
+        // of a schema of objects has their type.
+        return { hasAny, ...root, jsonSchema: ModelSchema.fold(trust<Tool.ObjectSchema>(root.jsonSchema)) }
       },
       catch: (thrown) =>
         new SchemaRejected({ subject, path: "", problem: `JSON Schema cannot describe it: ${String(thrown)}` })

@@ -48,7 +48,6 @@ import { Listening, type ListeningOwner } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 import * as ResultEnvelope from "./ResultEnvelope.ts"
-import * as StructuredOutput from "./StructuredOutput.ts"
 import { TaskSupport } from "./TaskSupport.ts"
 
 /** The options of a client's session. */
@@ -265,7 +264,7 @@ export class ClientSessionImplementation
     // The answer to the probe describes the server, and its name is part of that.
     return this.#metadata === undefined || method === "server/discover"
       ? result
-      : StructuredOutput.toObjects(method, ResultEnvelope.remove(result))
+      : ResultEnvelope.remove(result)
   }
 
   get hasTasks(): boolean {

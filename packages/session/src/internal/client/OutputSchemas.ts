@@ -34,13 +34,13 @@ export interface OutputSchemas {
 
 /** The stored schema of a tool. A later listing with an equal schema does not replace it. */
 interface Stored {
-  readonly schema: Tool.ObjectSchema
+  readonly schema: Tool.OutputSchema
 }
 
 const { "tools/call": call, "tools/list": list } = MethodTable.requests
 
 /** Returns a schema as JSON text; `undefined` if it is nested too deeply or contains itself. */
-const textOf = (schema: Tool.ObjectSchema): string | undefined => {
+const textOf = (schema: Tool.OutputSchema): string | undefined => {
   try {
     return JSON.stringify(schema)
   } catch {

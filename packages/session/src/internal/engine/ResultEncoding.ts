@@ -1,11 +1,35 @@
 /** The checks of a handler's result, and its form for the peer's revision. */
 
-import { McpError, type Revision, RevisionProjection } from "@effect-mcp/protocol"
+import { McpError, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
+import * as PreparedResult from "../../PreparedResult.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
 
-const isResult = (value: unknown): boolean => typeof value === "object" && value !== null
+const isResult = (value: unknown): value is object => typeof value === "object" && value !== null
+
+type Keys = ReadonlyMap<Revision.Revision, object>
+
+const makeKeys = (): Keys => new Map(Revision.supported.map((revision) => [revision, {}]))
+
+/** The keys of the forms of prepared results: one for each projection and revision. */
+const keys: { readonly [P in RevisionProjection.Projection]: Keys } = { strict: makeKeys(), tolerant: makeKeys() }
+
+/**
+ * Returns a result in the form of a revision. The form of a prepared result is prepared as well: without this, a list
+ * with one schema that older revisions lack would be converted and encoded for each of their clients.
+ */
+const projected = (
+  method: string,
+  revision: Revision.Revision,
+  value: object,
+  projection: RevisionProjection.Projection | undefined
+): object =>
+  PreparedResult.derive(
+    value,
+    keys[projection ?? "tolerant"].get(revision) ?? keys,
+    (result) => RevisionProjection.project(method, "result", revision, result, projection)
+  )
 
 /**
  * Returns the result of a handler in the form of the peer's revision. Dies if the result is invalid. If it does not fit
@@ -30,7 +54,7 @@ export const encode = (
     if (misfit !== undefined) {
       return Exit.failCause(Cause.combine(Cause.fail(McpError.invalidAnswer(misfit)), Cause.die(invalid(misfit))))
     }
-    return Exit.succeed(RevisionProjection.project(method, "result", revision, value, projection))
+    return Exit.succeed(projected(method, revision, value, projection))
   } catch (thrown) {
     return Exit.die(thrown)
   }

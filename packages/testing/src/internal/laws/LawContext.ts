@@ -1,6 +1,6 @@
 /** The context of every law: the transport under test, the era of its clients, and common checks. */
 
-import { JsonRpc, RequestMetadata, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, RequestMetadata, Revision, Tool } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, type HandshakeError, type SessionEvent, Transport } from "@effect-mcp/session"
 import type { TransportError } from "@effect-mcp/session/TransportError"
 import * as Data from "effect/Data"
@@ -110,9 +110,9 @@ export const structured = (response: JsonRpc.Response): unknown =>
 /** Returns the record of the server, by its tool `report`. */
 export const reported = (session: ClientSession.ClientSessionShape) =>
   Effect.map(session.callTool("report"), (result) => ({
-    waiting: result.structuredContent?.["waiting"],
-    interrupted: result.structuredContent?.["interrupted"],
-    listening: result.structuredContent?.["listening"]
+    waiting: Tool.structuredMembers(result)["waiting"],
+    interrupted: Tool.structuredMembers(result)["interrupted"],
+    listening: Tool.structuredMembers(result)["listening"]
   }))
 
 /** The handlers of a client whose user repeats each question as the answer. */

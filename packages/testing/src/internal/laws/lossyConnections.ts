@@ -1,5 +1,6 @@
 /** Laws that hold on lossy connections. */
 
+import { Tool } from "@effect-mcp/protocol"
 import { type ClientSession, HandshakeError } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -25,7 +26,7 @@ const outcomeOf = (
   Effect.map(
     Effect.result(session.callTool(tool, input, { timeout: deadline, totalTimeout: 2 * deadline })),
     Result.match({
-      onSuccess: ({ structuredContent }) => ({ ended: "Success", returned: structuredContent?.["value"] }),
+      onSuccess: (result) => ({ ended: "Success", returned: Tool.structuredMembers(result)["value"] }),
       onFailure: ({ reason }) => ({ ended: reason._tag, returned: undefined })
     })
   )

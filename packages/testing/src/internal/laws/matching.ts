@@ -1,5 +1,6 @@
 /** Laws of matching responses to requests. */
 
+import { Tool } from "@effect-mcp/protocol"
 import type { SessionEvent } from "@effect-mcp/session"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
@@ -43,7 +44,7 @@ export const matching = <Served extends ClientEnd>(
               const results = yield* Effect.forEach(values, (value) => session.callTool("echo", { value }), {
                 concurrency: "unbounded"
               })
-              const returned = results.map((result) => result.structuredContent?.["value"])
+              const returned = results.map((result) => Tool.structuredMembers(result)["value"])
               return returned.length === values.length && returned.every((value, index) => value === values[index])
             }),
           { runs }
@@ -94,7 +95,7 @@ export const matching = <Served extends ClientEnd>(
         const session = yield* open()
         const value = "aé漢🙂\n\r\u2028\u0000\"\\".repeat(60 * 1024)
         const result = yield* session.callTool("echo", { value })
-        assert.strictEqual(result.structuredContent?.["value"] === value, true)
+        assert.strictEqual(Tool.structuredMembers(result)["value"] === value, true)
       })
     )
   ])
