@@ -12,6 +12,7 @@ import * as Result from "effect/Result"
 import * as EntryReader from "./internal/configuration/EntryReader.ts"
 import type * as Expansion from "./internal/configuration/Expansion.ts"
 import * as HiddenSecrets from "./internal/configuration/HiddenSecrets.ts"
+import * as JsonWithComments from "./internal/configuration/JsonWithComments.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 import * as McpTarget from "./McpTarget.ts"
 
@@ -94,8 +95,7 @@ type Kind = "stdio" | "http" | "sse" | "ws"
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ["stdio", "stdio"],
   ["http", "http"],
-  ["streamable-http", "http"],
-  ["streamableHttp", "http"],
+  ["streamablehttp", "http"],
   ["sse", "sse"],
   ["ws", "ws"],
   ["websocket", "ws"]
@@ -110,17 +110,20 @@ const schemes: Readonly<Record<Exclude<Kind, "stdio"> | "any", ReadonlyArray<str
 
 type Reader = EntryReader.EntryReader
 
+/** Returns the kind that a text names. Hosts write `streamable-http`, `streamable_http` and `HTTP`. */
+const kindNamed = (text: string): Kind | undefined => kinds.get(text.toLowerCase().replace(/[-_]/g, ""))
+
 /** Returns the kind that an entry declares, or `undefined` after a problem. */
 const declaredKind = (reader: Reader): Kind | "any" | undefined => {
   const type = reader.raw("type")
   const transport = reader.raw("transport")
-  if (type !== undefined && transport !== undefined && kinds.get(type) !== kinds.get(transport)) {
+  if (type !== undefined && transport !== undefined && kindNamed(type) !== kindNamed(transport)) {
     reader.report("transport", "it differs from type", "remove one of them")
     return undefined
   }
   const declared = type ?? transport
   if (declared === undefined) return reader.problems.length === 0 ? "any" : undefined
-  const kind = kinds.get(declared)
+  const kind = kindNamed(declared)
   if (kind === undefined) {
     reader.report(
       type === undefined ? "transport" : "type",
@@ -320,8 +323,8 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
  *
  * - `command`, `args`, `env` and `cwd` lead to a child process. It inherits few variables, as from `StdioClient`.
  * - `url` and `headers` lead to a server of HTTP or WebSocket, and `url` alone to a Unix socket.
- * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`. Without one, a URL of HTTP leads to
- *   Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
+ * - `type` or `transport` is `stdio`, `http`, `streamable-http`, `sse` or `ws`, in any case. Without one, a URL of HTTP
+ *   leads to Streamable HTTP, or to HTTP+SSE if the server has nothing newer.
  * - In all of these texts, `${NAME}` and `${env:NAME}` stand for variables of the environment, `${NAME:-default}` has a
  *   default, and `${input:id}`, `${userHome}` and `${pathSeparator}` are those of VS Code. A reference without a value
  *   is a problem. `$${NAME}` is the text `${NAME}`. Braces that no host has a value for, such as `${1:-x}` and `${#a}`,
@@ -353,24 +356,15 @@ const targetsOf = ({ entries, field }: Entries, options: Options): Result.Result
 export const decode = (json: unknown, options: Options = {}): Effect.Effect<Targets, InvalidConfig> =>
   Effect.suspend(() => Effect.fromResult(Result.flatMap(entriesOf(json), (entries) => targetsOf(entries, options))))
 
-/** Returns the place in a message of `JSON.parse`. The message also quotes the text, which may contain secrets. */
-const placeIn = (message: string): string => /\(line \d+ column \d+\)$/.exec(message)?.[0] ?? ""
-
-const jsonOf = (text: string): Result.Result<unknown, InvalidConfig> => {
-  const parsed = Result.try({
-    // Editors write a byte order mark, which JSON does not have.
-    try: (): unknown => JSON.parse(text.replace(/^\ufeff/, "")),
-    catch: (error) => error instanceof Error ? placeIn(error.message) : ""
+const jsonOf = (text: string): Result.Result<unknown, InvalidConfig> =>
+  Result.match(JsonWithComments.parse(text), {
+    onSuccess: (json) => Result.succeed(json),
+    onFailure: (problem) => invalid("", `the text is not JSON: ${problem}`, "check brackets, quotes and commas there")
   })
-  return Result.isSuccess(parsed) ? Result.succeed(parsed.success) : invalid(
-    "",
-    `the text is not JSON${parsed.failure === "" ? "" : ` ${parsed.failure}`}`,
-    "check brackets and commas, and remove comments"
-  )
-}
 
 /**
- * Returns the targets of a configuration in the text of a file. The text is JSON without comments.
+ * Returns the targets of a configuration in the text of a file. The text is JSON, which may have comments and trailing
+ * commas, at most 1,048,576 characters and 128 levels.
  *
  * @example
  * ```ts

@@ -159,7 +159,7 @@ describe("a configuration of servers", () => {
             "typed": { type: "grpc", url: "https://example.com" },
             "mixed": { type: "sse", transport: "ws", url: "https://example.com" },
             "texts": { command: 5, args: "x" },
-            "items": { command: "npx", args: ["ok", 5], env: { A: true, "B=C": "x" }, cwd: [] },
+            "items": { command: "npx", args: ["ok", true], env: { A: true, "B=C": "x" }, cwd: [] },
             "remote": { type: "http" },
             "relative": { url: "example.com/mcp" },
             "scheme": { type: "ws", url: "https://example.com" },
@@ -356,8 +356,64 @@ describe("a configuration of servers", () => {
       const { message } = yield* Effect.flip(McpServersConfig.parse(
         "{ \"mcpServers\": { \"a\": { \"command\": \"a\", \"env\": { \"KEY\": \"secret\" \"B\": 1 } } } }"
       ))
-      assert.match(message, /^the configuration of servers is invalid: the text is not JSON \(line 1 column \d+\); /)
+      assert.match(
+        message,
+        /^the configuration of servers is invalid: the text is not JSON: .* \(line 1 column \d+\); /
+      )
       assert.notInclude(message, "secret")
+      const problemOf = (text: string) =>
+        Effect.map(Effect.flip(McpServersConfig.parse(text)), ({ problems }) => problems[0]?.problem)
+      const problems = [
+        ["", "the text ends too early (line 1 column 1)"],
+        ["{\r\n  \"a\": 1,\n  // b\n  c: 2 }", "a name in quotes or } is missing (line 4 column 3)"],
+        ["{ /* }", "a comment has no end (line 1 column 3)"],
+        ["[,]", "a value is missing (line 1 column 2)"],
+        ["[1,,]", "a value is missing (line 1 column 4)"],
+        ["[1 2]", "a comma or ] is missing (line 1 column 4)"],
+        ["[01]", "a value is missing (line 1 column 2)"],
+        ["{\"a\" 1}", "a colon is missing (line 1 column 6)"],
+        ["{} {}", "there is more after the end of the value (line 1 column 4)"],
+        ["[\"\\x\"]", "a text has no end, or a character that must be escaped (line 1 column 2)"],
+        ["[\"a\n\"]", "a text has no end, or a character that must be escaped (line 1 column 2)"],
+        ["[".repeat(100_000), "it has more than 128 levels (line 1 column 129)"],
+        [`"${" ".repeat(2_000_000)}"`, "it has more than 1048576 characters"]
+      ] as const
+      for (const [text, problem] of problems) {
+        assert.strictEqual(yield* problemOf(text), `the text is not JSON: ${problem}`)
+      }
+    }))
+
+  it.effect("a file may have comments, trailing commas, a byte order mark and numbers in args", () =>
+    Effect.gen(function*() {
+      const targets = yield* McpServersConfig.parse(`\ufeff// mine
+        {
+          /* "off": {}, */ "mcpServers": {
+            "a": { "command": "node", "args": ["--port", 8080, "// no comment /*",], },
+            "b": { "type": "HTTP", "url": "https://example.com/b", "headers": {} }, // b
+            "c": { "transport": "streamable_http", "url": "https://example.com/c" },
+            "d": { "type": "Streamable-Http", "transport": "streamableHttp", "url": "https://example.com/d", },
+            "__proto__": { "command": "e", "disabled": true }
+          },
+        }
+      `)
+      assert.deepStrictEqual(Object.entries(targets).map(([name, { description }]) => [name, description]), [
+        ["a", "node (3 arguments)"],
+        ["b", "https://example.com/b"],
+        ["c", "https://example.com/c"],
+        ["d", "https://example.com/d"]
+      ])
+    }))
+
+  it.effect("a text is read in time that grows with its length", () =>
+    Effect.gen(function*() {
+      const texts = [
+        `{"mcpServers":{}} ${"/*".repeat(500_000)}`,
+        `{"mcpServers":{}, "a": "${"\\\"".repeat(500_000)}"}`,
+        `{"mcpServers":{}, "a": [${"1,".repeat(500_000)}]}`,
+        `{"mcpServers":{}, "a": ${"/**/".repeat(250_000)} 1}`
+      ]
+      const results = yield* Effect.forEach(texts, (text) => Effect.exit(McpServersConfig.names(text)))
+      assert.deepStrictEqual(results.map(({ _tag }) => _tag), ["Failure", "Success", "Success", "Success"])
     }))
 
   it.live("a reference in a place is shown as it is written, and its value is in no description, error or status", () =>

@@ -69,6 +69,7 @@ export class EntryReader {
       return []
     }
     return value.flatMap((item: unknown, index) => {
+      if (typeof item === "number") return [String(item)]
       if (typeof item === "string") return [secret(this.#expand(`${field}[${index}]`, item))]
       this.report(`${field}[${index}]`, "it is not a text", "write it in quotes")
       return []
