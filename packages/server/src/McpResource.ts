@@ -165,6 +165,11 @@ type DefaultField<Encoded, Name extends keyof Encoded> = {} extends Pick<Encoded
   ? Schema.optionalKey<DefaultSchema<Encoded[Name]>>
   : DefaultSchema<Encoded[Name]>
 
+/** The given schema, as an optional key if the variable may be absent. Schemas with a default stay as they are. */
+type GivenField<Encoded, Name extends keyof Encoded, Given extends Schema.Constraint> = {} extends Pick<Encoded, Name>
+  ? Given extends { readonly "~encoded.optionality": "optional" } ? Given : Schema.optionalKey<Given>
+  : Given
+
 /**
  * The schemas of the variables of a template: the given ones, or those of strings. An exploded variable, such as
  * `{?tags*}`, is an array of strings, and a variable that may be absent from the URI is an optional key.
@@ -173,7 +178,8 @@ type DefaultField<Encoded, Name extends keyof Encoded> = {} extends Pick<Encoded
  */
 export type ParametersOf<Template extends string, Given extends Schema.Struct.Fields> = string extends Template ? Given
   : {
-    readonly [Name in keyof UriTemplate.Encoded<Template, ShapesOf<Given>>]-?: Name extends keyof Given ? Given[Name]
+    readonly [Name in keyof UriTemplate.Encoded<Template, ShapesOf<Given>>]-?: Name extends keyof Given
+      ? GivenField<UriTemplate.Encoded<Template, ShapesOf<Given>>, Name, Given[Name]>
       : DefaultField<UriTemplate.Encoded<Template, ShapesOf<Given>>, Name>
   }
 
@@ -199,7 +205,10 @@ export interface TemplateOptions<Template extends string, Given extends Schema.S
 {
   /** The URI template (RFC 6570), of which no URI has two readings; see {@link UriTemplate.make}. */
   readonly uri: UriTemplate.Checked<Template, ShapesOf<Given>>
-  /** The schemas of variables, from their texts in the URI. Default: strings. */
+  /**
+   * The schemas of variables, from their texts in the URI. Default: strings. A variable that a URI may leave out, as
+   * those of a query, is an optional key, also if its schema here is not.
+   */
   readonly parameters?: Given & OnlyVariables<Template, Given>
   /** The schema of the contents, which are sent as JSON. Default: the handler returns {@link Contents}. */
   readonly content?: Content
@@ -229,6 +238,10 @@ const defaultSchema = ({ explode, optional }: UriTemplate.Variable): Schema.Cons
   const schema = explode ? Schema.Array(Schema.String) : Schema.String
   return optional ? Schema.optionalKey(schema) : schema
 }
+
+/** Returns the given schema of a variable. A URI may leave a variable of a query out, whatever its schema is. */
+const givenSchema = (schema: Schema.Constraint, { optional }: UriTemplate.Variable): Schema.Constraint =>
+  !optional || SchemaAST.isOptional(SchemaAST.toEncoded(schema.ast)) ? schema : Schema.optionalKey(schema)
 
 /**
  * Defines the resources whose URIs have one form. The values of the variables are decoded once, and then by their
@@ -272,7 +285,10 @@ export const template = <
   )
   const uriTemplate: UriTemplate.UriTemplate = UriTemplate.makeUnsafe<string, UriTemplate.AnyShapes>(uri, { shapes })
   const fields = Object.fromEntries(
-    uriTemplate.variables.map((variable) => [variable.name, given[variable.name] ?? defaultSchema(variable)])
+    uriTemplate.variables.map((variable) => {
+      const schema = given[variable.name]
+      return [variable.name, schema === undefined ? defaultSchema(variable) : givenSchema(schema, variable)]
+    })
   )
   return {
     [ResourceTypeId]: "Template",

@@ -176,6 +176,31 @@ describeForBothEras("a template", ({ connect }) => {
       })
     }).pipe(Effect.scoped))
 
+  it.effect("a variable of a query may be left out, whatever its schema is", () =>
+    Effect.gen(function*() {
+      const template = McpResource.template("page", {
+        uri: "pages://{id}{?limit,from,order}",
+        parameters: {
+          limit: Schema.FiniteFromString,
+          from: Schema.FiniteFromString.pipe(Schema.withDecodingDefaultKey(Effect.succeed("7"))),
+          order: Schema.optionalKey(Schema.String)
+        }
+      })
+      const group = McpGroup.make("pages", template).toLayer((handlers) =>
+        handlers.template("page", ({ from, id, limit, order }) => {
+          const pages: number | undefined = limit
+          return Effect.succeed(JSON.stringify([id, from, pages, order]))
+        })
+      )
+      const client = yield* connect(group)
+      const read = (uri: string) =>
+        Effect.map(client.readResource(uri), ({ contents: [first] }) =>
+          first !== undefined && "text" in first ? first.text : undefined)
+      assert.strictEqual(yield* read("pages://a"), `["a",7,null,null]`)
+      assert.strictEqual(yield* read("pages://a?limit=3&order=x"), `["a",7,3,"x"]`)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(read("pages://a?limit=x"))))
+    }).pipe(Effect.scoped))
+
   it.effect("has a list of values for an optional list, and a record for an optional record", () =>
     Effect.gen(function*() {
       const Search = McpResource.template("search", {
