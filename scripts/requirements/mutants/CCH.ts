@@ -128,5 +128,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "return known",
     test: "packages/server/test/middleware.test.ts",
     name: "[CCH-10] returns a kept result only while the client sees"
+  },
+  {
+    id: "CCH-03",
+    file: "packages/protocol/src/Caching.ts",
+    original: "Math.max(0, Math.trunc(result.ttlMs))",
+    broken: "Math.abs(Math.trunc(result.ttlMs))",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "is not kept if the time is missing"
   }
 ]

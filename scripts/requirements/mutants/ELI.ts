@@ -152,5 +152,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "Object.fromEntries(given)",
     test: "packages/client/test/answers.test.ts",
     name: "a field without a value gets the default of the form"
+  },
+  {
+    id: "ELI-09",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: "Schema.Literals([\"accept\", \"decline\", \"cancel\"])",
+    broken: "Schema.Literals([\"accept\", \"cancel\"])",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "[ELI-09]"
+  },
+  {
+    id: "ELI-09",
+    file: "packages/server/src/McpRequest.ts",
+    original: "      return Effect.fail(new ElicitationDeclined({ asked }))",
+    broken: "      return Effect.succeed({})",
+    test: "packages/server/test/requests.test.ts",
+    name: "fails so that the model reads it if the user declines, cancels, or sends misfits"
+  },
+  {
+    id: "ELI-09",
+    file: "packages/server/src/McpRequest.ts",
+    original: "      return Effect.fail(new ElicitationCancelled({ asked }))",
+    broken: "      return Effect.succeed({})",
+    test: "packages/server/test/requests.test.ts",
+    name: "fails so that the model reads it if the user declines, cancels, or sends misfits"
   }
 ]

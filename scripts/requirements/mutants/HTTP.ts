@@ -139,5 +139,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "      const response = yield* state.endpoint.post(`[[${json}]]`, state.membership(session))\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each POST carries exactly one message"
+  },
+  {
+    id: "HTTP-03",
+    file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
+    original: "{ accept: \"application/json, text/event-stream\", ...own }",
+    broken: "{ accept: \"text/event-stream\", ...own }",
+    test: "packages/transport/test/http/client/streamable/messages.test.ts",
+    name: "each POST accepts JSON and SSE streams"
   }
 ]

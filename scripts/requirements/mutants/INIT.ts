@@ -151,5 +151,73 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "_tag: \"InvalidResult\", problem: protocolVersion",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "an unsupported revision fails, and later messages get no reply"
+  },
+  {
+    id: "INIT-02",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "    clientInfo: info\n",
+    broken: "    clientInfo: { name: \"client\", version: \"\" }\n",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "sends initialize, initialized and requests"
+  },
+  {
+    id: "INIT-02",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "    protocolVersion: revision,\n",
+    broken: "    protocolVersion: \"2024-11-05\",\n",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "sends initialize, initialized and requests"
+  },
+  {
+    id: "INIT-03",
+    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    original: "offer: Revision.legacy.findLast((revision) => revisions.includes(revision))",
+    broken: "offer: Revision.legacy.find((revision) => revisions.includes(revision))",
+    test: "packages/session/test/clientHandshake.test.ts",
+    name: "the client requests the newest revision of its options"
+  },
+  {
+    id: "INIT-05",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    original: "revisions.find((revision) => revision === requested) ?? fallback",
+    broken: "revisions.find((revision) => revision === requested) ?? requested",
+    test: "packages/session/test/serverHandshake.test.ts",
+    name: "responds with the newest revision of its options instead of an unsupported one"
+  },
+  {
+    id: "INIT-07",
+    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    original: "    serverInfo: info,\n",
+    broken: "    serverInfo: { name: \"server\", version: \"\" },\n",
+    test: "packages/session/test/serverHandshake.test.ts",
+    name: "responds with the requested revision and its description"
+  },
+  {
+    id: "INIT-09",
+    file: "packages/protocol/src/internal/handshake/rows.ts",
+    original: "    SendPing: stay(\"Send\"),\n    ReceiveInitializeResult",
+    broken: "    SendPing: stay(\"Hold\"),\n    ReceiveInitializeResult",
+    test: "packages/protocol/test/Handshake/cells.test.ts",
+    name: "client: Initializing × SendPing"
+  },
+  {
+    id: "INIT-14",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
+    original: "      Capabilities.declares(capabilities(peer), capability)\n",
+    broken: "      capability === \"sampling\" || Capabilities.declares(capabilities(peer), capability)\n",
+    test: "packages/session/test/undeclaredCapabilities.test.ts",
+    name:
+      "[INIT-14] undeclared capabilities in 2024-11-05 > fail the requests and notifications of a server, and nothing is sent",
+    hangs: true
+  },
+  {
+    id: "INIT-15",
+    file: "packages/session/src/internal/engine/Outgoing.ts",
+    original: "      Capabilities.declares(capabilities(peer), capability)\n",
+    broken: "      capability === \"sampling\" || Capabilities.declares(capabilities(peer), capability)\n",
+    test: "packages/session/test/undeclaredCapabilities.test.ts",
+    name:
+      "[INIT-15] undeclared capabilities in 2025-11-25 > fail the requests and notifications of a server, and nothing is sent",
+    hangs: true
   }
 ]

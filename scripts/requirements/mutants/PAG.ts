@@ -72,5 +72,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "decoded.success.length > 0",
     test: "packages/server/test/modernGroups.test.ts",
     name: "rejects a cursor that is none of its own"
+  },
+  {
+    id: "PAG-07",
+    file: "packages/session/src/internal/client/Paging.ts",
+    original: "          return Effect.succeed([items, Option.none()] as const)\n",
+    broken: "          return Effect.succeed([[], Option.none()] as const)\n",
+    test: "packages/session/test/pagination.test.ts",
+    name: "[PAG-07]"
   }
 ]

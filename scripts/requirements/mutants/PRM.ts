@@ -49,5 +49,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "const unknownPrompt = (name: string) => McpError.methodNotFound(",
     test: "packages/server/test/modernGroups.test.ts",
     name: "that is a prompt needs its arguments"
+  },
+  {
+    id: "PRM-05",
+    file: "packages/server/src/internal/entries/ContentCheck.ts",
+    original: "return mediaType.test(block.mimeType) ? undefined",
+    broken: "return block.mimeType !== \"\" ? undefined",
+    test: "packages/server/test/contentChecks.test.ts",
+    name: "is not sent, but logged: "
   }
 ]

@@ -114,5 +114,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "hasStreams ? { subscribe: true } : {}",
     test: "packages/server/test/lists.test.ts",
     name: "declares the capabilities of its members, and no others"
+  },
+  {
+    id: "RES-06",
+    file: "packages/protocol/src/McpError.ts",
+    original: "`Resource not found: ${Excerpt.of(uri)}`, { uri })",
+    broken: "`Resource not found: ${Excerpt.of(uri)}`)",
+    test: "packages/server/test/modernGroups.test.ts",
+    name: "[RES-06] [RES-07] that is a resource"
   }
 ]

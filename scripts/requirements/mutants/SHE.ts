@@ -397,5 +397,37 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "(value !== \"\" && !token.test(value))",
     test: "packages/server/test/parameterHeaders.test.ts",
     name: "the name of a header is a token"
+  },
+  {
+    id: "SHE-12",
+    file: "packages/protocol/src/ErrorCode.ts",
+    original: "export const HeaderMismatch = -32020",
+    broken: "export const HeaderMismatch = -32602",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-17",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "return header === value ? undefined",
+    broken: "return header.length > 0 ? undefined",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-22",
+    file: "packages/protocol/src/ParameterHeader.ts",
+    original: "${namePrefix}${value.toLowerCase()}",
+    broken: "${namePrefix}${value}",
+    test: "packages/server/test/parameterHeaders.test.ts",
+    name: "no two arguments have one header"
+  },
+  {
+    id: "SHE-31",
+    file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
+    original: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting]",
+    broken: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting, [\"DELETE\", remove]]",
+    test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
+    name: "of the new era only rejects requests without a version"
   }
 ]

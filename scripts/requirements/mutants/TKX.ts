@@ -202,5 +202,22 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "status: \"failed\", error: { ...outcome.error, data: undefined,",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12]"
+  },
+  {
+    id: "TKX-10",
+    file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
+    original: "Effect.fail(answersTooLarge) : Effect.succeed({})",
+    broken: "Effect.fail(answersTooLarge) : Effect.succeed({ taskId })",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-09]"
+  },
+  {
+    id: "TKX-05",
+    file: "packages/session/src/internal/tasks/TaskPolling.ts",
+    original: "pause(last.pollInterval, closed)",
+    broken: "pause(100_000, closed)",
+    test: "packages/session/test/tasks/extensionClient.test.ts",
+    name: "[TKX-05]",
+    hangs: true
   }
 ]

@@ -72,5 +72,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/deadlines.test.ts",
     name: "a request that times out sends one cancellation with a reason",
     hangs: true
+  },
+  {
+    id: "TMO-05",
+    file: "packages/session/src/internal/engine/ProgressMatcher.ts",
+    original: "Math.min(runtime.timer.now() + exchange.allowedMillis, exchange.extendsTo)",
+    broken: "exchange.deadline",
+    test: "packages/session/test/progressExtendedDeadlines.test.ts",
+    name: "each step restarts the timeout"
   }
 ]

@@ -188,5 +188,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/deadlines.test.ts",
     name: "[TOOL-14]",
     hangs: true
+  },
+  {
+    id: "TOOL-10",
+    file: "packages/server/src/internal/entries/ToolDefinition.ts",
+    original: "const validName = /^[A-Za-z0-9_.-]{1,128}$/",
+    broken: "const validName = /^[^]{1,128}$/",
+    test: "packages/server/test/tools.test.ts",
+    name: "with a name that the specification forbids is a defect that names it"
   }
 ]

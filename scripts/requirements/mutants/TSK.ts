@@ -372,5 +372,37 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "limits: { maxTasks: Number.POSITIVE_INFINITY, maxBytes }",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-12] [TSK-28]"
+  },
+  {
+    id: "TSK-10",
+    file: "packages/session/src/internal/tasks/TaskState.ts",
+    original: "  createdAt: timeOf(task.createdAt),\n  lastUpdatedAt: timeOf(task.updatedAt),\n  ttl",
+    broken: "  createdAt: timeOf(task.updatedAt),\n  lastUpdatedAt: timeOf(task.updatedAt),\n  ttl",
+    test: "packages/session/test/tasks/TaskState.test.ts",
+    name: "has its times, its message and its lifetime"
+  },
+  {
+    id: "TSK-25",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "McpError.invalidParams(\"Invalid cursor\")",
+    broken: "McpError.invalidRequest(\"Invalid cursor\")",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-18] [TSK-22] [TSK-25]"
+  },
+  {
+    id: "TSK-25",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "const unknownTask = McpError.invalidParams(",
+    broken: "const unknownTask = McpError.methodNotFound(",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-18] [TSK-22] [TSK-25]"
+  },
+  {
+    id: "TSK-22",
+    file: "packages/session/src/internal/tasks/OwnedTasks.ts",
+    original: "              next: listed.next,\n",
+    broken: "              next: undefined,\n",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-18] [TSK-22] [TSK-25]"
   }
 ]

@@ -342,5 +342,13 @@ export const mutants: ReadonlyArray<Mutant> = [
       "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) > 1 ? entries.slice(1) : entries)",
     test: "packages/server/test/modernGroups.test.ts",
     name: "[VER-22] is the same for every connection if no member has a condition"
+  },
+  {
+    id: "VER-05",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "[RequestMetadata.keys.serverInfo]: info }",
+    broken: "[RequestMetadata.keys.serverInfo]: { name: info.name } }",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is answered with the type of the result"
   }
 ]

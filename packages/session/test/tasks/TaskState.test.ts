@@ -48,7 +48,7 @@ describe("a task", () => {
     })
   }
 
-  it("[TSK-11] has its times, its message and its lifetime", () => {
+  it("[TSK-10] [TSK-11] has its times, its message and its lifetime", () => {
     const full = { ...task, message: "half", ttlMillis: 60_000.4 }
     assert.deepStrictEqual(TaskState.legacy(full), {
       taskId: "t",
