@@ -14,6 +14,7 @@ import * as excerpts from "./internal/excerpts.ts"
  * - `Unresponsive`: the server did not answer a health check within `afterMillis`, and the client closed the session.
  * - `HealthCheckFailed`: a health check could not be sent, or its response could not be read, and the client closed the
  *   session.
+ * - `Unreachable`: the session is open, and a call could not connect to the server. Over HTTP, a session outlives that.
  * - `TargetFailed`: the Layer of the transport, or a function of the options, failed with `cause`.
  * - `Stopped`: the scope of the client has closed.
  *
@@ -24,6 +25,7 @@ export type Problem =
   | { readonly _tag: "Ended"; readonly reason: CloseReason.CloseReason }
   | { readonly _tag: "Unresponsive"; readonly afterMillis: number }
   | { readonly _tag: "HealthCheckFailed"; readonly error: RequestError }
+  | { readonly _tag: "Unreachable"; readonly error: RequestError }
   | { readonly _tag: "TargetFailed"; readonly cause: unknown }
   | { readonly _tag: "Stopped" }
 
@@ -80,6 +82,8 @@ const problemOf = (problem: Problem): string => {
       return `it did not answer a health check within ${problem.afterMillis} ms`
     case "HealthCheckFailed":
       return `a health check failed: ${problem.error.message}`
+    case "Unreachable":
+      return problem.error.message
     case "TargetFailed":
       return textOf(problem.cause)
     case "Stopped":

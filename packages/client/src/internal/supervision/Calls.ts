@@ -39,6 +39,10 @@ const isPassing = ({ reason }: TransportError.TransportError): boolean => {
   }
 }
 
+/** Returns whether a request could not connect to the server. */
+const isConnectFailure = ({ reason }: RequestError.RequestError): boolean =>
+  reason._tag === "SendFailed" && reason.error.reason._tag === "ConnectFailed"
+
 /** The knowledge of whether a server has carried out a call that failed. */
 export type Outcome = "Unsent" | "Unknown" | "Final"
 
@@ -140,7 +144,9 @@ export class Calls {
                     attempt(pauses + 1, repeated, last)
                   )
                   : attempt(pauses, repeated, last)
-              if (time.leftMillis === 0) return Effect.fail(last ?? error)
+              if (time.leftMillis === 0) {
+                return Effect.fail(last ?? (isConnectFailure(error) ? this.#board.unreachable(error, time) : error))
+              }
               if (outcome === "Unsent") return again(repetitions)
               if (repetitions >= maxRepetitions) return Effect.fail(last ?? error)
               return Effect.flatMap(

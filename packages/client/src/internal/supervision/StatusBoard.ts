@@ -1,6 +1,7 @@
 /** The status of a client: its present value, those who wait for a session, and the followers of its changes. */
 
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -134,6 +135,13 @@ export class StatusBoard {
         Effect.flatMap((session) => session === undefined ? unavailable : Effect.succeed(session))
       )
     })
+  }
+
+  /** Returns the error of a call that could not reach the server in the present session. */
+  unreachable(error: RequestError, time: WaitingTime): ServerUnavailable {
+    const problem = { _tag: "Unreachable", error } as const
+    const status = { _tag: "Down", problem, attempts: 1, retryMillis: 0, stderr: [] } as const
+    return new ServerUnavailable({ server: this.#server, status, waitedMillis: time.spentMillis })
   }
 
   #publish(status: ServerStatus.ServerStatus): void {
