@@ -84,11 +84,9 @@ const bounded = (schema: ObjectSchema): ObjectSchema => {
  *   properties: { id: { type: "string" }, url: { type: "string" } },
  *   oneOf: [{ required: ["id"] }, { required: ["url"] }]
  * })
- * // => {
- * //   type: "object",
- * //   description: "Give one of these sets of arguments: (id), (url).",
- * //   properties: { id: { type: "string" }, url: { type: "string" } }
- * // }
+ *
+ * export const description = folded["description"]
+ * // => "Give one of these sets of arguments: (id), (url)."
  * ```
  *
  * @category conversions
