@@ -62,8 +62,11 @@ const isSame = (structured: unknown, blocks: ReadonlyArray<Content.ContentBlock>
 
 /** Returns the result of a tool. Text that repeats the structured content is left out. */
 export const toolResult = ({ content: blocks, isError, structuredContent }: Tool.CallToolResult): string => {
-  const parts = structuredContent !== undefined && isSame(structuredContent, blocks) ? [] : blocks.map(content)
-  const structured = structuredContent === undefined ? [] : [PlainText.json(structuredContent, 2)]
+  const same = structuredContent !== undefined && isSame(structuredContent, blocks)
+  // A person reads a string without the quotes and escapes of JSON.
+  const isText = same && typeof structuredContent === "string"
+  const parts = same && !isText ? [] : blocks.map(content)
+  const structured = structuredContent === undefined || isText ? [] : [PlainText.json(structuredContent, 2)]
   const lines = [...parts, ...structured]
   return `${isError === true ? "the tool failed: " : ""}${lines.length === 0 ? "(no content)" : lines.join("\n")}`
 }
