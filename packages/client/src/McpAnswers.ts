@@ -163,13 +163,19 @@ export interface Answers<R = never> {
   ) => Effect.Effect<Elicitation.ElicitResult, McpError.McpError | InvalidAnswer, R | Provided>
   /**
    * Asks the user for consent to open a page, and opens it: answers {@link consent}, {@link decline} or {@link cancel}.
-   * The page must not be opened before (ELI-11). A URL that is not `http:` or `https:`, or has user information,
-   * backslashes, control characters or invisible characters, is rejected with −32602 before `approve`.
+   * The page must not be opened before (ELI-11). A URL that does not begin with `http://` or `https://`, or has user
+   * information, backslashes, control characters or invisible characters, is rejected with −32602 before `approve`.
+   * `url` is as a browser opens it: the name of a host with letters of other scripts begins with `xn--`. A page at this
+   * machine or in its network (`http://127.0.0.1:8080/`) is not rejected: show the whole URL.
    */
   readonly elicitUrl?: (
     question: UrlQuestion
   ) => Effect.Effect<Elicitation.ElicitResult, McpError.McpError, R | Provided>
-  /** Answers with a message of a model: by a function, or by a {@link Sampler} if servers may offer tools. */
+  /**
+   * Answers with a message of a model: by a function, or by a {@link Sampler} if servers may offer tools. Without
+   * `approve`, a server is answered 60 times at once, and then once per second; of these, 4 run at once, and the others
+   * wait. A request beyond that is rejected with −31010.
+   */
   readonly sample?: Sampler<R>["answer"] | Sampler<R>
   /** Answers with the folders that servers may use: `file://` URIs (ROOT-03). */
   readonly roots?: RootsAnswer<R>

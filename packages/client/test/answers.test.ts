@@ -301,13 +301,22 @@ describe.concurrent("answers", () => {
             "https://example.com\\@other.example/",
             "https://example.com/\u{202e}gnp",
             "https://example.com/\u{1b}[2J",
-            "https://["
+            "https://[",
+            "https:evil.example",
+            "https:/evil.example"
           ]
           for (const url of rejected) assert.strictEqual(yield* rejection(page(url), answers), "-32602", url)
           assert.deepStrictEqual(shown, [])
-          const accepted = ["https://example.com/a?b=@c", "HTTPS://example.com/", "http://127.0.0.1:8080/callback"]
-          for (const url of accepted) assert.strictEqual(yield* rejection(page(url), answers), "visited", url)
-          assert.deepStrictEqual(shown, accepted.flatMap((url) => [url, url]))
+          // The user sees what a browser opens.
+          const accepted = [
+            ["https://example.com/a?b=@c", "https://example.com/a?b=@c"],
+            ["HTTPS://example.com", "https://example.com/"],
+            ["http://127.0.0.1:8080/callback", "http://127.0.0.1:8080/callback"],
+            ["https://ⓔvil.example/", "https://evil.example/"],
+            ["https://аррӏе.example/", "https://xn--80ak6aa92e.example/"]
+          ] as const
+          for (const [url] of accepted) assert.strictEqual(yield* rejection(page(url), answers), "visited", url)
+          assert.deepStrictEqual(shown, accepted.flatMap(([, url]) => [url, url]))
         }))
 
       it.effect("a message is sampled by a function", () =>
@@ -316,6 +325,40 @@ describe.concurrent("answers", () => {
             sample: ({ params, server }) => Effect.succeed({ ...sampled, model: `${server} ${params.maxTokens}` })
           })
           assert.strictEqual(text, "booking 10: Busy.")
+        }))
+
+      it.effect("without a policy, 60 messages are sampled at once, 4 at the same time, and then one per second", () =>
+        Effect.gen(function*() {
+          let running = 0
+          let most = 0
+          const sample = () =>
+            Effect.gen(function*() {
+              most = Math.max(most, ++running)
+              yield* Effect.yieldNow
+              running--
+              return sampled
+            })
+          const codes = (answers: McpAnswers.Answers) =>
+            Effect.gen(function*() {
+              const client = yield* connected(
+                Effect.catchTag(summarize, "RequestError", ({ reason }) =>
+                  Effect.succeed(reason._tag === "ErrorResponse" ? String(reason.error.code) : reason._tag)),
+                answers
+              )
+              const one = Effect.catchTag(ask(client), "RequestError", ({ reason }) =>
+                Effect.succeed(reason._tag === "QuestionFailed" ? String(reason.error.code) : reason._tag))
+              const all = yield* Effect.all(
+                Array.from({ length: 70 }, () =>
+                  one),
+                { concurrency: "unbounded" }
+              )
+              return all.filter((answer) =>
+                answer === "-31010"
+              ).length
+            })
+          assert.strictEqual(yield* codes({ sample }), 10)
+          assert.isAtMost(most, 4)
+          assert.strictEqual(yield* codes({ sample, approve: () => Effect.succeed(true) }), 0)
         }))
 
       it.effect("a message of several blocks is not sent to a server that has offered no tools", () =>

@@ -460,6 +460,14 @@ describe("a configuration of servers", () => {
       assert.include(shown.join("\n"), "url: its scheme is not supported")
     }).pipe(Effect.scoped))
 
+  it("law 12: references are found in a time proportional to the text", () => {
+    const text = "$".repeat(100_000)
+    const values: Expansion.ExpansionValues = { env: {}, variables: {}, inputs: {} }
+    // With a time that grows with the square of the length, these would take minutes.
+    for (let run = 0; run < 20; run++) assert.strictEqual(Expansion.expand(text, values).value, text)
+    assert.strictEqual(Expansion.expand("$$${A}$${B}", { ...values, env: { A: "a" } }).value, "$a${B}")
+  })
+
   it.live("no value of headers, env and args is in a status or in the log, although the process repeats it", () =>
     Effect.gen(function*() {
       const script = "console.error(`bad token ${process.env.KEY} ${process.argv.at(-1)}`); process.exit(3)"

@@ -5,7 +5,6 @@
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
-import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as Caller from "./internal/middleware/Caller.ts"
+import { monotonicMillis } from "./internal/middleware/monotonicMillis.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
 /**
@@ -53,10 +53,9 @@ const inMemory = (limit: number, windowMillis: number, maxCallers: number): Cons
   // A map keeps the order of insertion: its first entry is the caller that was served least recently.
   const buckets = new Map<string, Bucket>()
   return (caller, cost) =>
-    Effect.map(Clock.currentTimeMillis, (time) => {
+    Effect.map(monotonicMillis, (time) => {
       const bucket = buckets.get(caller) ?? { uses: limit, time }
-      // When the clock is set back, no time has passed. Without this, a caller would lose the uses of that time.
-      bucket.uses = Math.min(limit, bucket.uses + Math.max(0, time - bucket.time) * limit / windowMillis)
+      bucket.uses = Math.min(limit, bucket.uses + (time - bucket.time) * limit / windowMillis)
       bucket.time = time
       buckets.delete(caller)
       buckets.set(caller, bucket)

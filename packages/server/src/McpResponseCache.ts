@@ -1,9 +1,9 @@
 /**
  * Middleware that keeps results of tools, resources and prompts for a time.
  */
+import * as JsonWeight from "@effect-mcp/session/JsonWeight"
 import * as PreparedResult from "@effect-mcp/session/PreparedResult"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
-import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,6 +12,7 @@ import { KeptResult } from "./internal/entries/KeptResult.ts"
 import { CachedResults } from "./internal/middleware/CachedResults.ts"
 import * as Caller from "./internal/middleware/Caller.ts"
 import * as CanonicalText from "./internal/middleware/CanonicalText.ts"
+import { monotonicMillis } from "./internal/middleware/monotonicMillis.ts"
 import * as Outcome from "./internal/middleware/Outcome.ts"
 import type * as McpMiddleware from "./McpMiddleware.ts"
 
@@ -31,7 +32,10 @@ export interface Options {
     | ((target: McpMiddleware.Target) => Duration.Input | undefined)
   /** The number of results that are kept. Default 1,000. */
   readonly maxEntries?: number
-  /** The bytes of the results and of their keys together, as JSON in memory, as text and as bytes. Default 16 MiB. */
+  /**
+   * The bytes of the results, their arguments and their keys together, as JSON in memory, as text and as bytes. Default
+   * 16 MiB.
+   */
   readonly maxBytes?: number
 }
 
@@ -117,7 +121,7 @@ export const layer = <Self extends McpMiddleware.AnyId>(
           hasWarned = true
           return yield* handler
         }
-        const began = yield* Clock.currentTimeMillis
+        const began = yield* monotonicMillis
         const known = results.get(key, began)
         if (known !== undefined) {
           return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known
@@ -132,7 +136,7 @@ export const layer = <Self extends McpMiddleware.AnyId>(
             target,
             until: began + Duration.toMillis(Duration.fromInputUnsafe(time)),
             // A transport that writes bytes keeps those beside the text.
-            bytes: bytesOf(key) + 2 * bytesOf(text ?? "")
+            bytes: bytesOf(key) + 2 * bytesOf(text ?? "") + JsonWeight.of(result) + JsonWeight.of(target.arguments)
           })
         }
         return result

@@ -14,6 +14,7 @@ import * as McpRateLimit from "@effect-mcp/server/McpRateLimit"
 import type { ClientSession, RequestError } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -73,6 +74,29 @@ const errorOf = <A>(request: Effect.Effect<A, RequestError.RequestError>) =>
 
 const silent = Effect.provide(Logger.layer([]))
 
+/** Runs an effect with a wall clock that jumps. */
+const withWallClock = <A, E, R>(
+  run: (jump: (millis: number) => void, adjust: (millis: number) => Effect.Effect<void>) => Effect.Effect<A, E, R>
+) =>
+  Effect.flatMap(Clock.Clock, (clock) => {
+    let offset = 0
+    const millis = () => clock.currentTimeMillisUnsafe() + offset
+    const nanos = () => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n
+    const jump = (by: number) => {
+      offset += by
+    }
+    const adjust = (by: number) => Effect.provideService(TestClock.adjust(by), Clock.Clock, clock)
+    return Effect.provideService(run(jump, adjust), Clock.Clock, {
+      currentTimeMillisUnsafe: millis,
+      currentTimeMillis: Effect.sync(millis),
+      currentTimeNanosUnsafe: nanos,
+      currentTimeNanos: Effect.sync(nanos),
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    })
+  })
+
 /** Returns an effect that counts its runs, and returns their number as text. */
 const counting = Effect.map(Ref.make(0), (runs) => ({
   runs,
@@ -101,16 +125,20 @@ describeForBothEras("the rate limit", ({ serve }) => {
       yield* errorOf(work(ada))
     }).pipe(Effect.scoped))
 
-  it.effect("does not take uses from a caller when the clock is set back", () =>
-    Effect.gen(function*() {
-      yield* TestClock.adjust("2 hours")
-      const ada = yield* (yield* limited({ limit: 2, window: "30 seconds" }))("ada")
-      assert.strictEqual(yield* work(ada), "done")
-      yield* TestClock.setTime(0)
-      assert.strictEqual(yield* work(ada), "done")
-      yield* TestClock.adjust("15 seconds")
-      assert.strictEqual(yield* work(ada), "done")
-    }).pipe(Effect.scoped))
+  it.effect("neither takes uses from a caller nor gives it more when the wall clock jumps", () =>
+    withWallClock((jump, adjust) =>
+      Effect.gen(function*() {
+        const ada = yield* (yield* limited({ limit: 2, window: "30 seconds" }))("ada")
+        assert.strictEqual(yield* work(ada), "done")
+        jump(-7_200_000)
+        assert.strictEqual(yield* work(ada), "done")
+        jump(86_400_000)
+        yield* errorOf(work(ada))
+        yield* adjust(15_000)
+        assert.strictEqual(yield* work(ada), "done")
+        yield* errorOf(work(ada))
+      }).pipe(Effect.scoped)
+    ))
 
   it.effect("[CMP-04] counts sessions without a principal apart, and completions apart from calls", () =>
     Effect.gen(function*() {
@@ -295,19 +323,44 @@ describeForBothEras("the response cache", ({ isModern, serve }) => {
       assert.deepStrictEqual([yield* work(bob), yield* work(bob)], ["1", "2"])
     }).pipe(Effect.scoped))
 
+  it.effect("keeps a result for its time, whatever the wall clock does", () =>
+    withWallClock((jump, adjust) =>
+      Effect.gen(function*() {
+        const { as } = yield* cached({ timeToLive: { work: "10 seconds" } })
+        const ada = yield* as("ada")
+        assert.strictEqual(yield* work(ada), "1")
+        jump(-86_400_000)
+        yield* adjust(10_000)
+        assert.strictEqual(yield* work(ada), "2")
+        jump(86_400_000)
+        assert.strictEqual(yield* work(ada), "2")
+      }).pipe(Effect.scoped)
+    ))
+
+  it.effect("counts the memory of arguments, which may be many times their text", () =>
+    Effect.gen(function*() {
+      const { as } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 1_000_000 })
+      const ada = yield* as("ada")
+      // As text and key they have 200 KB, and as arrays more than a million bytes.
+      const many = { unknown: Array.from({ length: 30_000 }, () => []) }
+      const run = Effect.map(ada.callTool("work", many), ({ content: [block] }) => block)
+      const first = yield* run
+      assert.notDeepEqual(yield* run, first)
+    }).pipe(Effect.scoped))
+
   it.effect("is bounded in results and in bytes, and drops the least recently used", () =>
     Effect.gen(function*() {
       const { as } = yield* cached({ timeToLive: { work: "1 hour" }, maxEntries: 2 })
       const ada = yield* as("ada")
       for (const a of [1, 2, 1, 3]) yield* work(ada, { a })
       assert.deepStrictEqual([yield* work(ada, { a: 1 }), yield* work(ada, { a: 2 })], ["1", "4"])
-      const { as: tiny } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 400 })
+      const { as: tiny } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 1_100 })
       const [bob, long] = [yield* tiny("bob"), yield* tiny("b".repeat(200))]
       assert.deepStrictEqual([yield* work(bob), yield* work(long), yield* work(long)], ["1", "2", "3"])
       // What is too large leaves the others.
       assert.strictEqual(yield* work(bob), "1")
-      // The text of this result and its key fit. The bytes that a transport may keep beside the text do not.
-      const { as: tinier } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 260 })
+      // The text of this result and its key fit. The memory of the result and the bytes beside the text do not.
+      const { as: tinier } = yield* cached({ timeToLive: { work: "1 hour" }, maxBytes: 800 })
       const eve = yield* tinier("eve")
       assert.deepStrictEqual([yield* work(eve), yield* work(eve)], ["1", "2"])
     }).pipe(Effect.scoped))

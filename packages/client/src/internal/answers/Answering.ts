@@ -19,6 +19,7 @@ import * as PlainText from "../../PlainText.ts"
 import * as excerpts from "../excerpts.ts"
 import * as ServerLogs from "../logs/ServerLogs.ts"
 import * as RootsSource from "./RootsSource.ts"
+import * as SamplingLimit from "./SamplingLimit.ts"
 
 type ServerHandlers = Handlers.Handlers<"server", unknown>
 type Session = ClientSession.ClientSessionShape
@@ -122,14 +123,12 @@ const notGiven = (mode: "form" | "url"): Effect.Effect<never, McpError.McpError>
  * User information hides the host, as in `https://example.com@other.example/`, and so do invisible characters.
  */
 const pageProblem = (text: string): string | undefined => {
-  let url: URL
-  try {
-    url = new URL(text)
-  } catch {
-    return "expected a URL"
-  }
+  if (!URL.canParse(text)) return "expected a URL"
+  const url = new URL(text)
   if (url.protocol !== "https:" && url.protocol !== "http:") return "expected the scheme http or https"
   if (url.username !== "" || url.password !== "") return "expected a URL without user information"
+  // A browser reads `https:evil` as a host, other programs as a path.
+  if (!/^https?:\/\//i.test(text)) return "expected two slashes after the scheme"
   // Browsers read a backslash as a slash, other programs as a part of the user information.
   return text.includes("\\") || PlainText.line(text) !== text
     ? "expected a URL without backslashes, control characters and invisible characters"
@@ -150,7 +149,12 @@ const serve = (
       const problem = pageProblem(params.url)
       return problem !== undefined
         ? Effect.fail(McpError.invalidParams(`Invalid params: url: ${problem}`))
-        : answer((asker) => ({ _tag: "Url", params, ...asker }), declined, elicitUrl)
+        : answer(
+          // The user sees the URL that a browser opens: the names of hosts of other scripts begin with `xn--`.
+          (asker) => ({ _tag: "Url", params: { ...params, url: new URL(params.url).href }, ...asker }),
+          declined,
+          elicitUrl
+        )
     }
     return elicit === undefined
       ? notGiven("form")
@@ -161,16 +165,20 @@ const serve = (
         ))
   }
   const sampler = typeof sample === "function" ? { answer: sample } : sample
+  // A program with a policy decides about each question itself.
+  const bounded = approve === undefined ? SamplingLimit.make() : undefined
   return {
     handlers: {
       ...(elicit === undefined && elicitUrl === undefined ? {} : { "elicitation/create": elicited }),
       ...(sampler === undefined ? {} : {
-        "sampling/createMessage": (params) =>
-          answer(
+        "sampling/createMessage": (params) => {
+          const answered = answer(
             (asker) => ({ _tag: "Sample", params, ...asker }),
             Effect.fail(userRejected),
             (question) => Effect.flatMap(sampler.answer(question), (result) => checkSample(question, result))
           )
+          return bounded === undefined ? answered : bounded(answered)
+        }
       }),
       ...(roots === undefined ? {} : {
         "roots/list": (params) =>

@@ -35,8 +35,11 @@ const own = <A>(record: { readonly [name: string]: A | undefined }, name: string
 
 type Problem = Expanded["problems"][number]
 
-/** The dollars before a brace, and what is in the braces if that has no braces itself. */
-const bracesPattern = /(\$+)\{(?:([^{}]*)\})?/g
+/**
+ * The dollars before a brace, and what is in the braces if that has no braces itself. Without the condition at its
+ * beginning, the time grows with the square of a run of dollars.
+ */
+const bracesPattern = /(?<!\$)(\$+)\{(?:([^{}]*)\})?/g
 
 /** The reference of a host with values of its own, such as `config:x` of VS Code. Other braces belong to shells. */
 const foreignPattern = /^[A-Za-z]\w*:[A-Za-z_]/

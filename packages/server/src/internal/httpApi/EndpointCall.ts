@@ -24,6 +24,7 @@ import * as Misfit from "../schema/Misfit.ts"
 import { trust } from "../trust.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import type { Values } from "./Arguments.ts"
+import * as PathPattern from "./PathPattern.ts"
 import type { WirePart } from "./WireParts.ts"
 
 /** The headers that the program adds to the requests of one call. */
@@ -85,14 +86,6 @@ const isolated = (
     )
   )
 
-/** Returns the path of a request for handlers that read it. The route is chosen already. */
-const pathOf = (path: string, params: Readonly<Record<string, string | undefined>>): string =>
-  path.replaceAll(/::|(\/?):(\w+)(?:\([^)]*\))?\??/g, (_text, slash: string | undefined, name: string | undefined) => {
-    if (name === undefined) return ":"
-    const value = params[name]
-    return value === undefined ? "" : `${slash}${encodeURIComponent(value)}`
-  })
-
 /** Returns the last value of each field. */
 const recordOf = (fields: UrlParams.UrlParams): Record<string, string> =>
   Object.fromEntries(
@@ -140,6 +133,8 @@ export const make = (
 ): Call => {
   const { endpoint, group } = one
   const route = routeOf(api, one, layer)
+  const path = PathPattern.parse(endpoint.path)
+  const patterns = PathPattern.patternsOf(path)
   // The function is typed by the api, whose type is erased here.
   const decode = trust<Decode>(
     HttpApiClient.decodeResponse(api, trust({ group: group.identifier, endpoint: endpoint.identifier }))
@@ -169,8 +164,14 @@ export const make = (
         }
       }
     }
+    for (const [name, pattern] of patterns) {
+      const value = params[name]
+      if (value !== undefined && !pattern.test(value)) {
+        return yield* Effect.fail(Misfit.ofProblem(`${name}: Expected a string matching the RegExp ${pattern.source}`))
+      }
+    }
     for (const [name, value] of headers) sent[name.toLowerCase()] = value
-    const request = HttpClientRequest.make(endpoint.method)(`http://localhost${pathOf(endpoint.path, params)}`).pipe(
+    const request = HttpClientRequest.make(endpoint.method)(`http://localhost${PathPattern.write(path, params)}`).pipe(
       HttpClientRequest.setUrlParams(query),
       HttpClientRequest.setBody(body),
       HttpClientRequest.setHeaders(sent)

@@ -10,6 +10,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import { isObject } from "../schema/JsonSchemaKeywords.ts"
 import { trust } from "../trust.ts"
 import { payloadEncodings } from "./ApiEndpoint.ts"
+import { parse, patternsOf } from "./PathPattern.ts"
 
 /** The parts of a request that have schemas. */
 export type Place = "params" | "query" | "headers" | "payload"
@@ -61,6 +62,24 @@ const withoutDefaults = (schema: Schema.Top, hidden: ReadonlySet<string>): Schem
     }
   }
   return isChanged ? Schema.Struct(fields) : schema
+}
+
+/** Returns a schema of path parameters whose texts match the patterns of the path. */
+const withPatterns = (schema: Schema.Top, patterns: ReadonlyMap<string, RegExp>): Schema.Top => {
+  const { ast } = schema
+  if (patterns.size === 0 || ast._tag !== "Objects" || ast.encoding !== undefined || ast.indexSignatures.length > 0) {
+    return schema
+  }
+  const fields: Record<string, Schema.Top> = {}
+  for (const { name, type } of ast.propertySignatures) {
+    if (typeof name !== "string") return schema
+    const pattern = patterns.get(name)
+    const isText = type._tag === "String" && type.encoding === undefined
+    fields[name] = pattern === undefined || !isText
+      ? Schema.make<Schema.Top>(type)
+      : Schema.make<Schema.String>(type).check(Schema.isPattern(pattern))
+  }
+  return Schema.Struct(fields)
 }
 
 const noneHidden: ReadonlySet<string> = new Set()
@@ -119,7 +138,9 @@ const payload = ({ method, payload: payloads }: HttpApiEndpoint.Top): ReadonlyAr
 
 /** Returns the parts of an endpoint. `hidden` has the names of the headers that are no arguments, in lower case. */
 export const make = (endpoint: HttpApiEndpoint.Top, hidden: ReadonlySet<string>): ReadonlyArray<WirePart> => [
-  ...(endpoint.params === undefined ? [] : [fields("params", "params", endpoint.params)]),
+  ...(endpoint.params === undefined
+    ? []
+    : [fields("params", "params", withPatterns(endpoint.params, patternsOf(parse(endpoint.path))))]),
   ...(endpoint.query === undefined ? [] : [fields("query", "query", endpoint.query)]),
   ...(endpoint.headers === undefined ? [] : [fields("headers", "headers", endpoint.headers, hidden)]),
   ...payload(endpoint)

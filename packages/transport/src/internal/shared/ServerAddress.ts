@@ -3,7 +3,12 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 
 /** Returns an invalid address without its secrets, which are in the same places as those of a valid one. */
-const shownText = (given: string | URL): string => String(given).replace(/[?#].*$/s, "").replace(/\/\/.*@/s, "//")
+const shownText = (given: string | URL): string => {
+  const text = String(given).replace(/[?#].*$/s, "")
+  const host = text.indexOf("//") + 2
+  const at = text.lastIndexOf("@")
+  return host < 2 || at < host ? text : `${text.slice(0, host)}${text.slice(at + 1)}`
+}
 
 /** Returns a URL without its secrets. */
 export const shown = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
