@@ -147,5 +147,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "{ accept: \"text/event-stream\", ...own }",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "each POST accepts JSON and SSE streams"
+  },
+  {
+    id: "HTTP-06",
+    file: "packages/transport/src/internal/http/server/streamable/PostResponse.ts",
+    original: "HttpResponses.empty(202)",
+    broken: "HttpResponses.text(202, \"accepted\")",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
+    name: "[HTTP-01] [HTTP-06] [HTTP-09] serves a session at one path"
+  },
+  {
+    id: "HTTP-09",
+    file: "packages/transport/src/internal/http/server/HttpResponses.ts",
+    original: "contentType: \"application/json\"",
+    broken: "contentType: \"text/plain\"",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
+    name: "is JSON in adaptive mode if the reply is the first message, and otherwise a stream"
+  },
+  {
+    id: "HTTP-15",
+    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
+    original: "        400,\n        `MCP-Protocol-Version ",
+    broken: "        200,\n        `MCP-Protocol-Version ",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
+    name: "an unsupported version header is answered with 400, and a mismatch is reported"
   }
 ]

@@ -429,5 +429,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting, [\"DELETE\", remove]]",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without a version"
+  },
+  {
+    id: "SHE-14",
+    file: "packages/protocol/src/ErrorCode.ts",
+    original: "export const MethodNotFound = -32601",
+    broken: "export const MethodNotFound = -32602",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects metadata, revisions and methods with"
+  },
+  {
+    id: "SHE-18",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "name: \"mcp-name\" } as const",
+    broken: "name: \"Mcp-Name\" } as const",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
+  },
+  {
+    id: "SHE-20",
+    file: "packages/protocol/src/RequestHeaders.ts",
+    original: "? `the header ${names.name} has a value that is no text`",
+    broken: "? undefined",
+    test: "packages/transport/test/http/server/streamable/modern.test.ts",
+    name: "rejects headers that differ from the body"
   }
 ]

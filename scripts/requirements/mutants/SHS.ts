@@ -257,5 +257,70 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "      state.revision = \"2025-11-25\"\n",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "the header has the negotiated revision, not the one that the client requested"
+  },
+  {
+    id: "SHS-03",
+    file: "packages/transport/src/internal/http/server/SseStream.ts",
+    original: "this.write(\"\")",
+    broken: "this.write(\"{}\")",
+    test: "packages/transport/test/http/server/streamable/resumption.test.ts",
+    name: "begins each stream with a priming event and a retry field from 2025-11-25 on"
+  },
+  {
+    id: "SHS-03",
+    file: "packages/transport/src/internal/http/server/SseStream.ts",
+    original: "    const text = Sse.event(id, data)\n    if (body.isReplaying) {",
+    broken: "    const text = Sse.event(data === \"\" ? undefined : id, data)\n    if (body.isReplaying) {",
+    test: "packages/transport/test/http/server/streamable/resumption.test.ts",
+    name: "begins each stream with a priming event and a retry field from 2025-11-25 on"
+  },
+  {
+    id: "SHS-08",
+    file: "packages/transport/src/internal/http/server/streamable/StreamableHttpServerConnection.ts",
+    original: "    const stream = this.#standalone\n    if (replyTo !== undefined",
+    broken:
+      "    const [exchange] = this.#exchanges ?? []\n    if (replyTo === undefined && exchange !== undefined) return exchange.write(message, false)\n    const stream = this.#standalone\n    if (replyTo !== undefined",
+    test: "packages/transport/test/http/server/streamable/responses.test.ts",
+    name: "carries all messages of its request, and no others"
+  },
+  {
+    id: "SHS-19",
+    file: "packages/transport/src/internal/http/client/streamable/StandaloneStream.ts",
+    original: "resumptionHeaders(lastEventId), (response)",
+    broken: "undefined, (response)",
+    test: "packages/transport/test/http/client/streamable/standaloneStream.test.ts",
+    name: "the stream is resumed after its last event, after an end or a break"
+  },
+  {
+    id: "SHS-25",
+    file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
+    original: "request.headers[\"mcp-session-id\"] === undefined && InitializeRequest.is(frame)",
+    broken: "request.headers[\"mcp-session-id\"] === \"\" && InitializeRequest.is(frame)",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
+    name: "a message without a session id is answered with 400, unless it is initialize"
+  },
+  {
+    id: "SHS-27",
+    file: "packages/transport/src/internal/http/client/streamable/SessionRenewal.ts",
+    original: "const outside = { session: undefined, revision: undefined }",
+    broken: "const outside = this.#state.membership(this.#state.session)",
+    test: "packages/transport/test/http/client/streamable/sessionRenewal.test.ts",
+    name: "a request that is rejected with 404 is sent again in a new session"
+  },
+  {
+    id: "SHS-28",
+    file: "packages/transport/src/internal/http/server/HttpResponses.ts",
+    original: "  error(405, `${message}: there are no sessions",
+    broken: "  error(404, `${message}: there are no sessions",
+    test: "packages/transport/test/http/server/streamable/sessionless.test.ts",
+    name: "answers GET, DELETE and every other method than POST with 405"
+  },
+  {
+    id: "SHS-28",
+    file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
+    original: "    connection.endByClient()\n    yield* hosted.close(peerEnded)\n    return HttpResponses.empty(204)",
+    broken: "    if (connection === undefined) yield* hosted.close(peerEnded)\n    return HttpResponses.empty(204)",
+    test: "packages/transport/test/http/server/streamable/statuses.test.ts",
+    name: "[SHS-26] [SHS-28] an unknown session"
   }
 ]

@@ -81,5 +81,54 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "reason.status === 400 || reason.status === 404",
     test: "packages/transport/test/http/client/fallback/modern.test.ts",
     name: "continues with HTTP+SSE if initialize is rejected"
+  },
+  {
+    id: "SSE-01",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseHandler.ts",
+    original: "stream: protect([\"GET\", get])",
+    broken: "stream: protect([\"PUT\", get])",
+    test: "packages/transport/test/http/server/sse/messages.test.ts",
+    name: "names the endpoint for POSTs, and responds on its stream"
+  },
+  {
+    id: "SSE-02",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
+    original: "this.#body.put(Sse.event(undefined, endpoint, \"endpoint\"))",
+    broken:
+      "this.#body.put(Sse.event(undefined, \"{}\", \"message\"))\n    this.#body.put(Sse.event(undefined, endpoint, \"endpoint\"))",
+    test: "packages/transport/test/internal/http/server/sse/HttpSseServerConnection.test.ts",
+    name: "sends the endpoint event first, and ends its stream after the last message"
+  },
+  {
+    id: "SSE-02",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
+    original: "Sse.event(undefined, endpoint, \"endpoint\")",
+    broken: "Sse.event(undefined, \"/\", \"endpoint\")",
+    test: "packages/transport/test/internal/http/server/sse/HttpSseServerConnection.test.ts",
+    name: "sends the endpoint event first, and ends its stream after the last message"
+  },
+  {
+    id: "SSE-04",
+    file: "packages/transport/src/internal/http/server/sse/HttpSseServerConnection.ts",
+    original: "const data = encoded.success\n",
+    broken: "const data = encoded.success.replace(\"{\", \"(\")\n",
+    test: "packages/transport/test/internal/http/server/sse/HttpSseServerConnection.test.ts",
+    name: "sends the endpoint event first, and ends its stream after the last message"
+  },
+  {
+    id: "SSE-06",
+    file: "packages/transport/src/internal/http/server/HttpGuard.ts",
+    original: "Effect.flatMapEager(authenticate(request), (principal)",
+    broken: "Effect.flatMapEager(Effect.succeed(undefined), (principal)",
+    test: "packages/transport/test/http/server/sse/originPolicy.test.ts",
+    name: "rejects a request without a valid token with 401"
+  },
+  {
+    id: "SSE-07",
+    file: "packages/transport/src/internal/http/client/fallback/HttpFallbackConnection.ts",
+    original: " || reason.status === notImplemented)",
+    broken: ")",
+    test: "packages/transport/test/http/client/fallback/fallback.test.ts",
+    name: "falls back after 501, which may mean that POST is not supported"
   }
 ]

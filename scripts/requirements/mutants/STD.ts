@@ -183,5 +183,30 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "    const id = this.#current?.id\n    if (id === undefined) return false\n",
     test: "packages/session/test/modernListening.test.ts",
     name: "a notification of a stream that is not open"
+  },
+  {
+    id: "STD-07",
+    file: "packages/transport/src/internal/stdio/StdioClientConnection.ts",
+    original: "Effect.andThen(writer.close, Effect.never)",
+    broken: "Effect.never",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
+    name: "sends SIGTERM to a child that does not exit after the end of its input"
+  },
+  {
+    id: "STD-07",
+    file: "packages/transport/src/internal/stdio/ServerProcess.ts",
+    original: "forceKillAfter: command.terminateTimeout ?? \"2 seconds\"",
+    broken: "forceKillAfter: undefined",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
+    name: "sends SIGKILL to a child that ignores SIGTERM",
+    hangs: true
+  },
+  {
+    id: "STD-09",
+    file: "packages/transport/src/internal/stdio/ServerProcess.ts",
+    original: "Effect.forkDetach(Scope.close(group, exit), { startImmediately: true })",
+    broken: "Effect.forkDetach(Effect.void, { startImmediately: true })",
+    test: "packages/transport/test/stdio/StdioClient.test.ts",
+    name: "sends SIGTERM to a child that does not exit after the end of its input"
   }
 ]

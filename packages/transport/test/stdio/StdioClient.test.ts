@@ -432,7 +432,7 @@ describe.concurrent("[STD-07] closing the scope", () => {
       assert.strictEqual(frames.length, 11)
     }))
 
-  it.live("sends SIGTERM to a child that does not exit after the end of its input", () =>
+  it.live("[STD-09] sends SIGTERM to a child that does not exit after the end of its input", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const { close, frames, pid } = yield* start(["ignore-end", "report-term"], {

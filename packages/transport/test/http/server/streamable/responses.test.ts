@@ -84,6 +84,9 @@ describe.concurrent("the response to a POST", () => {
         const standalone = yield* client.get()
         const calls = [yield* client.call("a", "elicit"), yield* client.call("b", "elicit")]
         for (const call of calls) yield* call.awaitMessages(2)
+        const hosted = server.host.find(client.id) ?? (yield* Effect.die("no session"))
+        yield* Effect.forkChild(hosted.session.ping(), { startImmediately: true })
+        yield* until(() => [standalone, ...calls].some(({ messages }) => messages.at(-1)?.method === "ping"))
         for (const [index, call] of calls.entries()) {
           const [step, elicitation] = call.messages
           assert.strictEqual(step?.params?.["progressToken"], "ab"[index])
@@ -93,7 +96,7 @@ describe.concurrent("the response to a POST", () => {
           assert.deepStrictEqual(call.messages.at(-1)?.result, { ...text(`name ${index}`) })
           assert.strictEqual(call.messages.length, 3)
         }
-        assert.deepStrictEqual(standalone.messages, [])
+        assert.deepStrictEqual(standalone.messages.map(({ method }) => method), ["ping"])
       }
     }))
 

@@ -60,6 +60,7 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       assertRejected(yield* exchange(server, { method: "DELETE" }), 400)
       assertRejected(yield* exchange(server, { body: [initialize("2025-03-26")] }), 400)
       assert.deepStrictEqual(yield* server.host.sessions, [])
+      assert.strictEqual((yield* exchange(server, { body: initialize("2025-11-25") })).status, 200)
     }))
 
   it.live("[SHS-26] [SHS-28] an unknown session, and one that has ended, is answered with 404", () =>

@@ -52,7 +52,7 @@ describe("the connection of a session over HTTP+SSE", () => {
       assert.lengthOf(inbound, 1)
     }))
 
-  it.effect("[SSE-02] sends the endpoint event first, and ends its stream after the last message", () =>
+  it.effect("[SSE-02] [SSE-04] sends the endpoint event first, and ends its stream after the last message", () =>
     Effect.gen(function*() {
       const { connection } = yield* open(200)
       yield* connection.send(outbound(1))
