@@ -173,13 +173,13 @@ describe("the tasks of a supervised client", () => {
       Effect.gen(function*() {
         const memory = yield* TaskStore.makeMemory()
         let isBroken = false
-        const load: TaskStore.TaskStore["Service"]["load"] = (id) =>
+        const loadState: TaskStore.TaskStore["Service"]["loadState"] = (id) =>
           Effect.suspend(() =>
-            isBroken ? Effect.fail(new TaskStore.TaskStoreError({ cause: "down" })) : memory.load(id)
+            isBroken ? Effect.fail(new TaskStore.TaskStoreError({ cause: "down" })) : memory.loadState(id)
           )
         const client = yield* connected(Effect.never, undefined, { support: "required" }, {
           revision,
-          store: { ...memory, load }
+          store: { ...memory, loadState }
         })
         const task = yield* client.tasks.call("work")
         isBroken = true

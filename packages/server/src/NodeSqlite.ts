@@ -14,6 +14,7 @@ import type * as SqlConnection from "effect/sql/SqlConnection"
 import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
 /**
@@ -80,6 +81,19 @@ const whenUnlocked = <A>(
   return after(1, 0)
 }
 
+/**
+ * Creates the file of a database, which only its owner can read and write. The files beside it get its mode. Leaves a
+ * file that exists as it is, and names of databases that are no paths.
+ */
+const createFile = (filename: string): void => {
+  if (filename === "" || filename === ":memory:" || filename.startsWith("file:")) return
+  try {
+    fs.closeSync(fs.openSync(filename, "wx", 0o600))
+  } catch {
+    // It exists, or SQLite reports why it cannot be opened.
+  }
+}
+
 class Connection implements SqlConnection.Connection {
   readonly #database: DatabaseSync
   readonly #busyMillis: number
@@ -132,7 +146,8 @@ class Connection implements SqlConnection.Connection {
 
 /**
  * Opens a database of SQLite, with one connection. Statements run synchronously. A database in a file has a write-ahead
- * log, so that several processes can read it while one writes.
+ * log, so that several processes can read it while one writes. A new file has mode 0600, whatever the umask: its tasks
+ * have results and claims of users. The mode of a file that exists stays.
  *
  * @example
  * ```ts
@@ -156,7 +171,10 @@ export const make = (
     const { busyTimeout = "5 seconds", filename } = options
     const busyMillis = Duration.toMillis(busyTimeout)
     const database = yield* Effect.acquireRelease(
-      attempt("open", () => new DatabaseSync(filename, { timeout: 0 })),
+      attempt("open", () => {
+        createFile(filename)
+        return new DatabaseSync(filename, { timeout: 0 })
+      }),
       (database) => Effect.sync(() => database.close())
     )
     yield* whenUnlocked(attempt("open", () => database.exec("pragma journal_mode = wal")), busyMillis)

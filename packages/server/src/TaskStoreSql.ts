@@ -42,7 +42,23 @@ interface TaskRow {
   readonly bytes: number
   /** The time at which the lease of an unfinished task expires. It may have been renewed since `task` was written. */
   readonly lease_expires_at: number | null
+  /** The JSON of a `StoredTask.TaskState`. A row that an earlier version of this library has written has none. */
+  readonly state: string | null
+  /** The JSON of the status message that was set since `task` and `state` were written. */
+  readonly message: string | null
+  /** The time at which that was. */
+  readonly updated_at: number | null
   readonly task: string
+}
+
+/** The columns of a state. The task of a row without a state is read in its place. */
+const stateColumns = `version, lease_expires_at, message, updated_at, coalesce(state, task) as state,
+  state is null as is_old`
+
+/** The columns of a state that the database returns. `is_old` is a boolean of PostgreSQL, or a number of SQLite. */
+interface StateRow extends Omit<TaskRow, "id" | "owner" | "bytes" | "state" | "task"> {
+  readonly state: string
+  readonly is_old: boolean | number
 }
 
 /** The tasks of an owner, and their bytes. */
@@ -66,11 +82,33 @@ const idOf = (key: string): string => trust<string>(JSON.parse(`"${key}"`))
 /** Returns the text of a principal in the database. That of a name begins with a quotation mark. */
 const ownerOf = (principal: string | undefined): string => principal === undefined ? "" : JSON.stringify(principal)
 
-const taskOf = ({ lease_expires_at: expiresAt, task: text }: Pick<TaskRow, "lease_expires_at" | "task">) => {
-  // The text was written by this module.
-  const task = trust<StoredTask.StoredTask>(JSON.parse(text))
-  const { lease } = task
-  return expiresAt === null || lease === undefined ? task : { ...task, lease: { ...lease, expiresAt } }
+/** Returns what has changed in a row since its texts were written. */
+const renewed = (
+  { lease }: Pick<StoredTask.TaskState, "lease">,
+  { lease_expires_at: expiresAt, message, updated_at: updatedAt, version }: Pick<
+    TaskRow,
+    "lease_expires_at" | "message" | "updated_at" | "version"
+  >
+): Partial<StoredTask.TaskState> => ({
+  ...(expiresAt === null || lease === undefined ? undefined : { lease: { ...lease, expiresAt } }),
+  ...(message === null || updatedAt === null
+    ? undefined
+    : { message: trust<string>(JSON.parse(message)), updatedAt, version })
+})
+
+// The texts were written by this module.
+
+const taskOf = (row: Pick<TaskRow, "lease_expires_at" | "message" | "task" | "updated_at" | "version">) => {
+  const task = trust<StoredTask.StoredTask>(JSON.parse(row.task))
+  return { ...task, ...renewed(task, row) }
+}
+
+const stateOf = (row: StateRow): StoredTask.TaskState => {
+  const written: unknown = JSON.parse(row.state)
+  const state = row.is_old
+    ? StoredTask.stateOf(trust<StoredTask.StoredTask>(written))
+    : trust<StoredTask.TaskState>(written)
+  return { ...state, ...renewed(state, row) }
 }
 
 const timeOf = (millis: number): number | null => millis === Number.POSITIVE_INFINITY ? null : millis
@@ -84,6 +122,9 @@ const columnsOf = (task: StoredTask.StoredTask) => {
     lease_owner: lease === undefined ? null : keyOf(lease.owner),
     lease_expires_at: lease === undefined ? null : lease.expiresAt,
     bytes: StoredTask.bytesOf(task),
+    state: JSON.stringify(StoredTask.stateOf(task)),
+    message: null,
+    updated_at: null,
     task: JSON.stringify(task)
   }
 }
@@ -116,13 +157,17 @@ const dialectOf = (sql: SqlClient.SqlClient) =>
  * operation is one transaction. The store has two tables; `mcp_` is the prefix:
  *
  * - `mcp_tasks` has a row for each task: `id`, `owner`, `created_at`, `version`, `due_at`, `ends_at`, `lease_owner`,
- *   `lease_expires_at`, `bytes`, and `task`, the JSON of a `StoredTask`. The columns of the lease are newer than the
- *   lease in the JSON. The indexes `mcp_tasks_owner` and `mcp_tasks_due` serve `list` and `due`.
+ *   `lease_expires_at`, `bytes`, `state`, `message`, `updated_at`, and `task`. `task` is the JSON of a `StoredTask`,
+ *   and `state` that of its `StoredTask.TaskState`, which is read much more often. The columns of the lease and of the
+ *   status message are newer than the JSON. The indexes `mcp_tasks_owner` and `mcp_tasks_due` serve `list` and `due`.
  * - `mcp_task_owners` has a row for each principal with tasks: `owner`, `tasks` and `bytes`, which are counted in the
  *   transaction that changes a task. The `owner` of anonymous clients is empty. Others are JSON strings.
  *
  * Times, numbers and versions are `double precision`, which both databases return as numbers. PostgreSQL limits its
  * indexes: ids and principals of more than 2,500 bytes are errors.
+ *
+ * A table that has no `state`, `message` and `updated_at` gets these columns if `createTables` permits it, and its rows
+ * stay readable. Stop the processes that wrote it first.
  *
  * Operations within a transaction of the same client are part of it, and are rolled back with it. Give the store a
  * client of its own if handlers use transactions.
@@ -169,6 +214,20 @@ export const make = (
 
     const failing = Effect.mapError((cause: unknown) => new TaskStore.TaskStoreError({ cause }))
 
+    /** Adds the columns that an earlier version of this library has not created. */
+    const addColumns = Effect.gen(function*() {
+      const existing = yield* dialect.isPg
+        ? sql<{ readonly name: string }>`select attname as name from pg_attribute
+          where attrelid = to_regclass(${`${prefix}tasks`}) and not attisdropped`
+        : sql<{ readonly name: string }>`select name from pragma_table_info(${`${prefix}tasks`})`
+      const names = new Set(existing.map(({ name }) => name))
+      for (
+        const [name, type] of [["state", "text"], ["message", "text"], ["updated_at", "double precision"]] as const
+      ) {
+        if (!names.has(name)) yield* sql`alter table ${tasks} add column ${sql(name)} ${sql.literal(type)}`
+      }
+    })
+
     if (createTables) {
       yield* failing(atomic(Effect.gen(function*() {
         // Without the lock, two processes of PostgreSQL that create the same table at the same time fail.
@@ -183,8 +242,12 @@ export const make = (
           lease_owner text,
           lease_expires_at double precision,
           bytes double precision not null,
+          state text,
+          message text,
+          updated_at double precision,
           task text not null
         )`
+        yield* addColumns
         yield* sql`create index if not exists ${sql(`${prefix}tasks_owner`)} on ${tasks} (owner, created_at, id)`
         yield* sql`create index if not exists ${sql(`${prefix}tasks_due`)} on ${tasks} (due_at)`
         yield* sql`create table if not exists ${owners} (
@@ -235,7 +298,10 @@ export const make = (
       if (next === undefined) return "Conflict"
       const columns = columnsOf(next)
       const more = columns.bytes - row.bytes
-      const within = more > 0 ? sql`and bytes + ${more} <= ${finite(limits.maxBytes)}` : sql.literal("")
+      // That of an earlier version counted fewer bytes. Its task must be able to end.
+      const within = more > 0 && row.state !== null
+        ? sql`and bytes + ${more} <= ${finite(limits.maxBytes)}`
+        : sql.literal("")
       const counted = yield* sql`update ${owners} set bytes = bytes + ${more} where owner = ${row.owner} ${within}
         returning owner`
       if (counted.length === 0) return "TooLarge"
@@ -253,6 +319,18 @@ export const make = (
         (rows) => rows.length > 0
       )
 
+    const setMessage = Effect.fnUntraced(function*(id: string, owner: string, message: string, updatedAt: number) {
+      const key = keyOf(id)
+      const [row] = yield* sql<Pick<TaskRow, "version">>`update ${tasks} set
+          version = version + 1,
+          message = ${JSON.stringify(message)},
+          updated_at = ${updatedAt}
+        where id = ${key} and lease_owner = ${keyOf(owner)} returning version`
+      if (row === undefined) return false
+      yield* announce(key, row.version)
+      return true
+    })
+
     const remove = Effect.fnUntraced(function*(id: string) {
       const key = keyOf(id)
       const [row] = yield* sql<TaskRow>`delete from ${tasks} where id = ${key} returning owner, bytes`
@@ -268,9 +346,11 @@ export const make = (
         ? sql.literal("")
         : sql`and (created_at > ${after.createdAt} or (created_at = ${after.createdAt} and id > ${keyOf(after.id)}))`
       // One row more states whether there is a next page.
-      const rows = yield* sql<TaskRow>`select task, lease_expires_at from ${tasks} where owner = ${owner} ${later}
+      const rows = yield* sql<StateRow>`select ${
+        sql.literal(stateColumns)
+      } from ${tasks} where owner = ${owner} ${later}
         order by created_at, id limit ${limit + 1}`
-      const page = rows.slice(0, limit).map(taskOf)
+      const page = rows.slice(0, limit).map(stateOf)
       const last = page.at(-1)
       const next = rows.length > limit && last !== undefined ? StoredTask.cursorOf(last) : undefined
       return { _tag: "Page", tasks: page, next } as const
@@ -284,11 +364,18 @@ export const make = (
         ),
       load: (id) =>
         failing(Effect.map(
-          sql<TaskRow>`select task, lease_expires_at from ${tasks} where id = ${keyOf(id)}`,
+          sql<TaskRow>`select version, task, lease_expires_at, message, updated_at from ${tasks}
+            where id = ${keyOf(id)}`,
           ([row]) => row && taskOf(row)
+        )),
+      loadState: (id) =>
+        failing(Effect.map(
+          sql<StateRow>`select ${sql.literal(stateColumns)} from ${tasks} where id = ${keyOf(id)}`,
+          ([row]) => row && stateOf(row)
         )),
       replace: (task, limits) => failing(atomic(replace(task, limits))),
       renew: (id, lease) => failing(renew(id, lease)),
+      setMessage: (id, owner, message, updatedAt) => failing(atomic(setMessage(id, owner, message, updatedAt))),
       list: (principal, { after, limit }) => {
         const position = after === undefined ? undefined : StoredTask.positionOf(after)
         return after !== undefined && position === undefined

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
 import { newFile } from "./support/sqlStores.ts"
 
 describe("NodeSqlite", () => {
@@ -21,6 +22,23 @@ describe("NodeSqlite", () => {
       const error = yield* Effect.flip(sql`select ${{ a: 1 }}`)
       assert.match(error.message, /a parameter of SQLite is a string/)
     }))
+
+  it.effect("creates its files for their owner alone, and leaves the mode of a file that exists", () =>
+    Effect.gen(function*() {
+      const filename = yield* newFile
+      const mode = (suffix = "") => (fs.statSync(`${filename}${suffix}`).mode & 0o777).toString(8)
+      const umask = process.umask(0o022)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.umask(umask)))
+      const written = Effect.scoped(Effect.gen(function*() {
+        const sql = yield* NodeSqlite.make({ filename })
+        yield* sql`create table if not exists t (a integer)`
+        yield* sql`insert into t values (1)`
+        return [mode(), mode("-wal"), mode("-shm")]
+      }))
+      assert.deepStrictEqual(yield* written, ["600", "600", "600"])
+      fs.chmodSync(filename, 0o640)
+      assert.deepStrictEqual(yield* written, ["640", "640", "640"])
+    }).pipe(Effect.scoped))
 
   it.effect("commits a transaction, and rolls back a failed one and a failed part of it", () =>
     Effect.gen(function*() {

@@ -108,6 +108,7 @@ export interface StoredTask {
   readonly id: string
   /** The `id` of the principal that the task belongs to. */
   readonly principal?: string | undefined
+  /** The request that the task runs. It has no params any more when the task has ended. */
   readonly request: TaskRequest
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -138,8 +139,82 @@ export interface StoredTask {
   readonly version: number
 }
 
-/** The bytes of the members that every change may replace, whatever the limits. */
-const fixedBytes = 512
+/**
+ * The way in which a task has ended: the tag of its outcome, and `ErrorResult` for a result that has `isError`.
+ *
+ * @category models
+ */
+export type Ending = Outcome["_tag"] | "ErrorResult"
+
+/**
+ * The state of a stored task: the part of it that clients see before the outcome. Stores keep it apart from the rest,
+ * because clients read it often, and the request of a task may have megabytes.
+ *
+ * @category models
+ */
+export interface TaskState extends
+  Pick<
+    StoredTask,
+    | "id"
+    | "principal"
+    | "createdAt"
+    | "updatedAt"
+    | "ttlMillis"
+    | "pollMillis"
+    | "message"
+    | "lease"
+    | "version"
+  >
+{
+  /** The way in which the task has ended. */
+  readonly ending?: Ending | undefined
+  /** The questions that wait for their answers, in order. */
+  readonly openQuestions: ReadonlyArray<TaskQuestion>
+}
+
+const endingOf = (outcome: Outcome): Ending => {
+  if (outcome._tag !== "Result") return outcome._tag
+  const { result } = outcome
+  return typeof result === "object" && result !== null && "isError" in result && result.isError === true
+    ? "ErrorResult"
+    : "Result"
+}
+
+/**
+ * Returns the state of a task. That of an ended task has neither a lease nor open questions.
+ *
+ * @example
+ * ```ts
+ * import { StoredTask } from "@effect-mcp/session"
+ *
+ * export const ending = (task: StoredTask.StoredTask) => StoredTask.stateOf(task).ending
+ * ```
+ *
+ * @category models
+ */
+export const stateOf = (task: StoredTask): TaskState => {
+  const { createdAt, id, lease, message, outcome, pollMillis, principal, questions, ttlMillis, updatedAt, version } =
+    task
+  return {
+    id,
+    principal,
+    createdAt,
+    updatedAt,
+    ttlMillis,
+    pollMillis,
+    message,
+    version,
+    ...(outcome === undefined
+      ? {
+        lease,
+        openQuestions: questions.filter(({ answer, failure }) => answer === undefined && failure === undefined)
+      }
+      : { ending: endingOf(outcome), openQuestions: [] })
+  }
+}
+
+/** The bytes of the members that may change whatever the limits. A status message has at most 1,024 characters. */
+const fixedBytes = 2560
 
 /** The bytes that an unfinished task keeps free for its end. */
 const reservedBytes = 2048
@@ -148,9 +223,9 @@ const reservedBytes = 2048
  * Returns the bytes that a task counts for the limits of a store: the memory that it takes when it is parsed, and at
  * least two for each UTF-16 code unit of its JSON. Many small arrays take twenty times as much memory as text.
  *
- * The members `updatedAt`, `lease`, `cancelRequested` and `version` count 512 bytes together, whatever their values. A
- * task without an outcome counts 2,048 bytes more. Without these two rules, a task of a full store could be neither
- * leased nor cancelled, nor ended with an error that says so.
+ * The members `message`, `updatedAt`, `lease`, `cancelRequested` and `version` count 2,560 bytes together, whatever
+ * their values. A task without an outcome counts 2,048 bytes more. Without these two rules, a task of a full store
+ * could be neither leased nor cancelled, nor ended with an error that says so.
  *
  * @example
  * ```ts
@@ -163,7 +238,7 @@ const reservedBytes = 2048
  * @category limits
  */
 export const bytesOf = (task: StoredTask): number => {
-  const { cancelRequested: _, lease: __, updatedAt: ___, version: ____, ...counted } = task
+  const { cancelRequested: _, lease: __, message: ___, updatedAt: ____, version: _____, ...counted } = task
   const bytes = Math.max(2 * JSON.stringify(counted).length, Weight.of(counted))
   return bytes + fixedBytes + (task.outcome === undefined ? reservedBytes : 0)
 }
@@ -193,7 +268,9 @@ export const bytesOf = (task: StoredTask): number => {
  *
  * @category times
  */
-export const dueAt = ({ createdAt, lease, outcome, ttlMillis }: StoredTask): number =>
+export const dueAt = (
+  { createdAt, lease, outcome, ttlMillis }: Pick<StoredTask, "createdAt" | "lease" | "outcome" | "ttlMillis">
+): number =>
   Math.min(
     ttlMillis === undefined ? Number.POSITIVE_INFINITY : createdAt + ttlMillis,
     outcome !== undefined || lease === undefined ? Number.POSITIVE_INFINITY : lease.expiresAt
@@ -203,7 +280,8 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 
 /**
  * Returns the task to store in place of a stored one. `undefined` is a conflict: the change was made to another version
- * than the stored one, or it changes an outcome. `id`, `principal`, `request` and `createdAt` stay as they are.
+ * than the stored one, or it changes an outcome. `id`, `principal`, `request` and `createdAt` stay as they are, and a
+ * task that has ended keeps only the method of its request.
  *
  * @example
  * ```ts
@@ -225,7 +303,9 @@ const isSame = (one: Outcome, other: Outcome | undefined): boolean => JSON.strin
 export const change = (stored: StoredTask, task: StoredTask): StoredTask | undefined => {
   if (task.version !== stored.version + 1) return undefined
   if (stored.outcome !== undefined && !isSame(stored.outcome, task.outcome)) return undefined
-  const { createdAt, id, principal, request } = stored
+  const { createdAt, id, principal, request: { method, params } } = stored
+  // Nothing runs an ended task again, and a client that reads its outcome must not pay for the size of its params.
+  const request = task.outcome === undefined && params !== undefined ? { method, params } : { method }
   return { ...task, id, principal, request, createdAt }
 }
 

@@ -72,7 +72,7 @@ export type Replaced = "Stored" | "Conflict" | "TooLarge" | "Missing"
 export type Listed =
   | {
     readonly _tag: "Page"
-    readonly tasks: ReadonlyArray<StoredTask.StoredTask>
+    readonly tasks: ReadonlyArray<StoredTask.TaskState>
     readonly next: string | undefined
   }
   | { readonly _tag: "InvalidCursor" }
@@ -82,8 +82,11 @@ export type Listed =
  * synchronously and return an `Exit`, which needs no fiber. A caller therefore runs each operation once, where it calls
  * it. Every operation is atomic, also among processes. `TaskStoreLaws` of `@effect-mcp/testing` test an implementation.
  *
- * Only `create` and `list` use principals. The caller of `load` compares the principal of the task before it shows
- * anything of the task to a client.
+ * Only `create` and `list` use principals. The caller of `load` and `loadState` compares the principal of the task
+ * before it shows anything of the task to a client.
+ *
+ * The time of `loadState`, `list`, `renew` and `setMessage` must not grow with the size of the request, the steps and
+ * the outcome: clients look at their tasks every second. Keep the states apart from the tasks.
  *
  * @example
  * ```ts
@@ -108,6 +111,8 @@ export class TaskStore extends Context.Service<TaskStore, {
   readonly create: (task: StoredTask.StoredTask, limits: PrincipalLimits) => Effect.Effect<Created, TaskStoreError>
   /** Returns the task with this id. */
   readonly load: (id: string) => Effect.Effect<StoredTask.StoredTask | undefined, TaskStoreError>
+  /** Returns the state of the task with this id (`StoredTask.stateOf`). */
+  readonly loadState: (id: string) => Effect.Effect<StoredTask.TaskState | undefined, TaskStoreError>
   /**
    * Stores a task in place of its preceding version (`StoredTask.change`). A task that counts no more bytes than before
    * is stored whatever the limits.
@@ -120,8 +125,17 @@ export class TaskStore extends Context.Service<TaskStore, {
    */
   readonly renew: (id: string, lease: StoredTask.TaskLease) => Effect.Effect<boolean, TaskStoreError>
   /**
-   * Returns the first tasks of a principal after a cursor, in the order of `createdAt` and then of `id`. A cursor stays
-   * valid after tasks were removed. With that of another principal, the result has no task of that principal.
+   * Sets the status message and the time of the last change of an unfinished task, if it has a lease of this owner, as
+   * a new version. Returns whether it has. Nothing else of the task changes, and its bytes stay the same.
+   */
+  readonly setMessage: (id: string, owner: string, message: string, updatedAt: number) => Effect.Effect<
+    boolean,
+    TaskStoreError
+  >
+  /**
+   * Returns the states of the first tasks of a principal after a cursor, in the order of `createdAt` and then of `id`.
+   * A cursor stays valid after tasks were removed. With that of another principal, the result has no task of that
+   * principal.
    */
   readonly list: (
     principal: string | undefined,
@@ -164,13 +178,22 @@ const rowOf = (task: StoredTask.StoredTask): TaskRow => ({
   lease: task.outcome === undefined ? task.lease : undefined,
   endsAt: StoredTask.dueAt({ ...task, lease: undefined }),
   bytes: StoredTask.bytesOf(task),
+  state: JSON.stringify(StoredTask.stateOf(task)),
   text: JSON.stringify(task)
 })
 
-/** Returns the task of a row, with the lease that was renewed since its text was written by `rowOf`. */
-const taskOf = ({ lease, text }: TaskRow): StoredTask.StoredTask => {
-  const task = trust<StoredTask.StoredTask>(JSON.parse(text))
-  return lease === undefined ? task : { ...task, lease }
+/** Returns the state of a row, with the lease that was renewed since its text was written. */
+const stateOf = ({ lease, state }: TaskRow): StoredTask.TaskState => {
+  const written = trust<StoredTask.TaskState>(JSON.parse(state))
+  return lease === undefined ? written : { ...written, lease }
+}
+
+/** Returns the task of a row, with what has changed since its text was written by `rowOf`. */
+const taskOf = (row: TaskRow): StoredTask.StoredTask => {
+  const task = trust<StoredTask.StoredTask>(JSON.parse(row.text))
+  if (task.version === row.version) return row.lease === undefined ? task : { ...task, lease: row.lease }
+  const { lease, message, updatedAt, version } = stateOf(row)
+  return { ...task, lease, message, updatedAt, version }
 }
 
 /**
@@ -222,14 +245,26 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<TaskStore
         const next = StoredTask.change(taskOf(row), task)
         return Exit.succeed(next === undefined ? "Conflict" : table.replace(rowOf(next), limits))
       },
+      loadState: (id) => {
+        const row = table.get(id)
+        return Exit.succeed(row && stateOf(row))
+      },
       renew: (id, lease) => Exit.succeed(table.renew(id, lease)),
+      setMessage: (id, owner, message, updatedAt) => {
+        const row = table.get(id)
+        if (row?.lease?.owner !== owner) return Exit.succeed(false)
+        const version = row.version + 1
+        const state: StoredTask.TaskState = { ...stateOf(row), message, updatedAt, version }
+        table.update({ ...row, version, state: JSON.stringify(state) })
+        return Exit.succeed(true)
+      },
       list: (principal, { after, limit }) => {
         const position = after === undefined ? undefined : StoredTask.positionOf(after)
         if (after !== undefined && position === undefined) return Exit.succeed({ _tag: "InvalidCursor" })
         const { hasMore, rows } = table.page(principal, position, limit)
         const last = rows.at(-1)
         const next = hasMore && last !== undefined ? StoredTask.cursorOf(last) : undefined
-        return Exit.succeed({ _tag: "Page", tasks: rows.map(taskOf), next })
+        return Exit.succeed({ _tag: "Page", tasks: rows.map(stateOf), next })
       },
       remove: (id) => {
         table.delete(id)

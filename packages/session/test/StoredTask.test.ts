@@ -21,7 +21,7 @@ describe("StoredTask.bytesOf", () => {
   it("counts at least two bytes for each UTF-16 code unit of what a client or a handler stores", () => {
     const text = "é🙂".repeat(1_000)
     const bytes = StoredTask.bytesOf(ended)
-    assert.isAtLeast(StoredTask.bytesOf({ ...ended, message: text }) - bytes, 2 * text.length)
+    assert.isAtLeast(StoredTask.bytesOf({ ...ended, steps: [{ key: "a", result: text }] }) - bytes, 2 * text.length)
     const numbers = Array.from({ length: 1_000 }, () => 123_456_789)
     const whole = StoredTask.bytesOf({ ...ended, steps: [{ key: "a", result: numbers }] })
     assert.isAtLeast(whole, 2 * JSON.stringify(numbers).length)
@@ -33,23 +33,32 @@ describe("StoredTask.bytesOf", () => {
       claims: undefined,
       runs: 1
     } as const
-    const some = { ...task, principal: undefined, message: undefined, resumption }
+    const some = { ...task, principal: undefined, ttlMillis: undefined, resumption }
     assert.strictEqual(StoredTask.bytesOf(some), StoredTask.bytesOf(JSON.parse(JSON.stringify(some))))
   })
 
-  it("counts the members that every change replaces as 512 bytes, and 2,048 for the end of an unfinished task", () => {
+  it("counts 2,560 bytes for the members that every change replaces, and 2,048 for the end of a task", () => {
     const changed = {
       ...ended,
       updatedAt: 1e15,
       version: 1e15,
       cancelRequested: true,
+      message: "x".repeat(1000),
       lease: { owner: "x".repeat(1000), expiresAt: 1 }
     }
     assert.strictEqual(StoredTask.bytesOf(changed), StoredTask.bytesOf(ended))
     const { cancelRequested: _, updatedAt: __, version: ___, ...counted } = ended
-    assert.strictEqual(StoredTask.bytesOf(ended), Weight.of(counted) + 512)
+    assert.strictEqual(StoredTask.bytesOf(ended), Weight.of(counted) + 2560)
     const { outcome: ____, ...unfinished } = counted
-    assert.strictEqual(StoredTask.bytesOf(task), Weight.of(unfinished) + 512 + 2048)
+    assert.strictEqual(StoredTask.bytesOf(task), Weight.of(unfinished) + 2560 + 2048)
+  })
+})
+
+describe("StoredTask.change", () => {
+  it("keeps only the method of the request of a task that has ended", () => {
+    const { params: _, ...request } = task.request
+    assert.deepStrictEqual(StoredTask.change(task, { ...task, version: 2 })?.request, task.request)
+    assert.deepStrictEqual(StoredTask.change(task, { ...ended, version: 2 })?.request, request)
   })
 })
 

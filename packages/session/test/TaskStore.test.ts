@@ -30,9 +30,9 @@ describe("TaskStore.makeMemory", () => {
       const bytes = StoredTask.bytesOf(task("a"))
       const store = yield* TaskStore.makeMemory({ maxBytes: 2 * bytes })
       assert.strictEqual(yield* store.create(task("a"), unlimited), "Stored")
-      assert.strictEqual(yield* store.create(task("b", { message: "" }), unlimited), "TooLarge")
+      assert.strictEqual(yield* store.create(task("b", { ttlMillis: 1 }), unlimited), "TooLarge")
       assert.strictEqual(yield* store.create(task("b"), unlimited), "Stored")
-      assert.strictEqual(yield* store.replace(task("a", { version: 2, message: "" }), unlimited), "TooLarge")
+      assert.strictEqual(yield* store.replace(task("a", { version: 2, ttlMillis: 1 }), unlimited), "TooLarge")
       const outcome = { _tag: "Error", error: { code: -32603, message: "the result is too large" } } as const
       assert.strictEqual(yield* store.replace(task("a", { version: 2, outcome }), unlimited), "Stored")
     }))
@@ -50,6 +50,8 @@ describe("TaskStore.makeMemory", () => {
       const operations = [
         store.create(task("a"), unlimited),
         store.load("a"),
+        store.loadState("a"),
+        store.setMessage("a", "other", "m", 1),
         store.replace(task("a", { version: 2 }), unlimited),
         store.awaitChange("a", 1),
         store.list("a", { limit: 1 }),

@@ -206,7 +206,8 @@ describe.concurrent("a naive store of tasks", () => {
       "anonymous clients share one allowance, which is not that of any name"
     ],
     "it looks ids up among the members of an object": [
-      "a task that was not created is unknown, whatever its id"
+      "a task that was not created is unknown, whatever its id",
+      "every operation ends within 5 seconds, for any arguments, and none throws or dies"
     ],
     "it keeps the objects that it is given": [
       "a task of which the caller changes an array is stored as it was"
@@ -337,11 +338,44 @@ describe.concurrent("a naive store of tasks", () => {
     ],
     "it remembers when a new task is due": [
       "a lease is renewed without a new version, and wakes no caller that waits",
-      "a task that is leased again, or has ended, is no longer due, and a removed one neither"
+      "a task that is leased again, or has ended, is no longer due, and a removed one neither",
+      "a status message is set as a new version, which wakes callers that wait, and changes nothing else"
     ],
     "it renews a lease by a new version": [
       "a lease is renewed without a new version, and wakes no caller that waits",
-      "only the process that has the lease of an unfinished task renews it"
+      "only the process that has the lease of an unfinished task renews it",
+      "a status message is set as a new version, which wakes callers that wait, and changes nothing else"
+    ],
+    "it sets a status message without a new version": [
+      "a status message is set as a new version, which wakes callers that wait, and changes nothing else"
+    ],
+    "it sets the status message of any process": [
+      "only the process that has the lease of an unfinished task sets its status message"
+    ],
+    "it sets no status message of a task that asks": [
+      "a status message is set as a new version, which wakes callers that wait, and changes nothing else"
+    ],
+    "a status message counts as bytes": [
+      "a status message is set as a new version, which wakes callers that wait, and changes nothing else",
+      "a replacement changes neither the principal of a task nor its request or time of creation",
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ],
+    "its states are those of new tasks": [
+      "the state of a task follows its questions and its outcome",
+      "after any operations, a load returns the task that was stored last and not removed, and each result is right",
+      "a task is created and replaced unchanged, whatever its values",
+      "a replacement is stored only in place of the preceding version",
+      "of replacements that are stored concurrently for one version, one is stored completely",
+      "a replacement changes neither the principal of a task nor its request or time of creation",
+      "an outcome never changes, and other members of an ended task may",
+      "a lease is renewed without a new version, and wakes no caller that waits",
+      "a status message is set as a new version, which wakes callers that wait, and changes nothing else",
+      "only the process that has the lease of an unfinished task renews it",
+      "an interrupted operation blocks no other, and is completed or has no effect"
+    ],
+    "its states have the questions that were answered": [
+      "the state of a task follows its questions and its outcome",
+      "a task is created and replaced unchanged, whatever its values"
     ],
     "it renews the lease of any process": [
       "only the process that has the lease of an unfinished task renews it"

@@ -93,8 +93,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-18",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
-    original: "task === undefined || task.principal !== principal ||",
-    broken: "task === undefined || (task.principal !== undefined && principal === undefined) ||",
+    original: "state === undefined || state.principal !== principal ||",
+    broken: "state === undefined || (state.principal !== undefined && principal === undefined) ||",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-18]"
   },
@@ -174,7 +174,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-06",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "prepareTask(message, params, profile, {}, plan, TaskState.extension)",
+    original: "prepareTask(message, params, profile, {}, plan, (task) => TaskState.extension(task))",
     broken: "prepareTask(message, params, profile, {}, plan, (task) => ({ task: TaskState.extension(task) }))",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-06] [TKX-07]"

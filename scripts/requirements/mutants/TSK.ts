@@ -76,8 +76,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-12",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
-    original: "task.principal !== principal || isExpired(task, clock.currentTimeMillisUnsafe())",
-    broken: "task.principal !== principal",
+    original: "state.principal !== principal || isExpired(state, clock.currentTimeMillisUnsafe())",
+    broken: "state.principal !== principal",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-12]"
   },
@@ -100,8 +100,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-16",
     file: "packages/session/src/internal/tasks/TaskResult.ts",
-    original: "if (outcome !== undefined) return Effect.succeed(outcome)",
-    broken: "if (version > 0) return Effect.succeed(outcome ?? { _tag: \"Cancelled\" })",
+    original: "if (ending !== undefined) return endpoint.tasks.ended(task)",
+    broken: "if (task.version > 0) return Effect.succeed({ _tag: \"Cancelled\" })",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-16]"
   },
@@ -124,8 +124,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-20",
     file: "packages/session/src/internal/tasks/TaskState.ts",
-    original: "openQuestions(task).length > 0 ?",
-    broken: "openQuestions(task).length > 9 ?",
+    original: "openQuestions.length > 0 ?",
+    broken: "openQuestions.length > 9 ?",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-20]"
   },
@@ -164,7 +164,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-26",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
-    original: "task === undefined || task.principal !== principal ||",
+    original: "state === undefined || state.principal !== principal ||",
     broken: "task === undefined ||",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-26]"
@@ -188,8 +188,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-29",
     file: "packages/session/src/internal/tasks/TaskState.ts",
-    original: "return isFailure(outcome.result) ? \"failed\" : \"completed\"",
-    broken: "return \"completed\"",
+    original: "case \"ErrorResult\":\n    case \"Error\":\n      return \"failed\"",
+    broken: "case \"ErrorResult\":\n      return \"completed\"\n    case \"Error\":\n      return \"failed\"",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-29]"
   },
@@ -197,7 +197,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "TSK-18",
     file: "packages/session/src/internal/tasks/TaskHandlers.ts",
     original:
-      "({ taskId }: Task.TaskParams) =>\n    using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),",
+      "({ taskId }: Task.TaskParams) =>\n      using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),",
     broken:
       "({ _meta, taskId }: Task.TaskParams) =>\n    using((principal) =>\n      Effect.map(\n        tasks.load(Object(Object(_meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal),\n        TaskState.legacy\n      )\n    ),",
     test: "packages/session/test/tasks/serverTasks.test.ts",
@@ -287,9 +287,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TSK-16",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
-    original:
-      "outcome === undefined ? Effect.flatMap(this.next({ id, version }, principal), wait) : Effect.succeed(outcome)",
-    broken: "Effect.succeed(outcome ?? { _tag: \"Cancelled\" })",
+    original: "? Effect.flatMap(this.next(state, principal), wait)",
+    broken: "? Effect.succeed({ _tag: \"Cancelled\" })",
     test: "packages/session/test/tasks/questionTasks.test.ts",
     name: "[TSK-07] [TSK-08]"
   },

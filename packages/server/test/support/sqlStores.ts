@@ -37,8 +37,10 @@ export const byTurns = (first: Store, ...others: ReadonlyArray<Store>): Store =>
   return {
     create: (task, limits) => store().create(task, limits),
     load: (id) => store().load(id),
+    loadState: (id) => store().loadState(id),
     replace: (task, limits) => store().replace(task, limits),
     renew: (id, lease) => store().renew(id, lease),
+    setMessage: (id, owner, message, updatedAt) => store().setMessage(id, owner, message, updatedAt),
     list: (principal, page) => store().list(principal, page),
     remove: (id) => store().remove(id),
     awaitChange: (id, version) => store().awaitChange(id, version),

@@ -22,6 +22,8 @@ export const startProcess = Effect.fnUntraced(function*(
   const own: TaskStore.TaskStore["Service"] = {
     ...store,
     load: (id) => alive(() => store.load(id)),
+    loadState: (id) => alive(() => store.loadState(id)),
+    setMessage: (id, owner, message, updatedAt) => alive(() => store.setMessage(id, owner, message, updatedAt)),
     replace: (task, limits) => alive(() => store.replace(task, limits)),
     renew: (id, lease) => alive(() => store.renew(id, lease)),
     due: (now, limit) => alive(() => store.due(now, limit))

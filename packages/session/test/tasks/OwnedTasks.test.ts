@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
 import { storedTask } from "../support/storedTask.ts"
@@ -39,8 +40,10 @@ describe("a store that", () => {
         const broken: Store = {
           create: call,
           load: call,
+          loadState: call,
           replace: call,
           renew: call,
+          setMessage: call,
           list: call,
           remove: call,
           awaitChange: call,
@@ -50,14 +53,15 @@ describe("a store that", () => {
         const answering = [
           tasks.create(storedTask("t")),
           tasks.load("t", "ada"),
-          tasks.list("ada", undefined)
+          tasks.list("ada", undefined),
+          tasks.outcome("t", "ada")
         ]
         for (const answer of answering) {
           const fiber = yield* Effect.forkChild(Effect.flip(answer), { startImmediately: true })
           yield* TestClock.adjust("5 seconds")
           assert.strictEqual(yield* Fiber.join(fiber), McpError.internalError)
         }
-        for (const operation of [tasks.change("t", () => ({})), tasks.remove("t"), tasks.due(0, 1)]) {
+        for (const operation of [tasks.change("t", () => ({})), tasks.find("t"), tasks.remove("t"), tasks.due(0, 1)]) {
           const fiber = yield* Effect.forkChild(Effect.flip(operation), { startImmediately: true })
           yield* TestClock.adjust("5 seconds")
           assert.strictEqual((yield* Fiber.join(fiber))._tag, "TaskStoreError")
@@ -130,6 +134,79 @@ it.effect("a task is unknown from the end of its lifetime on, also before it is 
     yield* TestClock.adjust(1)
     assert.strictEqual((yield* Effect.flip(tasks.load("t", "ada"))).code, -32602)
   }))
+
+describe("hundreds of callers that follow one task", () => {
+  /** Counts the calls of a store. */
+  const counting = Effect.map(inMemory, (store) => {
+    const counts = { awaitChange: 0, load: 0, loadState: 0 }
+    const slowly = <A, E>(call: Effect.Effect<A, E>) => Effect.andThen(Effect.yieldNow, call)
+    const counted: Store = {
+      ...store,
+      awaitChange: (id, version) =>
+        Effect.andThen(Effect.sync(() => counts.awaitChange++), store.awaitChange(id, version)),
+      load: (id) =>
+        slowly(Effect.suspend(() => {
+          counts.load++
+          return store.load(id)
+        })),
+      loadState: (id) =>
+        slowly(Effect.suspend(() => {
+          counts.loadState++
+          return store.loadState(id)
+        }))
+    }
+    return { counts, store, tasks: new OwnedTasks(counted, limits) }
+  })
+
+  const lease = { owner: "process", expiresAt: 1_000_000 }
+
+  it.effect("share one wait and one load of each version, and of the outcome", () =>
+    Effect.gen(function*() {
+      const { counts, store, tasks } = yield* counting
+      yield* tasks.create(storedTask("t", { lease }))
+      const state = yield* tasks.load("t", "ada")
+      const followers = yield* Effect.forEach(
+        Array.from({ length: 300 }),
+        () => Effect.forkChild(tasks.outcome("t", "ada"), { startImmediately: true })
+      )
+      yield* TestClock.adjust(1)
+      counts.loadState = 0
+      assert.strictEqual(counts.awaitChange, 1)
+      for (const message of ["one", "two"]) {
+        assert.isTrue(yield* store.setMessage("t", "process", message, 5))
+        yield* TestClock.adjust(1)
+      }
+      assert.deepStrictEqual(counts, { awaitChange: 3, load: 0, loadState: 2 })
+      const { version } = yield* Effect.fromOption(Option.fromNullishOr(yield* tasks.find("t")))
+      assert.strictEqual(version, state.version + 2)
+      yield* store.replace(storedTask("t", { version: version + 1, outcome: { _tag: "Result", result: 7 } }), limits)
+      for (const follower of followers) {
+        assert.deepStrictEqual(yield* Fiber.join(follower), { _tag: "Result", result: 7 })
+      }
+      assert.deepStrictEqual(counts, { awaitChange: 3, load: 1, loadState: 4 })
+    }))
+
+  it.effect("leave no wait when the last of them stops, and do not disturb each other", () =>
+    Effect.gen(function*() {
+      const { counts, store, tasks } = yield* counting
+      yield* tasks.create(storedTask("t", { lease }))
+      const { version } = yield* tasks.load("t", "ada")
+      const [first, second] = yield* Effect.all([
+        Effect.forkChild(tasks.later({ id: "t", version }), { startImmediately: true }),
+        Effect.forkChild(tasks.later({ id: "t", version }), { startImmediately: true })
+      ])
+      yield* Fiber.interrupt(first)
+      yield* store.setMessage("t", "process", "one", 5)
+      assert.strictEqual((yield* Fiber.join(second))?.message, "one")
+      const third = yield* Effect.forkChild(tasks.later({ id: "t", version: version + 1 }), { startImmediately: true })
+      yield* Fiber.interrupt(third)
+      assert.strictEqual(counts.awaitChange, 2)
+      const fourth = yield* Effect.forkChild(tasks.later({ id: "t", version: version + 1 }), { startImmediately: true })
+      yield* store.remove("t")
+      assert.isUndefined(yield* Fiber.join(fourth))
+      assert.strictEqual(counts.awaitChange, 3)
+    }))
+})
 
 describe("the list of a principal", () => {
   it.effect("has its tasks in pages, without those that have expired, and rejects foreign and invalid cursors", () =>

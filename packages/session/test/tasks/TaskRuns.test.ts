@@ -56,21 +56,26 @@ const processOn = Effect.fnUntraced(function*(
     ...store,
     replace: (task, limits) => isKilled ? dead() : store.replace(task, limits),
     renew: (id, lease) => isKilled ? dead() : store.renew(id, lease),
-    load: (id) => isKilled ? dead() : store.load(id)
+    setMessage: (id, owner, message, updatedAt) => isKilled ? dead() : store.setMessage(id, owner, message, updatedAt),
+    load: (id) => isKilled ? dead() : store.load(id),
+    loadState: (id) => isKilled ? dead() : store.loadState(id)
   }
   const tasks = new OwnedTasks(own, limits)
   const runs = yield* Scope.provide(TaskRuns.make(tasks, { ...options, leaseMillis }), scope)
   const stop = Scope.close(scope, Exit.void)
   yield* Effect.addFinalizer(() => stop)
+  /** Returns a task as it is. */
+  const found = Effect.fnUntraced(function*(id: string, principal: string | undefined) {
+    const state = yield* tasks.load(id, principal)
+    return { ...state, outcome: state.ending === undefined ? undefined : yield* tasks.ended(state) }
+  })
   /** Waits until a task has ended. */
-  const ended = (id: string, principal: string | undefined) => {
-    const until = (task: StoredTask.StoredTask): Effect.Effect<StoredTask.StoredTask, McpError.McpError> =>
-      task.outcome === undefined ? Effect.flatMap(tasks.next(task, principal), until) : Effect.succeed(task)
-    return Effect.flatMap(tasks.load(id, principal), until)
-  }
+  const ended = (id: string, principal: string | undefined) =>
+    Effect.andThen(tasks.outcome(id, principal), found(id, principal))
   return {
     tasks,
     runs,
+    found,
     ended,
     stop,
     kill: Effect.suspend(() => {
@@ -82,7 +87,7 @@ const processOn = Effect.fnUntraced(function*(
 
 const alone = Effect.flatMap(storeInMemory, processOn)
 
-const errorOf = ({ outcome }: StoredTask.StoredTask) =>
+const errorOf = ({ outcome }: Pick<StoredTask.StoredTask, "outcome">) =>
   outcome?._tag === "Error" ? [outcome.error.code, outcome.error.message] : outcome?._tag
 
 describe("a task", () => {
@@ -91,7 +96,7 @@ describe("a task", () => {
       const { ended, runs, tasks } = yield* alone
       const task = yield* runs.start({ ...ada, ttlMillis: 120_000 }, () =>
         Effect.as(Effect.sleep("1 minute"), { content: [] }))
-      assert.isUndefined((yield* tasks.load(task.id, "ada")).outcome)
+      assert.isUndefined((yield* tasks.load(task.id, "ada")).ending)
       assert.strictEqual(runs.size, 1)
       const { outcome, updatedAt, createdAt } = yield* ended(task.id, "ada")
       assert.deepStrictEqual(outcome, { _tag: "Result", result: { content: [] } })
@@ -169,7 +174,7 @@ describe("a task", () => {
       const task = yield* runs.start(ada, () => Effect.succeed({}))
       yield* ended(task.id, "ada")
       const { isNew, task: found } = yield* runs.cancel(task.id, "ada")
-      assert.deepStrictEqual([isNew, found.outcome?._tag], [false, "Result"])
+      assert.deepStrictEqual([isNew, found.ending], [false, "Result"])
     })))
 
   it("is unknown to every other principal, and to those who wait after it has expired", () =>
@@ -306,7 +311,7 @@ describe("two processes on one store", () => {
         yield* Effect.sleep("3 minutes")
         return yield* Effect.forEach(
           tasks,
-          ({ id, principal }) => Effect.map(other.tasks.load(id, principal), errorOf)
+          ({ id, principal }) => Effect.map(other.found(id, principal), errorOf)
         )
       }).pipe(Effect.provide(Logger.layer([logger])))
     )
@@ -411,6 +416,6 @@ describe("two processes on one store", () => {
       const waited = (yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - since
       assert.isAtMost(waited, options.leaseMillis + options.leaseMillis / 3)
       yield* Effect.sleep("10 minutes")
-      assert.isUndefined((yield* other.tasks.load(own.id, "ada")).outcome)
+      assert.isUndefined((yield* other.tasks.load(own.id, "ada")).ending)
     })))
 })

@@ -1,6 +1,6 @@
 /** The states of a stored task, as each revision sends them. */
 import { Task, TaskExtension } from "@effect-mcp/protocol"
-import type { StoredTask } from "@effect-mcp/session"
+import { StoredTask } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -8,6 +8,8 @@ import * as TaskState from "../../src/internal/tasks/TaskState.ts"
 import { storedTask } from "../support/storedTask.ts"
 
 const task = storedTask("t", { updatedAt: 1_500 })
+
+const stateOf = (part: Partial<StoredTask.StoredTask> = {}) => StoredTask.stateOf({ ...task, ...part })
 
 const question = (key: string, answer?: unknown): StoredTask.TaskQuestion => ({
   key,
@@ -39,17 +41,17 @@ const outcomes: ReadonlyArray<
 describe("a task", () => {
   for (const [name, part, legacy, extension] of outcomes) {
     it(`${name} is ${legacy}, and ${extension} in the extension`, () => {
-      const own = TaskState.legacy({ ...task, ...part })
+      const own = TaskState.legacy(stateOf(part))
       assert.strictEqual(own.status, legacy)
       assert.isTrue(Schema.is(Task.Task)(own))
-      const detailed = TaskState.extension({ ...task, ...part })
+      const detailed = TaskState.extension(stateOf(part), part.outcome)
       assert.strictEqual(detailed.status, extension)
       assert.isTrue(Schema.is(TaskExtension.DetailedTask)(detailed))
     })
   }
 
   it("[TSK-10] [TSK-11] has its times, its message and its lifetime", () => {
-    const full = { ...task, message: "half", ttlMillis: 60_000.4 }
+    const full = stateOf({ message: "half", ttlMillis: 60_000.4 })
     assert.deepStrictEqual(TaskState.legacy(full), {
       taskId: "t",
       status: "working",
@@ -59,7 +61,7 @@ describe("a task", () => {
       ttl: 60_000.4,
       pollInterval: 500
     })
-    assert.strictEqual(TaskState.legacy(task).ttl, null)
+    assert.strictEqual(TaskState.legacy(stateOf()).ttl, null)
     assert.deepStrictEqual(TaskState.extension(full), {
       taskId: "t",
       status: "working",
@@ -69,12 +71,12 @@ describe("a task", () => {
       ttlMs: 60_000,
       pollIntervalMs: 500
     })
-    assert.strictEqual(TaskState.extension(task).ttlMs, null)
+    assert.strictEqual(TaskState.extension(stateOf()).ttlMs, null)
   })
 
   it("has its open questions in the extension, by their keys", () => {
     const { inputRequests } = Schema.decodeUnknownSync(Schema.Struct({ inputRequests: Schema.Unknown }))(
-      TaskState.extension({ ...task, questions: [question("a", {}), question("b"), question("c")] })
+      TaskState.extension(stateOf({ questions: [question("a", {}), question("b"), question("c")] }))
     )
     assert.deepStrictEqual(inputRequests, { b: question("b").request, c: question("c").request })
   })

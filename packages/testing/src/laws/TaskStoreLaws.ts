@@ -15,11 +15,12 @@ import * as assert from "node:assert/strict"
 import { choose, oneOf, upTo } from "../internal/arbitrary/generators.ts"
 import { likeIds, newId, oddIds } from "../internal/laws/ids.ts"
 import { holdsFor, law } from "../internal/laws/Law.ts"
-import { byPlace, essence, next, TaskModel, taskOf, tidied, unlimited } from "../internal/laws/TaskModel.ts"
+import { byPlace, essence, next, stateOf, TaskModel, taskOf, tidied, unlimited } from "../internal/laws/TaskModel.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = TaskStore.TaskStore["Service"]
 type Task = StoredTask.StoredTask
+type State = StoredTask.TaskState
 
 /** The time in which an operation ends, and in which a wait ends after a change. */
 const operationTimeout = "5 seconds"
@@ -45,21 +46,37 @@ const prompt = <A>(operation: () => Effect.Effect<A, TaskStore.TaskStoreError>) 
 const gives = <A, E>(expected: A, operation: Effect.Effect<A, E>, message?: string): Effect.Effect<void, E> =>
   Effect.map(operation, (result) => assert.deepStrictEqual(result, expected, message))
 
-/** Checks that a store has these tasks, unchanged. */
+/** Checks that a store has these tasks, unchanged, and their states. */
 const has = (store: Store, tasks: Iterable<Task>) =>
   Effect.forEach(
     tasks,
     (task) =>
-      Effect.map(
-        Effect.suspend(() => store.load(task.id)),
-        (loaded) => assert.deepStrictEqual(essence(loaded), essence(task))
-      ),
+      Effect.gen(function*() {
+        assert.deepStrictEqual(essence(yield* store.load(task.id)), essence(task))
+        assert.deepStrictEqual(essence(yield* store.loadState(task.id)), stateOf(task))
+      }),
     { discard: true }
+  )
+
+/** Returns the tasks with these states. */
+const loadAll = (store: Store, states: ReadonlyArray<State>) =>
+  Effect.map(
+    Effect.forEach(states, ({ id }) => Effect.suspend(() => store.load(id))),
+    (tasks) => tasks.filter((task) => task !== undefined)
   )
 
 /** Checks that a store has none of these tasks. */
 const lacks = (store: Store, ids: Iterable<string>) =>
-  Effect.forEach(ids, (id) => Effect.suspend(() => gives(undefined, store.load(id), id)), { discard: true })
+  Effect.forEach(
+    ids,
+    (id) =>
+      Effect.suspend(() =>
+        Effect.andThen(gives(undefined, store.load(id), id), gives(undefined, store.loadState(id), id))
+      ),
+    {
+      discard: true
+    }
+  )
 
 /** Creates tasks, which have to fit. */
 const createAll = (store: Store, tasks: ReadonlyArray<Task>) =>
@@ -77,9 +94,9 @@ const pageOf = Effect.fnUntraced(
   }
 )
 
-/** Returns all tasks of a list, and its cursors. */
+/** Returns the states of all tasks of a list, and its cursors. */
 const listAll = Effect.fnUntraced(function*(store: Store, principal: string | undefined, limit: number) {
-  const tasks: Array<Task> = []
+  const tasks: Array<State> = []
   const cursors: Array<string> = []
   let after: string | undefined
   do {
@@ -94,7 +111,7 @@ const listAll = Effect.fnUntraced(function*(store: Store, principal: string | un
   return { tasks, cursors }
 })
 
-const idsOf = (tasks: ReadonlyArray<Task>): ReadonlyArray<string> => tasks.map(({ id }) => id)
+const idsOf = (tasks: ReadonlyArray<Pick<Task, "id">>): ReadonlyArray<string> => tasks.map(({ id }) => id)
 
 /** Returns those of these tasks that are due. Others may be due as well. */
 const dueOf = (store: Store, tasks: ReadonlyArray<Task>, now: number) =>
@@ -198,7 +215,8 @@ const perform = Effect.fnUntraced(function*(
       yield* store.remove(id)
       model.remove(id)
   }
-  assert.deepStrictEqual(essence(yield* store.load(id)), essence(model.tasks.get(id)))
+  const known = model.tasks.get(id)
+  yield* known === undefined ? lacks(store, [id]) : has(store, [known])
 })
 
 const forgedCursors = (cursor: string): ReadonlyArray<string> => [
@@ -268,7 +286,7 @@ const keeping = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
           yield* has(store, model.tasks.values())
           for (const mark of one.literals) {
             const { tasks } = yield* listAll(store, `${ids[0]}-${mark}`, 2)
-            assert.deepStrictEqual(tasks.map(essence), model.list(`${ids[0]}-${mark}`).map(essence))
+            assert.deepStrictEqual(tasks.map(essence), model.list(`${ids[0]}-${mark}`).map(stateOf))
           }
           for (const id of ids) yield* store.remove(id)
         }),
@@ -394,7 +412,7 @@ const keeping = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
   )
 ]
 
-const tasksIn = (listed: TaskStore.Listed): ReadonlyArray<Task> => listed._tag === "Page" ? listed.tasks : []
+const tasksIn = (listed: TaskStore.Listed): ReadonlyArray<State> => listed._tag === "Page" ? listed.tasks : []
 
 const changing = (make: Make): ReadonlyArray<StoreLaw> => [
   law(
@@ -462,7 +480,7 @@ const changing = (make: Make): ReadonlyArray<StoreLaw> => [
       const request = { method: "prompts/get", params: { name: "x".repeat(1000) } }
       yield* gives("Stored", store.replace({ ...replaced, principal: other, request, createdAt: 1 }, unlimited))
       yield* has(store, [replaced])
-      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [essence(replaced)])
+      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(replaced)])
       assert.deepStrictEqual((yield* listAll(store, other, 10)).tasks, [])
       // The bytes of the request were not counted.
       const sibling = yield* taskOf({ principal: task.principal })
@@ -516,6 +534,9 @@ const changing = (make: Make): ReadonlyArray<StoreLaw> => [
   )
 ]
 
+/** Returns members that count the bytes of a text. */
+const sized = (text: string): Partial<Task> => ({ steps: [{ key: "a", result: text }] })
+
 const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
   law(
     "a principal has at most its number of tasks, and no other principal is affected",
@@ -549,8 +570,8 @@ const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
     Effect.gen(function*() {
       const store = yield* make
       const { principal } = yield* taskOf()
-      const first = yield* taskOf({ principal, message: "x".repeat(1000) })
-      const second = yield* taskOf({ principal, message: "漢".repeat(500) })
+      const first = yield* taskOf({ principal, ...sized("x".repeat(1000)) })
+      const second = yield* taskOf({ principal, ...sized("漢".repeat(500)) })
       const both = StoredTask.bytesOf(first) + StoredTask.bytesOf(second)
       yield* gives("TooLarge", store.create(first, { ...unlimited, maxBytes: StoredTask.bytesOf(first) - 1 }))
       yield* gives("Stored", store.create(first, { ...unlimited, maxBytes: StoredTask.bytesOf(first) }))
@@ -558,16 +579,16 @@ const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
       yield* lacks(store, [second.id])
       const limits = { ...unlimited, maxBytes: both }
       yield* gives("Stored", store.create(second, limits))
-      const larger = next(first, { message: "x".repeat(1001) })
+      const larger = next(first, sized("x".repeat(1001)))
       yield* gives("TooLarge", store.replace(larger, limits))
       yield* has(store, [first, second])
       // Bytes that a replacement frees, and those of a removed task, are available at once.
-      const smaller = next(first, { message: "x".repeat(900) })
+      const smaller = next(first, sized("x".repeat(900)))
       yield* gives("Stored", store.replace(smaller, limits))
-      yield* gives("Stored", store.replace(next(second, { message: "漢".repeat(600) }), limits))
-      yield* gives("TooLarge", store.replace(next(smaller, { message: "x".repeat(901) }), limits))
+      yield* gives("Stored", store.replace(next(second, sized("漢".repeat(600))), limits))
+      yield* gives("TooLarge", store.replace(next(smaller, sized("x".repeat(901))), limits))
       yield* store.remove(second.id)
-      yield* gives("Stored", store.replace(next(smaller, { message: "x".repeat(1500) }), limits))
+      yield* gives("Stored", store.replace(next(smaller, sized("x".repeat(1500))), limits))
     })
   ),
 
@@ -575,7 +596,7 @@ const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
     "a task at the limits can be leased, cancelled, made smaller, and ended with a short error",
     Effect.gen(function*() {
       const store = yield* make
-      const task = yield* taskOf({ message: "message", version: 1 })
+      const task = yield* taskOf({ ...sized("step"), version: 1 })
       const limits = { maxTasks: 1, maxBytes: StoredTask.bytesOf(task) }
       yield* gives("Stored", store.create(task, limits))
       const leased = next(task, { lease: { owner: "x".repeat(100), expiresAt: 1e15 } })
@@ -583,7 +604,7 @@ const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
       const cancelled = next(leased, { cancelRequested: true })
       yield* gives("Stored", store.replace(cancelled, limits))
       // The limits may be lower than they were.
-      const smaller = next(cancelled, { message: "m" })
+      const smaller = next(cancelled, sized("s"))
       yield* gives("Stored", store.replace(smaller, { maxTasks: 0, maxBytes: 0 }))
       const error = { code: -32603, message: "x".repeat(500) }
       yield* gives("Stored", store.replace(next(smaller, { outcome: { _tag: "Error", error } }), limits))
@@ -595,7 +616,7 @@ const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
     Effect.gen(function*() {
       const store = yield* make
       // Other tests may have left tasks.
-      const before = (yield* listAll(store, undefined, 100)).tasks
+      const before = yield* loadAll(store, (yield* listAll(store, undefined, 100)).tasks)
       const first = yield* taskOf({ principal: undefined })
       const second = yield* taskOf({ principal: undefined })
       const limits = { ...unlimited, maxTasks: before.length + 1 }
@@ -646,7 +667,7 @@ const listing = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
             taskOf({ id: `${principal}-${(index * 7) % 12}`, principal, createdAt: 1e12 + time / 2 }))
           yield* createAll(store, tasks)
           const listed = yield* listAll(store, principal, limit)
-          assert.deepStrictEqual(listed.tasks.map(essence), tasks.toSorted(byPlace).map(essence))
+          assert.deepStrictEqual(listed.tasks.map(essence), tasks.toSorted(byPlace).map(stateOf))
           assert.strictEqual(listed.cursors.length, Math.max(0, Math.ceil(tasks.length / limit) - 1))
           for (const { id } of tasks) {
             yield* store.remove(id)
@@ -852,7 +873,7 @@ const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
       yield* stillWaits(waiter)
       const renewed = { ...task, lease: { owner: "process", expiresAt: 30 } }
       yield* has(store, [renewed])
-      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [essence(renewed)])
+      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(renewed)])
       assert.deepStrictEqual(yield* dueOf(store, [task], 29), [])
       assert.deepStrictEqual(yield* dueOf(store, [task], 30), [task.id])
       // It may be deleted before its lease expires.
@@ -863,6 +884,83 @@ const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
       yield* gives("Stored", store.replace(next(renewed, { message: "changed" }), unlimited))
       yield* has(store, [next(renewed, { message: "changed" })])
       yield* Fiber.interrupt(waiter)
+    })
+  ),
+
+  law(
+    "a status message is set as a new version, which wakes callers that wait, and changes nothing else",
+    Effect.gen(function*() {
+      const store = yield* make
+      const questions = [{ key: "a", request: { method: "elicitation/create", params: { message: "?" } } }]
+      const task = yield* taskOf({ questions, lease: { owner: "process", expiresAt: 2 } })
+      const limits = { maxTasks: 1, maxBytes: StoredTask.bytesOf(task) }
+      yield* gives("Stored", store.create(task, limits))
+      yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 30 }))
+      let known = { ...task, lease: { owner: "process", expiresAt: 30 } }
+      for (const message of ["x".repeat(1024), ...oddTexts.toReversed()]) {
+        const waiter = yield* waiting(store, task.id, known.version)
+        yield* stillWaits(waiter)
+        const updatedAt = known.updatedAt + 1.5
+        yield* gives(true, store.setMessage(task.id, "process", message, updatedAt))
+        yield* ends(waiter)
+        yield* gives("Conflict", store.replace(next(known), unlimited), "a replacement of the version before")
+        known = { ...next(known, { message, updatedAt }), lease: known.lease }
+        yield* has(store, [known])
+        assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(known)])
+        assert.deepStrictEqual(yield* dueOf(store, [task], 29), [])
+      }
+      yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 40 }))
+      const later = { ...known, lease: { owner: "process", expiresAt: 40 } }
+      yield* has(store, [later])
+      // The message that was set counts no bytes, and a replacement keeps it or sets another one.
+      yield* gives("Stored", store.replace(next(later), limits))
+      yield* has(store, [next(later)])
+      yield* gives("Stored", store.replace(next(next(later), { message: "other" }), limits))
+      yield* has(store, [next(next(later), { message: "other" })])
+    })
+  ),
+
+  law(
+    "only the process that has the lease of an unfinished task sets its status message",
+    Effect.gen(function*() {
+      const store = yield* make
+      const lease = { owner: "process", expiresAt: 2 }
+      const [leased, unleased, ended, unknown] = yield* Effect.all([
+        taskOf({ lease }),
+        taskOf({ lease: undefined }),
+        taskOf({ lease, outcome: { _tag: "Cancelled" } }),
+        taskOf()
+      ])
+      yield* createAll(store, [leased, unleased, ended])
+      yield* gives(false, store.setMessage(leased.id, "Process", "m", 1))
+      for (const { id } of [unleased, ended, unknown]) yield* gives(false, store.setMessage(id, "process", "m", 1))
+      yield* has(store, [leased, unleased, ended])
+      yield* lacks(store, [unknown.id])
+    })
+  ),
+
+  law(
+    "the state of a task follows its questions and its outcome",
+    Effect.gen(function*() {
+      const store = yield* make
+      const question = (key: string) => ({ key, request: { method: "elicitation/create", params: { message: key } } })
+      const outcomes: ReadonlyArray<StoredTask.Outcome> = [
+        { _tag: "Result", result: { content: [] } },
+        { _tag: "Result", result: { content: [], isError: true } },
+        { _tag: "Error", error: { code: -32603, message: "" } },
+        { _tag: "Cancelled" }
+      ]
+      for (const outcome of outcomes) {
+        const task = yield* taskOf()
+        yield* createAll(store, [task])
+        const asking = next(task, { questions: [question("a"), question("b")] })
+        const answered = next(asking, { questions: [{ ...question("a"), answer: {} }, question("b")] })
+        for (const task of [asking, answered, next(answered, { outcome })]) {
+          yield* gives("Stored", store.replace(task, unlimited))
+          yield* has(store, [task])
+          assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(task)])
+        }
+      }
     })
   ),
 
@@ -920,12 +1018,16 @@ const failing = (make: Make): ReadonlyArray<StoreLaw> => [
         const task = yield* taskOf({ id: `${text}-${yield* newId}`, principal: text, message: text })
         yield* prompt(() => store.create(task, unlimited))
         yield* prompt(() => store.load(task.id))
+        yield* prompt(() => store.loadState(task.id))
+        yield* prompt(() => store.setMessage(task.id, text, text, 1.5))
         yield* prompt(() => store.replace(next(task), unlimited))
         yield* prompt(() => store.list(text, { limit: 1, after: text }))
         yield* prompt(() => store.awaitChange(task.id, 0))
         yield* prompt(() => store.awaitChange(text, 0))
         yield* prompt(() => store.remove(task.id))
         yield* prompt(() => store.load(text))
+        yield* prompt(() => store.loadState(text))
+        yield* prompt(() => store.setMessage(text, text, text, 0))
         yield* prompt(() => store.remove(text))
       }
       for (const now of [0, -1, 1.5, Number.MAX_SAFE_INTEGER]) yield* prompt(() => store.due(now, 1))
@@ -961,7 +1063,7 @@ const failing = (make: Make): ReadonlyArray<StoreLaw> => [
             operationTimeout
           )
           assert.ok(Option.isSome(loaded), `no list is loaded within ${operationTimeout} after that`)
-          const { tasks } = loaded.value
+          const tasks = yield* loadAll(store, loaded.value.tasks)
           for (const task of tasks) {
             const known = [first, second, added].map((each) => JSON.stringify(essence(each)))
             assert.ok(known.includes(JSON.stringify(essence(task))), `stored in part: ${JSON.stringify(task)}`)

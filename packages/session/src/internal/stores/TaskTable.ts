@@ -12,6 +12,8 @@ export interface TaskRow extends Position {
   readonly endsAt: number
   /** The bytes that the task counts. */
   readonly bytes: number
+  /** The part of the task that clients see. It is newer than `text`. */
+  readonly state: string
   readonly text: string
 }
 
@@ -86,21 +88,22 @@ export class TaskTable {
     const own = this.#owners.get(row.owner)
     const more = row.bytes - (this.#rows.get(row.id)?.bytes ?? 0)
     if (own === undefined || (more > 0 && this.#isOver(own, more, limits))) return "TooLarge"
-    this.#rows.set(row.id, row)
-    own.rows[indexOf(own.rows, row)] = row
     this.#add(own, more)
-    this.#changed(row.id, row.version)
+    this.update(row)
     return "Stored"
+  }
+
+  /** Replaces a row of the table by a later version with the same bytes. */
+  update(row: TaskRow): void {
+    this.#put(row)
+    this.#changed(row.id, row.version)
   }
 
   /** Sets a lease in place of one of the same owner. Returns whether there was one. */
   renew(id: string, lease: TaskLease): boolean {
     const row = this.#rows.get(id)
     if (row?.lease?.owner !== lease.owner) return false
-    const renewed = { ...row, lease: { owner: lease.owner, expiresAt: lease.expiresAt } }
-    this.#rows.set(id, renewed)
-    const own = this.#owners.get(row.owner)
-    if (own !== undefined) own.rows[indexOf(own.rows, row)] = renewed
+    this.#put({ ...row, lease: { owner: lease.owner, expiresAt: lease.expiresAt } })
     return true
   }
 
@@ -151,6 +154,12 @@ export class TaskTable {
       waiters.delete(waiter)
       if (waiters.size === 0 && this.#waiters.get(id) === waiters) this.#waiters.delete(id)
     }
+  }
+
+  #put(row: TaskRow): void {
+    this.#rows.set(row.id, row)
+    const own = this.#owners.get(row.owner)
+    if (own !== undefined) own.rows[indexOf(own.rows, row)] = row
   }
 
   #isOver(own: OwnRows | undefined, more: number, limits: TaskLimits): boolean {

@@ -6,11 +6,13 @@ import type * as Scope from "effect/Scope"
 import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
 import { OwnedTasks } from "./OwnedTasks.ts"
 import type { Tasks } from "./TaskEndpoint.ts"
+import { TaskRate } from "./TaskRate.ts"
 import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 
 /** Options of the tasks of a client. */
 export interface AnswerEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
   readonly limits: PrincipalLimits
+  readonly requestsPerSecond: number
   /** The principal of all tasks in the store: the server that asks. */
   readonly owner: string
 }
@@ -19,21 +21,26 @@ export interface AnswerEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
 export class AnswerEndpoint implements Tasks {
   readonly tasks: OwnedTasks
   readonly runs: TaskRuns
+  readonly rate: TaskRate
   readonly owner: string
 
-  private constructor(tasks: OwnedTasks, runs: TaskRuns, owner: string) {
+  private constructor(tasks: OwnedTasks, runs: TaskRuns, rate: TaskRate, owner: string) {
     this.tasks = tasks
     this.runs = runs
+    this.rate = rate
     this.owner = owner
   }
 
   /** Creates the tasks of a client. They end when the scope closes. */
   static make(
     store: TaskStore["Service"],
-    { limits, owner, ...options }: AnswerEndpointOptions
+    { limits, owner, requestsPerSecond, ...options }: AnswerEndpointOptions
   ): Effect.Effect<AnswerEndpoint, never, Scope.Scope> {
     const tasks = new OwnedTasks(store, limits)
-    return Effect.map(TaskRuns.make(tasks, options), (runs) => new AnswerEndpoint(tasks, runs, owner))
+    return Effect.map(
+      TaskRuns.make(tasks, options),
+      (runs) => new AnswerEndpoint(tasks, runs, new TaskRate(requestsPerSecond), owner)
+    )
   }
 
   get running(): Effect.Effect<number> {

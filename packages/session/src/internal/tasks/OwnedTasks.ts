@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as ForeignCall from "../../ForeignCall.ts"
 import type * as StoredTask from "../../StoredTask.ts"
 import { type PrincipalLimits, type TaskStore, TaskStoreError } from "../../TaskStore.ts"
+import { SharedRuns } from "./SharedRuns.ts"
 
 /** The deadline of each call of the store but `awaitChange`, in milliseconds. */
 const deadlineMillis = 5_000
@@ -31,13 +32,19 @@ export type Changed =
   | { readonly _tag: "Missing" }
 
 /** Returns whether the lifetime of a task has passed. */
-export const isExpired = ({ createdAt, ttlMillis }: StoredTask.StoredTask, now: number): boolean =>
-  ttlMillis !== undefined && createdAt + ttlMillis <= now
+export const isExpired = (
+  { createdAt, ttlMillis }: Pick<StoredTask.StoredTask, "createdAt" | "ttlMillis">,
+  now: number
+): boolean => ttlMillis !== undefined && createdAt + ttlMillis <= now
 
 /** The tasks of a store. Each call of the store has a deadline, and its defects are errors. */
 export class OwnedTasks {
   readonly #store: TaskStore["Service"]
   readonly #limits: PrincipalLimits
+  /** The waits for later states, by version and id: hundreds of streams may follow one task. */
+  readonly #waits = new SharedRuns<StoredTask.TaskState | undefined, TaskStoreError>()
+  /** The loads of outcomes, by id. */
+  readonly #outcomes = new SharedRuns<StoredTask.Outcome | undefined, TaskStoreError>()
 
   constructor(store: TaskStore["Service"], limits: PrincipalLimits) {
     this.#store = store
@@ -66,22 +73,36 @@ export class OwnedTasks {
     })
   }
 
-  /** Returns the task of a principal. Fails if it is unknown, has expired or belongs to another (TSK-25, TSK-26). */
-  load(id: string, principal: string | undefined): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
-    return Effect.clockWith((clock) =>
-      Effect.flatMap(
-        this.#answering("load", () => this.#store.load(id)),
-        (task) =>
-          task === undefined || task.principal !== principal || isExpired(task, clock.currentTimeMillisUnsafe())
-            ? Effect.fail(unknownTask)
-            : Effect.succeed(task)
-      )
+  /** Returns the state of a principal's task. Fails if it is unknown, expired, or that of another (TSK-25, TSK-26). */
+  load(id: string, principal: string | undefined): Effect.Effect<StoredTask.TaskState, McpError.McpError> {
+    return Effect.flatMap(
+      this.#answering("loadState", () => this.#store.loadState(id)),
+      (state) => ownState(state, principal)
     )
   }
 
-  /** Returns a task of any principal, for the process that runs it. */
-  find(id: string): Effect.Effect<StoredTask.StoredTask | undefined, TaskStoreError> {
-    return this.#call("load", () => this.#store.load(id))
+  /** Returns the state of a task of any principal, for the process that runs it. */
+  find(id: string): Effect.Effect<StoredTask.TaskState | undefined, TaskStoreError> {
+    return this.#call("loadState", () => this.#store.loadState(id))
+  }
+
+  /** Returns a question of a task of any principal, whether it is open or not. */
+  question(id: string, key: string): Effect.Effect<StoredTask.TaskQuestion | undefined, TaskStoreError> {
+    return Effect.map(
+      this.#call("load", () => this.#store.load(id)),
+      (task) => task?.questions.find((question) => question.key === key)
+    )
+  }
+
+  /** Returns the outcome of a task with this state; `undefined` if it has none. */
+  outcomeOf({ ending, id }: StoredTask.TaskState): Effect.Effect<StoredTask.Outcome | undefined, TaskStoreError> {
+    if (ending === undefined) return Effect.succeed(undefined)
+    if (ending === "Cancelled") return Effect.succeed({ _tag: "Cancelled" })
+    // All streams of a task read its outcome at the same time.
+    return this.#outcomes.run(
+      id,
+      Effect.map(this.#call("load", () => this.#store.load(id)), (task) => task?.outcome)
+    )
   }
 
   /** Returns a page of the tasks of a principal (TSK-22). Fails for an invalid cursor. */
@@ -89,7 +110,7 @@ export class OwnedTasks {
     principal: string | undefined,
     after: string | undefined
   ): Effect.Effect<
-    { readonly tasks: ReadonlyArray<StoredTask.StoredTask>; readonly next: string | undefined },
+    { readonly tasks: ReadonlyArray<StoredTask.TaskState>; readonly next: string | undefined },
     McpError.McpError
   > {
     return Effect.clockWith((clock) =>
@@ -146,33 +167,55 @@ export class OwnedTasks {
     })
   }
 
-  /** Waits until a task has a later version, or is gone. */
-  awaitChange({ id, version }: Pick<StoredTask.StoredTask, "id" | "version">): Effect.Effect<void, TaskStoreError> {
-    return contained("awaitChange", Effect.suspend(() => this.#store.awaitChange(id, version)))
+  /**
+   * Waits until a task has a later version, and returns its state; `undefined` if it is gone. All who wait for the same
+   * version share one wait, and one load.
+   */
+  later(
+    { id, version }: Pick<StoredTask.TaskState, "id" | "version">
+  ): Effect.Effect<StoredTask.TaskState | undefined, TaskStoreError> {
+    const changed = contained("awaitChange", Effect.suspend(() => this.#store.awaitChange(id, version)))
+    return this.#waits.run(`${version} ${id}`, Effect.andThen(changed, this.find(id)))
   }
 
   /** Waits for a later version of a task of a principal, and returns it. Fails if the task expires meanwhile. */
   next(
-    { id, version }: Pick<StoredTask.StoredTask, "id" | "version">,
+    known: Pick<StoredTask.TaskState, "id" | "version">,
     principal: string | undefined
-  ): Effect.Effect<StoredTask.StoredTask, McpError.McpError> {
-    // Nothing here holds the task: hundreds of requests may wait for one of several megabytes.
-    return Effect.andThen(
-      Effect.mapError(this.awaitChange({ id, version }), () => storeFailed),
-      Effect.suspend(() => this.load(id, principal))
+  ): Effect.Effect<StoredTask.TaskState, McpError.McpError> {
+    return Effect.flatMap(
+      Effect.mapError(this.later(known), () => storeFailed),
+      (state) => ownState(state, principal)
     )
   }
 
   /** Waits until a task of a principal has ended, and returns its outcome (TSK-16). */
   outcome(id: string, principal: string | undefined): Effect.Effect<StoredTask.Outcome, McpError.McpError> {
-    const wait = ({ outcome, version }: StoredTask.StoredTask): Effect.Effect<StoredTask.Outcome, McpError.McpError> =>
-      outcome === undefined ? Effect.flatMap(this.next({ id, version }, principal), wait) : Effect.succeed(outcome)
+    const wait = (state: StoredTask.TaskState): Effect.Effect<StoredTask.Outcome, McpError.McpError> =>
+      state.ending === undefined
+        ? Effect.flatMap(this.next(state, principal), wait)
+        : this.ended(state)
     return Effect.flatMap(this.load(id, principal), wait)
+  }
+
+  /** Returns the outcome of a task that has ended. Fails if it is gone meanwhile. */
+  ended(state: StoredTask.TaskState): Effect.Effect<StoredTask.Outcome, McpError.McpError> {
+    return Effect.flatMap(
+      Effect.mapError(this.outcomeOf(state), () => storeFailed),
+      (outcome) => outcome === undefined ? Effect.fail(unknownTask) : Effect.succeed(outcome)
+    )
   }
 
   /** Renews the lease of a task. Returns whether it had one of the same owner. */
   renew(id: string, lease: StoredTask.TaskLease): Effect.Effect<boolean, TaskStoreError> {
     return this.#call("renew", () => this.#store.renew(id, lease))
+  }
+
+  /** Sets the status message of a task, if it has a lease of this owner. */
+  setMessage(id: string, owner: string, message: string): Effect.Effect<boolean, TaskStoreError> {
+    return Effect.clockWith((clock) =>
+      this.#call("setMessage", () => this.#store.setMessage(id, owner, message, clock.currentTimeMillisUnsafe()))
+    )
   }
 
   /** Deletes a task. */
@@ -200,6 +243,17 @@ export class OwnedTasks {
     return contained(operation, ForeignCall.within(`TaskStore.${operation}`, deadlineMillis, call))
   }
 }
+
+/** Returns a state that was loaded for a principal, or the error of a task that is none of its own. */
+const ownState = (
+  state: StoredTask.TaskState | undefined,
+  principal: string | undefined
+): Effect.Effect<StoredTask.TaskState, McpError.McpError> =>
+  Effect.clockWith((clock) =>
+    state === undefined || state.principal !== principal || isExpired(state, clock.currentTimeMillisUnsafe())
+      ? Effect.fail(unknownTask)
+      : Effect.succeed(state)
+  )
 
 /** Makes defects of the store, its deadlines, and an interruption that is its own, its errors. */
 const contained = <A, E>(operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, TaskStoreError> =>

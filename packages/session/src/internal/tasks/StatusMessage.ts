@@ -17,11 +17,12 @@ export class StatusMessage {
   readonly #tasks: OwnedTasks
   readonly #id: string
   readonly #scope: Scope.Scope
-  readonly #runs: Pick<TaskRuns, "isOurs">
+  readonly #runs: Pick<TaskRuns, "owner">
   #latest: string | undefined
+  #stored: string | undefined
   #isWriting = false
 
-  constructor(tasks: OwnedTasks, id: string, scope: Scope.Scope, runs: Pick<TaskRuns, "isOurs">) {
+  constructor(tasks: OwnedTasks, id: string, scope: Scope.Scope, runs: Pick<TaskRuns, "owner">) {
     this.#runs = runs
     this.#tasks = tasks
     this.#id = id
@@ -46,10 +47,12 @@ export class StatusMessage {
         this.#isWriting = false
         return Effect.void
       }
-      const stored = this.#tasks.change(
-        this.#id,
-        (task) => this.#runs.isOurs(task) && task.message !== message ? { message } : undefined
-      )
+      const stored = message === this.#stored
+        ? Effect.void
+        : Effect.tap(this.#tasks.setMessage(this.#id, this.#runs.owner, message), () =>
+          Effect.sync(() => {
+            this.#stored = message
+          }))
       return Effect.ignoreCause(stored).pipe(
         Effect.andThen(Effect.sleep(pauseMillis)),
         Effect.andThen(this.#write())

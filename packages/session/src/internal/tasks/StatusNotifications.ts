@@ -17,16 +17,16 @@ export interface NotifiedSession {
 export const follow = (
   tasks: OwnedTasks,
   { closed, send }: NotifiedSession,
-  created: StoredTask.StoredTask
+  created: Pick<StoredTask.TaskState, "id" | "version">
 ): Effect.Effect<void> => {
-  const watch = (known: StoredTask.StoredTask, status: Task.Status): Effect.Effect<void> =>
+  const watch = (known: typeof created, status: Task.Status): Effect.Effect<void> =>
     Effect.flatMap(
-      Effect.orElseSucceed(Effect.andThen(tasks.awaitChange(known), tasks.find(known.id)), () => undefined),
+      Effect.orElseSucceed(tasks.later(known), () => undefined),
       (task) => {
         if (task === undefined) return Effect.void
         const now = TaskState.legacy(task)
         const told = now.status === status ? Effect.void : send(now)
-        return Effect.andThen(told, task.outcome === undefined ? watch(task, now.status) : Effect.void)
+        return Effect.andThen(told, task.ending === undefined ? watch(task, now.status) : Effect.void)
       }
     )
   return Effect.raceFirst(watch(created, "working"), closed).pipe(Effect.asVoid)

@@ -43,7 +43,7 @@ export interface TaskContextDependencies {
   readonly server: TaskServer
   readonly tasks: OwnedTasks
   readonly task: StoredTask.StoredTask
-  readonly runs: Pick<TaskRuns, "isHandedOn" | "isOurs">
+  readonly runs: Pick<TaskRuns, "isHandedOn" | "isOurs" | "owner">
   /** The messages for a client that waits for the result; `undefined` in a revision in which none can. */
   readonly messages: TaskMessages | undefined
   /** The scope of the run. */

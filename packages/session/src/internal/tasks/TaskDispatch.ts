@@ -106,7 +106,7 @@ const start = <R>(
   { ttl }: Task.TaskMetadata,
   isResumable: boolean,
   handling: Handling<R>
-): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R | RequestContext> =>
+): Effect.Effect<StoredTask.TaskState, McpError.McpError, R | RequestContext> =>
   Effect.gen(function*() {
     const call = yield* RequestContext
     const messages = Revision.isModern(call.profile.revision)
@@ -284,7 +284,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     profile: Profile.Profile,
     task: Task.TaskMetadata,
     { isResumable }: TaskPlan,
-    toResult: (task: StoredTask.StoredTask) => object
+    toResult: (task: StoredTask.TaskState) => object
   ) =>
     Result.map(
       dispatch.prepare({ ...message, params }, profile),
@@ -314,7 +314,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     }
     if (beginningIn(plan, profile) !== "atOnce") return dispatch.prepare(message, profile)
     const { task: _, ...params } = message.params ?? {}
-    return prepareTask(message, params, profile, {}, plan, TaskState.extension)
+    return prepareTask(message, params, profile, {}, plan, (task) => TaskState.extension(task))
   }
 
   /** Prepares a stream of notifications, which the server has for tasks even if the program has none. */

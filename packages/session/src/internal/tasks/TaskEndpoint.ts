@@ -6,6 +6,7 @@ import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
 import { NewestTurn } from "./NewestTurn.ts"
 import { OwnedTasks } from "./OwnedTasks.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
+import { TaskRate } from "./TaskRate.ts"
 import { type Resumer, TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 
 /** Whether a tool runs as a task: never, if the client wishes, or always. */
@@ -28,6 +29,7 @@ export interface TaskPlan {
 /** Options of an endpoint. */
 export interface TaskEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
   readonly limits: PrincipalLimits
+  readonly requestsPerSecond: number
   readonly planOf: (tool: string) => TaskPlan
 }
 
@@ -41,6 +43,7 @@ export interface Tasks {
 export class TaskEndpoint implements Tasks {
   readonly tasks: OwnedTasks
   readonly runs: TaskRuns
+  readonly rate: TaskRate
   readonly planOf: (tool: string) => TaskPlan
   /** The messages of the tasks that run in this process. */
   readonly messages = new Map<string, TaskMessages>()
@@ -53,11 +56,13 @@ export class TaskEndpoint implements Tasks {
   private constructor(
     tasks: OwnedTasks,
     runs: TaskRuns,
+    rate: TaskRate,
     planOf: (tool: string) => TaskPlan,
     resumers: Set<Resumer>
   ) {
     this.tasks = tasks
     this.runs = runs
+    this.rate = rate
     this.planOf = planOf
     this.#resumers = resumers
   }
@@ -65,7 +70,7 @@ export class TaskEndpoint implements Tasks {
   /** Creates the tasks of an endpoint. They end when the scope closes. */
   static make(
     store: TaskStore["Service"],
-    { limits, planOf, ...options }: TaskEndpointOptions
+    { limits, planOf, requestsPerSecond, ...options }: TaskEndpointOptions
   ): Effect.Effect<TaskEndpoint, never, Scope.Scope> {
     const tasks = new OwnedTasks(store, limits)
     const resumers = new Set<Resumer>()
@@ -78,7 +83,7 @@ export class TaskEndpoint implements Tasks {
     }
     return Effect.map(
       TaskRuns.make(tasks, { ...options, resume }),
-      (runs) => new TaskEndpoint(tasks, runs, planOf, resumers)
+      (runs) => new TaskEndpoint(tasks, runs, new TaskRate(requestsPerSecond), planOf, resumers)
     )
   }
 

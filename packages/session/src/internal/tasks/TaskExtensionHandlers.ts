@@ -6,17 +6,24 @@ import * as Extension from "../../Extension.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
+import type { TaskRate } from "./TaskRate.ts"
 import * as TaskState from "./TaskState.ts"
 
-/** Runs an effect with the id of the principal, if the client has declared the extension (TKX-02). */
+/**
+ * Runs an effect with the id of the principal, if the client has declared the extension (TKX-02), and has not sent too
+ * many requests.
+ */
 const declared = <A, R>(
+  rate: TaskRate,
   method: string,
   use: (principal: string | undefined) => Effect.Effect<A, McpError.McpError, R>
 ): Effect.Effect<A, McpError.McpError, R | RequestContext> =>
   Effect.flatMap(
     RequestContext,
     ({ principal, profile }) =>
-      DeclaredExtension.isIn(profile) ? use(principal?.id) : Effect.fail(DeclaredExtension.missing(method))
+      DeclaredExtension.isIn(profile)
+        ? rate.limit(principal?.id, Effect.suspend(() => use(principal?.id)))
+        : Effect.fail(DeclaredExtension.missing(method))
   )
 
 const answersTooLarge = McpError.invalidRequest(
@@ -25,41 +32,53 @@ const answersTooLarge = McpError.invalidRequest(
 
 /** Returns the handlers. */
 export const make = (
-  { runs, tasks }: TaskEndpoint
+  { rate, runs, tasks }: TaskEndpoint
 ): ReadonlyArray<Extension.Extension<"client", RequestContext>> => {
   const { requests } = TaskExtension
   return [
     Extension.request(
       requests["tasks/get"],
       ({ taskId }) =>
-        declared("tasks/get", (principal) => Effect.map(tasks.load(taskId, principal), TaskState.extension))
+        declared(
+          rate,
+          "tasks/get",
+          (principal) =>
+            Effect.flatMap(tasks.load(taskId, principal), (state) =>
+              state.ending === undefined
+                ? Effect.succeed(TaskState.extension(state))
+                : Effect.map(tasks.ended(state), (outcome) => TaskState.extension(state, outcome)))
+        )
     ),
     Extension.request(
       requests["tasks/update"],
       ({ inputResponses, taskId }) =>
-        declared("tasks/update", (principal) =>
-          Effect.flatMap(tasks.load(taskId, principal), () => {
-            const answers = new Map(Object.entries(inputResponses))
-            // Unknown keys and those of questions that have an answer are ignored (TKX-11).
-            const answered = tasks.change(taskId, ({ outcome, questions }) =>
-              outcome !== undefined || !questions.some((one) =>
-                  TaskState.isOpen(one) && answers.has(one.key)
-                )
-                ? undefined
-                : {
-                  questions: questions.map((one) =>
-                    TaskState.isOpen(one) && answers.has(one.key) ? { ...one, answer: answers.get(one.key) } : one
-                  )
-                })
-            return Effect.flatMap(
-              Effect.mapError(answered, () => McpError.internalError),
-              ({ _tag }) => _tag === "TooLarge" ? Effect.fail(answersTooLarge) : Effect.succeed({})
-            )
-          }))
+        declared(
+          rate,
+          "tasks/update",
+          (principal) =>
+            Effect.flatMap(tasks.load(taskId, principal), ({ openQuestions }) => {
+              const answers = new Map(Object.entries(inputResponses))
+              if (!openQuestions.some(({ key }) => answers.has(key))) return Effect.succeed({})
+              // Unknown keys and those of questions that have an answer are ignored (TKX-11).
+              const answered = tasks.change(taskId, ({ outcome, questions }) =>
+                outcome !== undefined || !questions.some((one) => TaskState.isOpen(one) && answers.has(one.key))
+                  ? undefined
+                  : {
+                    questions: questions.map((one) =>
+                      TaskState.isOpen(one) && answers.has(one.key) ? { ...one, answer: answers.get(one.key) } : one
+                    )
+                  })
+              return Effect.flatMap(
+                Effect.mapError(answered, () =>
+                  McpError.internalError),
+                ({ _tag }) => _tag === "TooLarge" ? Effect.fail(answersTooLarge) : Effect.succeed({})
+              )
+            })
+        )
     ),
     Extension.request(
       requests["tasks/cancel"],
-      ({ taskId }) => declared("tasks/cancel", (principal) => Effect.as(runs.cancel(taskId, principal), {}))
+      ({ taskId }) => declared(rate, "tasks/cancel", (principal) => Effect.as(runs.cancel(taskId, principal), {}))
     )
   ]
 }

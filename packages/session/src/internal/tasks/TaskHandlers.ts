@@ -19,35 +19,39 @@ const anonymousList = new McpError.McpError({
 /** The requests that may become tasks. The capabilities of the methods follow from their handlers (TSK-01). */
 export const capabilities: Capabilities.ServerTasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
 
-/** Returns the handlers of the tasks of one principal at a time, which `using` provides. */
+/** Returns the handlers of the tasks of one principal at a time, which `from` provides. */
 const handlersOf = <R, Result>(
-  { runs, tasks }: Pick<TaskEndpoint, "runs" | "tasks">,
-  using: <A, E>(use: (principal: string | undefined) => Effect.Effect<A, E>) => Effect.Effect<A, E, R>,
+  { rate, runs, tasks }: Pick<TaskEndpoint, "rate" | "runs" | "tasks">,
+  from: <A, E, R1>(use: (principal: string | undefined) => Effect.Effect<A, E, R1>) => Effect.Effect<A, E, R | R1>,
   mayList: (principal: string | undefined) => boolean,
   result: (taskId: string) => Effect.Effect<Task.TaskPayload, McpError.McpError, Result>
-) => ({
-  "tasks/get": ({ taskId }: Task.TaskParams) =>
-    using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),
-  "tasks/result": ({ taskId }: Task.TaskParams) => result(taskId),
-  "tasks/list": ({ cursor }: { readonly cursor?: string }) =>
-    using((principal) =>
-      mayList(principal)
-        ? Effect.map(tasks.list(principal, cursor), ({ next, tasks }) => ({
-          tasks: tasks.map(TaskState.legacy),
-          ...(next === undefined ? undefined : { nextCursor: next })
-        }))
-        : Effect.fail(anonymousList)
-    ),
-  "tasks/cancel": ({ taskId }: Task.TaskParams) =>
-    using((principal) =>
-      Effect.flatMap(runs.cancel(taskId, principal), ({ isNew, task }) => {
-        const state = TaskState.legacy(task)
-        return isNew
-          ? Effect.succeed(state)
-          : Effect.fail(McpError.invalidParams(`The task has ended already (${state.status})`))
-      })
-    )
-})
+) => {
+  const using = <A, E, R1 = never>(use: (principal: string | undefined) => Effect.Effect<A, E, R1>) =>
+    from((principal) => rate.limit(principal, Effect.suspend(() => use(principal))))
+  return {
+    "tasks/get": ({ taskId }: Task.TaskParams) =>
+      using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),
+    "tasks/result": ({ taskId }: Task.TaskParams) => using(() => result(taskId)),
+    "tasks/list": ({ cursor }: { readonly cursor?: string }) =>
+      using((principal) =>
+        mayList(principal)
+          ? Effect.map(tasks.list(principal, cursor), ({ next, tasks }) => ({
+            tasks: tasks.map((task) => TaskState.legacy(task)),
+            ...(next === undefined ? undefined : { nextCursor: next })
+          }))
+          : Effect.fail(anonymousList)
+      ),
+    "tasks/cancel": ({ taskId }: Task.TaskParams) =>
+      using((principal) =>
+        Effect.flatMap(runs.cancel(taskId, principal), ({ isNew, task }) => {
+          const state = TaskState.legacy(task)
+          return isNew
+            ? Effect.succeed(state)
+            : Effect.fail(McpError.invalidParams(`The task has ended already (${state.status})`))
+        })
+      )
+  }
+}
 
 /**
  * Returns the handlers of a server. With `listsAnonymous`, clients without a principal list the tasks of all such

@@ -17,21 +17,26 @@ const maxTasks = 100
 const follow = (
   tasks: OwnedTasks,
   listener: Listener["Service"],
-  task: StoredTask.StoredTask,
+  known: StoredTask.TaskState,
   reported?: string
-): Effect.Effect<void> => {
-  const state = TaskState.extension(task)
-  // The renewal of a lease changes nothing for the client.
-  const text = JSON.stringify(state)
-  return Effect.andThen(
-    text === reported ? Effect.void : listener.taskChanged(state),
-    task.outcome !== undefined ? Effect.void : Effect.flatMap(
-      // A store that fails ends the following. The client polls the task, which it does in any case.
-      Effect.orElseSucceed(Effect.andThen(tasks.awaitChange(task), tasks.find(task.id)), () => undefined),
-      (next) => next === undefined ? Effect.void : follow(tasks, listener, next, text)
+): Effect.Effect<void> =>
+  // A store that fails ends the following. The client polls the task, which it does in any case.
+  Effect.ignore(Effect.flatMap(tasks.outcomeOf(known), (outcome) => {
+    // It was deleted meanwhile.
+    if (known.ending !== undefined && outcome === undefined) return Effect.void
+    const state = TaskState.extension(known, outcome)
+    // A step of the run changes nothing for the client.
+    const text = JSON.stringify(state)
+    const told = text === reported ? Effect.void : listener.taskChanged(state)
+    if (known.ending !== undefined) return told
+    return Effect.andThen(
+      told,
+      Effect.flatMap(
+        tasks.later(known),
+        (next) => next === undefined ? Effect.void : follow(tasks, listener, next, text)
+      )
     )
-  )
-}
+  }))
 
 /** Serves the tasks of a filter that belong to the client, beside what the program serves of it. */
 export const serving = (

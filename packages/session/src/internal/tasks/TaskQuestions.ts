@@ -174,16 +174,19 @@ export class TaskQuestions {
     { key: given }: QuestionOptions
   ): Effect.Effect<unknown, RequestError.RequestError> {
     const { id, tasks } = this.#dependencies
-    const wait: Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> = Effect.flatMap(tasks.find(id), (task) => {
-      const question = task?.questions.find((question) => question.key === key)
-      if (task === undefined || question === undefined) return gone
-      return TaskState.isOpen(question)
-        ? Effect.andThen(tasks.awaitChange(task), Effect.suspend(() => wait))
-        : Effect.succeed(question)
-    })
+    const wait = (state: StoredTask.TaskState | undefined): Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> => {
+      if (state === undefined || state.ending !== undefined) return gone
+      if (state.openQuestions.some((question) => question.key === key)) return Effect.flatMap(tasks.later(state), wait)
+      return Effect.flatMap(tasks.question(id, key), (question) =>
+        question === undefined
+          ? gone
+          : TaskState.isOpen(question)
+          ? Effect.flatMap(tasks.find(id), wait)
+          : Effect.succeed(question))
+    }
     // A store that fails now may work later, and the client may answer then.
     return Effect.flatMap(
-      Effect.orDie(Effect.retry(wait, Schedule.spaced("1 second"))),
+      Effect.orDie(Effect.retry(Effect.flatMap(tasks.find(id), wait), Schedule.spaced("1 second"))),
       ({ answer, failure }): Effect.Effect<unknown, RequestError.RequestError> => {
         const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
         switch (failure?._tag) {

@@ -138,11 +138,11 @@ const deliverQuestion = (
   { key, request: question }: StoredTask.TaskQuestion
 ): Effect.Effect<void> => {
   const { method, params = {} } = question
-  const isWaiting = (task: StoredTask.StoredTask | undefined) =>
-    task?.questions.some((question) => question.key === key && TaskState.isOpen(question)) === true
+  const isWaiting = (questions: ReadonlyArray<StoredTask.TaskQuestion> = []) =>
+    questions.some((question) => question.key === key && TaskState.isOpen(question))
   const store = (outcome: Pick<StoredTask.TaskQuestion, "answer" | "failure">) =>
     tasks.change(id, (task) =>
-      task.outcome === undefined && isWaiting(task)
+      task.outcome === undefined && isWaiting(task.questions)
         ? { questions: task.questions.map((one) => one.key === key ? { ...one, ...outcome } : one) }
         : undefined)
   const { id: relatedRequestId, session } = context
@@ -153,7 +153,7 @@ const deliverQuestion = (
   const asked = askedIn(session)
   const delivered = Effect.gen(function*() {
     // Another request for the result may have asked while this one waited.
-    if (!isWaiting(yield* tasks.find(id))) return
+    if (!isWaiting((yield* tasks.find(id))?.openQuestions)) return
     // The question was checked against the schema of its method before it was stored.
     const response = yield* Effect.result(session.extension(trust<ClientQuestion.ServerRow>(row), params, {
       // The answer to a question that becomes a task comes later, with the result of that.
@@ -227,19 +227,17 @@ const countWaiting = ({ waiting }: TaskEndpoint, id: string): Effect.Effect<void
   })
 
 /**
- * Asks the client of a request the open questions of a task until it has ended, and returns its outcome. While it
- * waits, it holds no task: many requests may wait for one of several megabytes.
+ * Asks the client of a request the open questions of a task until it has ended, and returns its outcome.
  */
 const untilEnded = (
   endpoint: TaskEndpoint,
   context: Context,
   asking: FiberMap.FiberMap<string>,
   asked: Set<string>,
-  task: StoredTask.StoredTask
+  task: StoredTask.TaskState
 ): Effect.Effect<StoredTask.Outcome, McpError.McpError> => {
-  const { id, outcome, version } = task
-  if (outcome !== undefined) return Effect.succeed(outcome)
-  const open = TaskState.openQuestions(task)
+  const { ending, id, openQuestions: open } = task
+  if (ending !== undefined) return endpoint.tasks.ended(task)
   const keys = new Set(open.map(({ key }) => key))
   const closed = [...asked].filter((key) => !keys.has(key))
   const unasked = open.filter((question) => !asked.has(question.key) && canAsk(context, question))
@@ -250,7 +248,7 @@ const untilEnded = (
   }, { discard: true })
   // The task no longer waits for these.
   const withdraw = Effect.forEach(closed, (key) => FiberMap.remove(asking, key), { discard: true })
-  const next = Effect.suspend(() => endpoint.tasks.next({ id, version }, context.principal?.id))
+  const next = Effect.suspend(() => endpoint.tasks.next(task, context.principal?.id))
   return Effect.andThen(withdraw, deliver).pipe(
     Effect.andThen(next),
     Effect.flatMap((task) => untilEnded(endpoint, context, asking, asked, task))
@@ -269,7 +267,7 @@ export const make = (
   Effect.gen(function*() {
     const context = yield* RequestContext
     const load = endpoint.tasks.load(id, context.principal?.id)
-    if ((yield* load).outcome === undefined) yield* countWaiting(endpoint, id)
+    if ((yield* load).ending === undefined) yield* countWaiting(endpoint, id)
     const messages = endpoint.messages.get(id)
     const sending = messages === undefined
       ? undefined

@@ -8,7 +8,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { MemoryBudget } from "../../MemoryBudget.ts"
-import type * as StoredTask from "../../StoredTask.ts"
+import * as StoredTask from "../../StoredTask.ts"
 import { TaskStoreError } from "../../TaskStore.ts"
 import * as webCrypto from "../webCrypto.ts"
 import { isExpired, type OwnedTasks } from "./OwnedTasks.ts"
@@ -86,8 +86,8 @@ const unstorable = internalError("The result could not be stored")
 /** The number of times that the outcome of a task is tried to be stored, a second apart. */
 const outcomeAttempts = 30
 
-/** The members of a task that has ended, which no process runs any more. The claims of its principal go as well. */
-const withoutRun = { lease: undefined, resumption: undefined } as const
+/** The members of a task that has ended. Only a run needs the others, and the claims of its principal go as well. */
+const withoutRun = { lease: undefined, resumption: undefined, questions: [], steps: [] } as const
 
 /** Returns the error object of a run that has failed. A defect is hidden from the client. */
 const errorOf = (cause: Cause.Cause<McpError.McpError>): JsonRpc.ErrorObject => {
@@ -109,7 +109,8 @@ export class TaskRuns {
   readonly #options: TaskRunsOptions
   readonly #scope: Scope.Scope
   readonly #memory: RunningMemory.RunningMemory
-  readonly #owner = webCrypto.randomUUID()
+  /** The name of this process in the leases of its tasks. */
+  readonly owner = webCrypto.randomUUID()
   readonly #running = new Map<string, Fiber.Fiber<unknown>>()
   /** Whether the scope has begun to close. */
   #isStopping = false
@@ -155,7 +156,7 @@ export class TaskRuns {
     { principal, questions = [], request, resumption, steps = [], ttlMillis }: Start,
     run: (task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError, R>,
     ended?: (task: StoredTask.StoredTask) => void
-  ): Effect.Effect<StoredTask.StoredTask, McpError.McpError, R> {
+  ): Effect.Effect<StoredTask.TaskState, McpError.McpError, R> {
     return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
       const { pollMillis, ttlMillis: { default: usual, longest } } = this.#options
       const now = yield* Effect.clockWith((clock) => Effect.succeed(clock.currentTimeMillisUnsafe()))
@@ -182,13 +183,13 @@ export class TaskRuns {
         release()
         ended?.(task)
       })
-      return task
+      return StoredTask.stateOf(task)
     }))
   }
 
   /** Returns whether this process has the lease of a task. */
-  isOurs({ lease, outcome }: StoredTask.StoredTask): boolean {
-    return outcome === undefined && lease?.owner === this.#owner
+  isOurs({ lease, outcome }: Pick<StoredTask.StoredTask, "lease" | "outcome">): boolean {
+    return outcome === undefined && lease?.owner === this.owner
   }
 
   /** Returns whether another run of a task goes on after this one, which is being stopped. */
@@ -226,23 +227,24 @@ export class TaskRuns {
   cancel(
     id: string,
     principal: string | undefined
-  ): Effect.Effect<{ readonly task: StoredTask.StoredTask; readonly isNew: boolean }, McpError.McpError> {
+  ): Effect.Effect<{ readonly task: StoredTask.TaskState; readonly isNew: boolean }, McpError.McpError> {
     const cancelled = this.#tasks.change(
       id,
       ({ outcome }) =>
         outcome === undefined ? { ...withoutRun, outcome: { _tag: "Cancelled" }, cancelRequested: true } : undefined
     )
     // The owner first: nothing of a foreign task changes.
-    return Effect.andThen(
+    return Effect.flatMap(
       this.#tasks.load(id, principal),
-      Effect.flatMap(
-        Effect.mapError(cancelled, () => McpError.internalError),
-        (changed) =>
-          "task" in changed
-            ? Effect.succeed({ task: changed.task, isNew: changed._tag === "Changed" })
-            // It was deleted meanwhile.
-            : Effect.map(this.#tasks.load(id, principal), (task) => ({ task, isNew: false }))
-      )
+      (state) =>
+        state.ending !== undefined ? Effect.succeed({ task: state, isNew: false }) : Effect.flatMap(
+          Effect.mapError(cancelled, () => McpError.internalError),
+          (changed) =>
+            "task" in changed
+              ? Effect.succeed({ task: StoredTask.stateOf(changed.task), isNew: changed._tag === "Changed" })
+              // It was deleted meanwhile.
+              : Effect.map(this.#tasks.load(id, principal), (task) => ({ task, isNew: false }))
+        )
     )
   }
 
@@ -252,23 +254,18 @@ export class TaskRuns {
   }
 
   #leaseFrom(now: number): StoredTask.TaskLease {
-    return { owner: this.#owner, expiresAt: now + this.#options.leaseMillis }
+    return { owner: this.owner, expiresAt: now + this.#options.leaseMillis }
   }
 
   /** Waits until the store has an outcome of a task, or another process its lease, or the store the task no longer. */
-  #lost(task: StoredTask.StoredTask): Effect.Effect<void> {
-    const { id } = task
-    // It holds no task while it waits: that would be a second copy of each.
-    const watch = (version: number): Effect.Effect<void, TaskStoreError> =>
-      Effect.andThen(
-        this.#tasks.awaitChange({ id, version }),
-        Effect.flatMap(
-          Effect.suspend(() => this.#tasks.find(id)),
-          (found) => found !== undefined && this.isOurs(found) ? watch(found.version) : Effect.void
-        )
+  #lost({ id, version }: StoredTask.StoredTask): Effect.Effect<void> {
+    const watch = (known: Pick<StoredTask.TaskState, "id" | "version">): Effect.Effect<void, TaskStoreError> =>
+      Effect.flatMap(
+        this.#tasks.later(known),
+        (found) => found !== undefined && this.isOurs(found) ? watch(found) : Effect.void
       )
     // A store that fails now may work later. Until then, nothing cancels the task from elsewhere.
-    return Effect.retry(watch(task.version), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)
+    return Effect.retry(watch({ id, version }), { schedule: Schedule.spaced("1 second") }).pipe(Effect.orDie)
   }
 
   /** Stores the outcome of a run. One that has an outcome already keeps it, and one that runs elsewhere runs on. */
@@ -376,7 +373,7 @@ export class TaskRuns {
         waiting++
         return undefined
       })
-      return Effect.uninterruptibleMask((restore) =>
+      const takenOver = Effect.uninterruptibleMask((restore) =>
         Effect.onExit(restore(swept), (exit) =>
           Effect.sync(() => {
             if (resumed === undefined || Exit.isFailure(exit) || exit.value._tag !== "Changed") release?.()
@@ -389,12 +386,15 @@ export class TaskRuns {
                   ended()
                 })
               }
-              return found._tag === "Unchanged" && isExpired(found.task, now)
-                ? restore(this.#tasks.remove(id))
-                : Effect.void
+              return Effect.void
             })
           )
       )
+      return Effect.flatMap(this.#tasks.find(id), (state) => {
+        if (state === undefined) return Effect.void
+        if (isExpired(state, now)) return this.#tasks.remove(id)
+        return state.ending === undefined ? takenOver : Effect.void
+      })
     })
   }
 

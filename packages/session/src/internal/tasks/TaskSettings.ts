@@ -22,11 +22,17 @@ export interface TaskOptions {
   readonly maxTasks?: number
   /** The bytes of all tasks of a principal, as `StoredTask.bytesOf` counts them. Default 16 MiB. */
   readonly maxBytes?: number
+  /**
+   * The requests `tasks/*` of a principal in a second. One more is rejected as `Overloaded`. Default: 20, or twice what
+   * a client sends that polls `maxTasks` tasks at `pollInterval`, if that is more: 200 with the defaults of both.
+   */
+  readonly maxRequestsPerSecond?: number
 }
 
 /** The times and limits of tasks. */
 export interface TaskSettings extends Omit<TaskRunsOptions, "resume"> {
   readonly limits: PrincipalLimits
+  readonly requestsPerSecond: number
 }
 
 const { count, duration, interval } = NumericOption
@@ -37,7 +43,8 @@ const rules: NumericOption.Rules<TaskOptions> = {
   maxTtl: duration,
   lease: interval,
   maxTasks: count,
-  maxBytes: count
+  maxBytes: count,
+  maxRequestsPerSecond: count
 }
 
 /** Returns the times and limits of a program. Throws an `InvalidOption` for one that is none. */
@@ -51,10 +58,13 @@ export const make = (options: TaskOptions): TaskSettings => {
     pollInterval = "1 second",
     ttl = "1 hour"
   } = options
+  const pollMillis = Duration.toMillis(pollInterval)
+  const { maxRequestsPerSecond = Math.max(20, Math.ceil(2_000 * maxTasks / Math.max(pollMillis, 1))) } = options
   const longest = Duration.toMillis(maxTtl)
   return {
     limits: { maxTasks, maxBytes },
-    pollMillis: Duration.toMillis(pollInterval),
+    requestsPerSecond: maxRequestsPerSecond,
+    pollMillis,
     ttlMillis: { default: Math.min(Duration.toMillis(ttl), longest), longest },
     leaseMillis: Duration.toMillis(lease)
   }

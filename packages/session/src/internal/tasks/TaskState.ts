@@ -13,25 +13,18 @@ const timeOf = (millis: number): string => new Date(millis).toISOString()
 export const isOpen = ({ answer, failure }: StoredTask.TaskQuestion): boolean =>
   answer === undefined && failure === undefined
 
-/** Returns the questions that wait for their answers. */
-export const openQuestions = ({ questions }: StoredTask.StoredTask): ReadonlyArray<StoredTask.TaskQuestion> =>
-  questions.filter(isOpen)
-
-const isFailure = (result: unknown): boolean =>
-  typeof result === "object" && result !== null && "isError" in result && result.isError === true
-
 /** Returns the status of a task that has not ended. */
-const unfinished = (task: StoredTask.StoredTask): "working" | "input_required" =>
-  openQuestions(task).length > 0 ? "input_required" : "working"
+const unfinished = ({ openQuestions }: StoredTask.TaskState): "working" | "input_required" =>
+  openQuestions.length > 0 ? "input_required" : "working"
 
 /** Returns the status in revision 2025-11-25, in which a tool that fails is a task that fails (TSK-29). */
-const legacyStatus = (task: StoredTask.StoredTask): Task.Status => {
-  const { outcome } = task
-  switch (outcome?._tag) {
+const legacyStatus = (state: StoredTask.TaskState): Task.Status => {
+  switch (state.ending) {
     case undefined:
-      return unfinished(task)
+      return unfinished(state)
     case "Result":
-      return isFailure(outcome.result) ? "failed" : "completed"
+      return "completed"
+    case "ErrorResult":
     case "Error":
       return "failed"
     case "Cancelled":
@@ -40,7 +33,7 @@ const legacyStatus = (task: StoredTask.StoredTask): Task.Status => {
 }
 
 /** Returns the state of a task in revision 2025-11-25 (TSK-10, TSK-11). */
-export const legacy = (task: StoredTask.StoredTask): Task.Task => ({
+export const legacy = (task: StoredTask.TaskState): Task.Task => ({
   taskId: task.id,
   status: legacyStatus(task),
   ...(task.message === undefined ? {} : { statusMessage: task.message }),
@@ -81,9 +74,9 @@ export const payload = (
 const asQuestion = Schema.decodeUnknownOption(InputRequired.InputRequest)
 
 /** Returns the open questions by their keys. */
-const inputRequests = (task: StoredTask.StoredTask): InputRequired.InputRequests =>
+const inputRequests = ({ openQuestions }: StoredTask.TaskState): InputRequired.InputRequests =>
   Object.fromEntries(
-    openQuestions(task).flatMap(({ key, request: { method, params } }) =>
+    openQuestions.flatMap(({ key, request: { method, params } }) =>
       Option.match(asQuestion(params === undefined ? { method } : { method, params }), {
         onNone: () => [],
         onSome: (request) => [[key, request]]
@@ -91,8 +84,11 @@ const inputRequests = (task: StoredTask.StoredTask): InputRequired.InputRequests
     )
   )
 
-/** Returns the state of a task in the extension of 2026-07-28, with the data of its status (TKX-06, TKX-08). */
-export const extension = (task: StoredTask.StoredTask): TaskExtension.DetailedTask => {
+/**
+ * Returns the state of a task in the extension of 2026-07-28, with the data of its status (TKX-06, TKX-08): the open
+ * questions, or the outcome of a task that has ended.
+ */
+export const extension = (task: StoredTask.TaskState, outcome?: StoredTask.Outcome): TaskExtension.DetailedTask => {
   const fields = {
     taskId: task.id,
     ...(task.message === undefined ? {} : { statusMessage: task.message }),
@@ -101,7 +97,6 @@ export const extension = (task: StoredTask.StoredTask): TaskExtension.DetailedTa
     ttlMs: task.ttlMillis === undefined ? null : Math.round(task.ttlMillis),
     pollIntervalMs: Math.round(task.pollMillis)
   }
-  const { outcome } = task
   switch (outcome?._tag) {
     case undefined: {
       const status = unfinished(task)

@@ -11,6 +11,7 @@ const row = (id: string, changes: Partial<TaskRow> = {}): TaskRow => ({
   lease: undefined,
   endsAt: Number.POSITIVE_INFINITY,
   bytes: 10,
+  state: "{}",
   text: "{}",
   ...changes
 })

@@ -1,6 +1,6 @@
 /** The tasks that a store has to have after some operations, and the tasks of laws. */
 
-import type { StoredTask, TaskStore } from "@effect-mcp/session"
+import { StoredTask, type TaskStore } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { newId } from "./ids.ts"
@@ -36,20 +36,21 @@ export const taskOf = (changes: Partial<Task> = {}): Effect.Effect<Task> =>
     ...changes
   }))
 
-/** Returns the next version of a task. */
-export const next = (task: Task, changes: Partial<Task> = {}): Task => ({
-  ...task,
-  updatedAt: task.updatedAt + 1,
-  version: task.version + 1,
-  ...changes
-})
+/** Returns the next version of a task. One that has ended has no params any more. */
+export const next = (task: Task, changes: Partial<Task> = {}): Task => {
+  const changed = { ...task, updatedAt: task.updatedAt + 1, version: task.version + 1, ...changes }
+  return changed.outcome === undefined ? changed : { ...changed, request: { method: changed.request.method } }
+}
 
-/** Returns the part of a task that JSON preserves. */
-export const essence = (task: Task | undefined): unknown =>
+/** Returns the part of a task, or of its state, that JSON preserves. */
+export const essence = (task: Task | StoredTask.TaskState | undefined): unknown =>
   task === undefined ? undefined : JSON.parse(JSON.stringify(task))
 
+/** Returns the part of the state of a task that JSON preserves. */
+export const stateOf = (task: Task): unknown => essence(StoredTask.stateOf(task))
+
 /** Compares two tasks by their places in lists. */
-export const byPlace = (one: Task, other: Task): number =>
+export const byPlace = (one: StoredTask.Position, other: StoredTask.Position): number =>
   one.createdAt - other.createdAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0)
 
 /** Returns a store that deletes the tasks of its law in the end, so that lists of later laws stay short. */
@@ -92,7 +93,8 @@ export class TaskModel {
     if (known.version + 1 !== task.version) return "Conflict"
     if (known.outcome !== undefined && JSON.stringify(known.outcome) !== JSON.stringify(task.outcome)) return "Conflict"
     const { createdAt, id, principal, request } = known
-    this.tasks.set(id, { ...task, id, principal, request, createdAt })
+    const kept = task.outcome === undefined ? request : { method: request.method }
+    this.tasks.set(id, { ...task, id, principal, request: kept, createdAt })
     return "Stored"
   }
 
