@@ -1,7 +1,7 @@
 /**
  * The server of an application: the groups that Layers register with it, served over any transport.
  */
-import { type CloseReason, Revision } from "@effect-mcp/protocol"
+import { type CloseReason, type Implementation, Revision } from "@effect-mcp/protocol"
 import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/session"
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
@@ -142,6 +142,33 @@ export interface HostOptions<R = never>
   extends Omit<SessionHost.Options<R>, "capabilities" | "tasks">, RegistryOptions, OtherHandlers<R>
 {}
 
+/**
+ * Options with the name and the version of the server in `info`, as sessions, hosts and clients have them, or beside
+ * the other options.
+ *
+ * @category models
+ */
+export type Named<O extends { readonly info: Implementation.Implementation }> =
+  | O
+  | (Omit<O, "info"> & Implementation.Implementation & { readonly info?: never })
+
+/** Returns options with their name and version in `info`. */
+const inInfo = <O extends { readonly info: Implementation.Implementation }>(options: Named<O>): O => {
+  if (options.info !== undefined) return options
+  const { description, icons, name, title, version, websiteUrl, ...rest } = trust<Implementation.Implementation>(
+    options
+  )
+  const info: Implementation.Implementation = {
+    name,
+    version,
+    ...(title === undefined ? undefined : { title }),
+    ...(description === undefined ? undefined : { description }),
+    ...(websiteUrl === undefined ? undefined : { websiteUrl }),
+    ...(icons === undefined ? undefined : { icons })
+  }
+  return trust<O>({ ...rest, info })
+}
+
 type Revisions = ServerSession.Options["revisions"]
 
 /**
@@ -264,9 +291,10 @@ type OptionServices<R> = Exclude<R, RequestServices | NotificationContext.Notifi
  */
 export const host = <A, E, R, RO = never>(
   groups: Layer.Layer<A, E, R>,
-  options: HostOptions<RO>
+  named: Named<HostOptions<RO>>
 ): Layer.Layer<SessionHost.SessionHost | McpServer | A, E, GroupServices<R> | OptionServices<RO>> =>
   Layer.effectContext(Effect.gen(function*() {
+    const options = inInfo<HostOptions<RO>>(named)
     const { context, references, registry } = yield* build(groups, options)
     const tasks = yield* tasksOf(registry, context, options.tasks)
     const serving = yield* registry.serving(true, tasks !== undefined)
@@ -310,7 +338,7 @@ export const host = <A, E, R, RO = never>(
  */
 export const serve = <A, E, R, RO = never>(
   groups: Layer.Layer<A, E, R>,
-  options: Options<RO>
+  options: Named<Options<RO>>
 ): Effect.Effect<
   CloseReason.CloseReason,
   E | TransportError.TransportError,
@@ -338,19 +366,20 @@ export const serve = <A, E, R, RO = never>(
  */
 export const layer = <A, E, R, RO = never>(
   groups: Layer.Layer<A, E, R>,
-  options: Options<RO>
+  options: Named<Options<RO>>
 ): Layer.Layer<never, E | TransportError.TransportError, Transport | GroupServices<R> | OptionServices<RO>> =>
   Layer.effectDiscard(open<A, E, R, RO>(groups, options))
 
 /** Opens the session of a server with one client. */
 const open = Effect.fnUntraced(function*<A, E, R, RO>(
   groups: Layer.Layer<A, E, R>,
-  options: Options<RO>
+  named: Named<Options<RO>>
 ): Effect.fn.Return<
   ServerSession.ServerSessionShape,
   E | TransportError.TransportError,
   Transport | Scope.Scope | Exclude<R, McpServer> | OptionServices<RO>
 > {
+  const options = inInfo<Options<RO>>(named)
   const { context, references, registry } = yield* build(groups, options)
   const tasks = yield* tasksOf(registry, context, options.tasks)
   const serving = yield* registry.serving(true, tasks !== undefined)
@@ -399,7 +428,7 @@ export type Provided<R> = [Exclude<R, McpServer>] extends [never] ? unknown
  *
  * @category running
  */
-export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Options): void =>
+export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, options: Named<Options>): void =>
   StdioServer.runMain(
     // `Provided` states that the groups need nothing else.
     Effect.provide(
@@ -435,7 +464,7 @@ export const runStdio = <A, E, R>(groups: Layer.Layer<A, E, R> & Provided<R>, op
  */
 export const layerInProcess = <A, E, R, RO = never>(
   groups: Layer.Layer<A, E, R>,
-  options: Options<RO> & MemoryTransport.Options
+  options: Named<Options<RO>> & MemoryTransport.Options
 ): Layer.Layer<
   Transport,
   E | TransportError.TransportError,

@@ -36,6 +36,20 @@ const elicited = McpGroup.make("elicited", Tool.make("ask", { success: Wishes })
   handlers.tool("ask", () => McpRequest.elicit("Who is it for?", Wishes))
 )
 
+describe("the name of a server", () => {
+  const nameOf = (server: Parameters<typeof McpServer.layerInProcess>[1]) =>
+    Effect.provide(
+      Effect.map(ClientSession.ClientSession, ({ profile }) => profile.info),
+      Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(Layer.empty, server))
+    )
+  const named = { name: "notes", title: "Notes", version: "2.0.0", websiteUrl: "https://notes.example" }
+
+  it.effect("is in info", () => Effect.map(nameOf({ info: named }), (found) => assert.deepInclude(found, named)))
+
+  it.effect("may stand beside the other options", () =>
+    Effect.map(nameOf({ ...named, pageSize: 5 }), (found) => assert.deepInclude(found, named)))
+})
+
 const one = <R>(run: Effect.Effect<string, McpGroup.ToolFailure, R>) =>
   McpGroup.make("one", Tool.make("run", { success: Schema.String })).toLayer((handlers) =>
     handlers.tool("run", () => run)
