@@ -37,7 +37,7 @@ const elicited = McpGroup.make("elicited", Tool.make("ask", { success: Wishes })
 )
 
 describe("the name of a server", () => {
-  const nameOf = (server: Parameters<typeof McpServer.layerInProcess>[1]) =>
+  const nameOf = (server: McpServer.Named<McpServer.Options>) =>
     Effect.provide(
       Effect.map(ClientSession.ClientSession, ({ profile }) => profile.info),
       Layer.provide(ClientSession.layer({ info }), McpServer.layerInProcess(Layer.empty, server))
