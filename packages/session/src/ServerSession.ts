@@ -76,7 +76,8 @@ export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
 export interface RequestStateOptions extends ServerDefinition.RequestStateOptions {}
 
 /**
- * The states of a server, with or without sessions.
+ * The states of a server, with or without sessions. `Modern` is that of a connection whose client has sent a request of
+ * a revision without a handshake, and no `initialize`.
  *
  * @category models
  */

@@ -140,7 +140,41 @@ describe("a connection", () => {
       const other = yield* serve({ limits: { initializeTimeout: "10 seconds" } })
       yield* other.send(request(1, "tools/list"))
       yield* TestClock.adjust("10 seconds")
-      assert.strictEqual((yield* other.session.state)._tag, "AwaitingInitialize")
+      assert.strictEqual((yield* other.session.state)._tag, "Modern")
+    }).pipe(Effect.scoped))
+
+  it.effect("has a state and a profile that name the client of its first request, and then those of a handshake", () =>
+    Effect.gen(function*() {
+      const { send, session } = yield* serve()
+      const waiting = yield* Effect.forkChild(session.profile, { startImmediately: true })
+      assert.strictEqual((yield* session.state)._tag, "AwaitingInitialize")
+      yield* send(request(1, "tools/list"))
+      const state = yield* session.state
+      assert.deepInclude(state, { _tag: "Modern" })
+      const profile = yield* Fiber.join(waiting)
+      assert.strictEqual(profile.revision, "2026-07-28")
+      assert.deepStrictEqual<unknown>(state, { _tag: "Modern", profile })
+      assert.deepStrictEqual(yield* session.profile, profile)
+      assert.isUndefined(yield* session.requestedRevision)
+      yield* send(initialize)
+      yield* send(initialized)
+      assert.strictEqual((yield* session.state)._tag, "Operating")
+      assert.strictEqual((yield* session.profile).info?.name, "older")
+      assert.strictEqual(yield* session.requestedRevision, "2025-11-25")
+    }).pipe(Effect.scoped))
+
+  it.effect("law 12: keeps of a client that is larger than `maxProfileBytes` its revision alone", () =>
+    Effect.gen(function*() {
+      const { send, session } = yield* serve({ limits: { maxProfileBytes: 2_000 } })
+      const large = request(1, "tools/list")
+      const meta = large.params?.["_meta"]
+      yield* send({
+        ...large,
+        params: {
+          _meta: { ...Object(meta), [RequestMetadata.keys.clientInfo]: { name: "a".repeat(4_000), version: "1" } }
+        }
+      })
+      assert.deepStrictEqual(yield* session.profile, { revision: "2026-07-28", capabilities: {}, info: undefined })
     }).pipe(Effect.scoped))
 
   it.effect("rejects an initialize that carries its revision, and a request before the handshake that does not", () =>

@@ -70,8 +70,8 @@ export interface ModernCarrier {
   readonly parameterHeaders: { readonly [name: string]: string } | undefined
   emit(event: SessionEvent): void
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
-  /** Called when the metadata of the request have been read. */
-  readonly onClient?: () => void
+  /** Called with the client of the request, when its metadata have been read. */
+  readonly onClient?: (profile: Profile.ClientProfile) => void
   /** Sends a notification of the exchange, in the order of the calls. */
   send(message: JsonRpc.Notification): Effect.Effect<void, RequestError.RequestError>
 }
@@ -216,7 +216,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
     const { logLevel, profile } = client.success
     this.#profile = profile
     this.#logLevel = logLevel
-    this.#carrier.onClient?.()
+    this.#carrier.onClient?.(profile)
     if (method === "ping") {
       reject(this, message, RequestRejections.methodNotFound(method), origin)
       return true

@@ -29,10 +29,10 @@ import { reject, type ReplySink } from "../engine/RequestServer.ts"
 import type { Abortion } from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
-import type { State } from "./ServerSessionShape.ts"
+import type { HandshakeState } from "./ServerSessionShape.ts"
 
 /** The state of a server with this name. */
-type StateOf<Name extends State["_tag"]> = Extract<State, { readonly _tag: Name }>
+type StateOf<Name extends HandshakeState["_tag"]> = Extract<HandshakeState, { readonly _tag: Name }>
 
 /** The server as it describes itself to every client. */
 export interface ServerDescription {
@@ -82,11 +82,11 @@ export interface InitializeDetails {
 export interface HandshakeRuntime {
   readonly limits: { readonly maxProfileBytes: number }
   readonly replies: Pick<ReplySink, "reply">
-  state(): State
+  state(): HandshakeState
   /** Moves to the state that a step leads to. Returns `false` if the session has left the state of that step. */
-  commit(from: State, to: State): boolean
+  commit(from: HandshakeState, to: HandshakeState): boolean
   /** Applies an event to the handshake machine, and moves to the next state. */
-  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<State, Tag>
+  apply<Tag extends Handshake.EventTag>(event: Handshake.EventOf<Tag>): Handshake.Outcome<HandshakeState, Tag>
   /** Runs an action, and emits the changes of state that it causes after it. */
   deferEvents(action: () => void): void
   emit(event: SessionEvent): void
@@ -340,5 +340,5 @@ export const intercept = (
 }
 
 /** Takes the step of a session that received no `initialize` in time. Returns `undefined` if it received one. */
-export const timeOut = (state: State, event: Handshake.EventOf<"Timeout">): Abortion | undefined =>
+export const timeOut = (state: HandshakeState, event: Handshake.EventOf<"Timeout">): Abortion | undefined =>
   state._tag === "AwaitingInitialize" ? Handshake.server.step(state, event) : undefined

@@ -18,6 +18,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
@@ -36,6 +37,7 @@ import { isBatch } from "../engine/Batch.ts"
 import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
+import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
@@ -52,10 +54,10 @@ import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
 import type {
   BuildOptions,
+  HandshakeState,
   RelatedRequest,
   ServerRequestOptions,
-  ServerSessionShape,
-  State
+  ServerSessionShape
 } from "./ServerSessionShape.ts"
 
 /** The options that all sessions of a server share. */
@@ -74,7 +76,7 @@ export interface SessionOptions extends SessionRuntime.Surroundings {
   readonly isRestored?: boolean | undefined
   /** Observes the events of this session, instead of the observer of all sessions. */
   readonly observe?: ((event: SessionEvent) => void) | undefined
-  readonly onState?: ((state: State["_tag"]) => void) | undefined
+  readonly onState?: ((state: HandshakeState["_tag"]) => void) | undefined
   /** Called at the first request of a revision without a handshake. */
   readonly onUseWithoutHandshake?: (() => void) | undefined
   readonly onEnd?: (reason: CloseReason.CloseReason) => void
@@ -89,7 +91,7 @@ export interface PreparedServer {
 }
 
 /** The machine of the sessions of a server, their first state, and the client that is assumed in this state. */
-interface Start extends Pick<SessionRuntime.RoleDefinition<State>, "initial" | "machine"> {
+interface Start extends Pick<SessionRuntime.RoleDefinition<HandshakeState>, "initial" | "machine"> {
   readonly client: Profile.ClientProfile | undefined
 }
 
@@ -102,7 +104,7 @@ interface Server extends ServerDefinition.ServerDefinition {
 const { notifications, requests } = MethodTable
 
 /** Returns the start of sessions on a machine, in one of the states of this machine. */
-const startWith = <S extends State>(
+const startWith = <S extends HandshakeState>(
   initial: NoInfer<S>,
   machine: SessionRuntime.RoleMachine<S>,
   client?: Profile.ClientProfile
@@ -174,7 +176,7 @@ const open = Effect.fnUntraced(function*(
   const { client, initial, machine } = server.start
   if (client !== undefined) Deferred.doneUnsafe(profileReady, Exit.succeed(client))
   let session: ServerSessionImplementation | undefined
-  const runtime = yield* SessionRuntime.make<State>({
+  const runtime = yield* SessionRuntime.make<HandshakeState>({
     role: "server",
     machine,
     initial,
@@ -202,7 +204,7 @@ export class ServerSessionImplementation
     ServerHandshake.HandshakeOwner,
     Sender.SenderDependencies
 {
-  readonly runtime: SessionRuntime.SessionRuntime<State>
+  readonly runtime: SessionRuntime.SessionRuntime<HandshakeState>
   readonly sender: Sender.Sender
   /** The client's profile after the handshake. Without sessions, only its revision is known. */
   client: Profile.ClientProfile | undefined
@@ -210,6 +212,9 @@ export class ServerSessionImplementation
   modern: ModernExchange.ModernServer | undefined
   readonly #server: Server
   readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
+  /** The client of the first request of a revision without a handshake. */
+  #firstClient: Profile.ClientProfile | undefined
+  #isEstablished = false
   readonly #level = LogLevel.make()
   #details: ServerHandshake.InitializeDetails | undefined
   readonly #onUseWithoutHandshake: SessionOptions["onUseWithoutHandshake"]
@@ -218,7 +223,7 @@ export class ServerSessionImplementation
 
   constructor(
     server: Server,
-    runtime: SessionRuntime.SessionRuntime<State>,
+    runtime: SessionRuntime.SessionRuntime<HandshakeState>,
     profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>,
     { id, onUseWithoutHandshake, principal }: Pick<SessionOptions, "id" | "onUseWithoutHandshake" | "principal">
   ) {
@@ -306,16 +311,27 @@ export class ServerSessionImplementation
       replies: runtime.replies,
       timer: runtime.timer,
       parameterHeaders: undefined,
-      onClient: () => {
+      onClient: (profile) => {
         // A client without a handshake never sends `initialize`.
         if (runtime.needsHandshake) this.#onUseWithoutHandshake?.()
         runtime.needsHandshake = false
+        this.#firstClient ??= this.#keep(profile)
       },
       emit: (event) => runtime.emit(event),
       fork: (effect) => runtime.fork(effect),
       send: (notification) => this.sender.send(notification, origin)
     }
     new ModernExchange.ModernExchange(this.modern, carrier, message, principal).serve(origin, bytes)
+  }
+
+  /** Keeps the client of the first request without a handshake, within the limit, and returns it to the program. */
+  #keep(profile: Profile.ClientProfile): Profile.ClientProfile {
+    const kept = KeptProfile.within(profile, this.runtime.limits.maxProfileBytes)
+    const known = Result.isSuccess(kept)
+      ? kept.success.profile
+      : { revision: profile.revision, capabilities: {}, info: undefined }
+    Deferred.doneUnsafe(this.#profileReady, Exit.succeed(known))
+    return known
   }
 
   // ===================================================================================================================
@@ -333,6 +349,7 @@ export class ServerSessionImplementation
 
   establish(profile: Profile.ClientProfile): void {
     this.runtime.connection.onHandshake?.(profile)
+    this.#isEstablished = true
     Deferred.doneUnsafe(this.#profileReady, Exit.succeed(profile))
   }
 
@@ -460,7 +477,12 @@ export class ServerSessionImplementation
   }
 
   get state(): ServerSessionShape["state"] {
-    return Effect.sync(() => this.runtime.state())
+    return Effect.sync(() => {
+      const state = this.runtime.state()
+      return state._tag === "AwaitingInitialize" && this.#firstClient !== undefined
+        ? { _tag: "Modern", profile: this.#firstClient }
+        : state
+    })
   }
 
   get inFlight(): ServerSessionShape["inFlight"] {
@@ -484,7 +506,12 @@ export class ServerSessionImplementation
   }
 
   get profile(): ServerSessionShape["profile"] {
-    return Deferred.await(this.#profileReady)
+    return Effect.suspend(() =>
+      // A client may shake hands after other requests.
+      this.#isEstablished && this.client !== undefined
+        ? Effect.succeed(this.client)
+        : Deferred.await(this.#profileReady)
+    )
   }
 
   get requestedRevision(): ServerSessionShape["requestedRevision"] {

@@ -26,8 +26,18 @@ import type * as Session from "../../Session.ts"
 import type { SessionClosed } from "../../SessionClosed.ts"
 import type * as HandledMethods from "../HandledMethods.ts"
 
+/** The states of a server, with or without sessions, as its handshake knows them. */
+export type HandshakeState = Handshake.ServerState | Handshake.SessionlessServerState
+
+/** The state of a connection whose client has sent a request of a revision without a handshake, and no `initialize`. */
+export interface Modern {
+  readonly _tag: "Modern"
+  /** The client that the first request names. Each request names its own client. */
+  readonly profile: Profile.ClientProfile
+}
+
 /** The states of a server, with or without sessions. */
-export type State = Handshake.ServerState | Handshake.SessionlessServerState
+export type State = HandshakeState | Modern
 
 /**
  * Options for a message of the server: the request of the client that it belongs to. Without one, the message takes the
@@ -59,7 +69,10 @@ export interface ServerSessionShape extends Session.Session<State> {
    * for the client of the session.
    */
   readonly id: string
-  /** Waits for the handshake, and returns the profile of the client. */
+  /**
+   * Returns the profile of the client. Waits for the handshake, or for the first request of a revision without one, in
+   * which the client names itself. Then a request of the server fails, except one of a handler.
+   */
   readonly profile: Effect.Effect<Profile.ClientProfile, SessionClosed>
   /**
    * The first 64 characters of the revision that the client requested in `initialize`. The negotiated revision may be
