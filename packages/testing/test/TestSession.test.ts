@@ -251,7 +251,7 @@ describe("TestSession", () => {
           }
         })
         assert.strictEqual(client.profile.revision, "2026-07-28")
-        assert.strictEqual((yield* server.state)._tag, "AwaitingInitialize")
+        assert.strictEqual((yield* server.state)._tag, "Modern")
         const { content } = yield* client.callTool("delete")
         assert.deepStrictEqual(content, [Content.text("decline")])
         assert.deepStrictEqual(methods(yield* sent("client")), ["server/discover", "tools/call", "tools/call"])

@@ -187,10 +187,15 @@ const flushed = (output: Writable): Effect.Effect<void> =>
     output.write("", () => resume(Effect.void))
   })
 
+/** The line for a person who starts the server in a terminal, where it would seem to hang. */
+const inTerminal = "This MCP server reads messages from standard input, one JSON text on each line, and writes them " +
+  "to standard output. MCP clients start it themselves; to stop it here, press Ctrl+C or Ctrl+D.\n"
+
 /**
  * Provides the standard streams of this process. They differ from `NodeStdio.layer` in two ways. After reading has
  * ended or was interrupted, standard input is destroyed, so it does not keep the process alive. Writing ends only after
- * the operating system has all output.
+ * the operating system has all output. If standard input is a terminal, one line on standard error says what the
+ * program is.
  *
  * @example
  * ```ts
@@ -216,11 +221,14 @@ const flushed = (output: Writable): Effect.Effect<void> =>
  */
 export const layerStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
   Stdio.Stdio,
-  Effect.map(Stdio.Stdio, (stdio) => ({
-    ...stdio,
-    stdin: Stream.ensuring(stdio.stdin, Effect.sync(() => process.stdin.destroy())),
-    stdout: (options) => Sink.mapEffect(stdio.stdout(options), () => flushed(process.stdout))
-  }))
+  Effect.map(Stdio.Stdio, (stdio) => {
+    if (process.stdin.isTTY) process.stderr.write(inTerminal)
+    return {
+      ...stdio,
+      stdin: Stream.ensuring(stdio.stdin, Effect.sync(() => process.stdin.destroy())),
+      stdout: (options) => Sink.mapEffect(stdio.stdout(options), () => flushed(process.stdout))
+    }
+  })
 ).pipe(Layer.provide(NodeStdio.layer))
 
 /**

@@ -22,9 +22,11 @@ const outbound = (data: unknown): Transport.Outbound => ({ message: message(data
 /** Starts the fixture as a child process, and records its output. */
 const start = (...flags: ReadonlyArray<string>) => startFixture("stdioServer.ts", ...flags)
 
-const startFixture = Effect.fnUntraced(function*(name: string, ...flags: ReadonlyArray<string>) {
+const startFixture = (name: string, ...flags: ReadonlyArray<string>) => startNode(fixture(name), ...flags)
+
+const startNode = Effect.fnUntraced(function*(...flags: ReadonlyArray<string>) {
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn(process.execPath, [fixture(name), ...flags])),
+    Effect.sync(() => spawn(process.execPath, [...flags])),
     (running) => Effect.sync(() => running.kill("SIGKILL"))
   )
   return yield* Effect.sync(() => new Server(child))
@@ -114,6 +116,23 @@ describe.concurrent("a server process", () => {
           assert.deepStrictEqual(server.exit, { code: 0, signal: null })
           assert.include(server.stderr, "finalized")
         }), { concurrency: 2 })
+    }))
+
+  it.live("[STD-03] tells a person in a terminal, and no other client, what it is, on standard error", () =>
+    Effect.gen(function*() {
+      // The test has no terminal. This is how the program would see one.
+      const preload = "data:text/javascript,process.stdin.isTTY = true"
+      const server = yield* startNode("--import", preload, fixture("stdioServer.ts"), "leave")
+      yield* server.closed
+      assert.deepStrictEqual(server.messages, [message("ready")])
+      assert.strictEqual(
+        server.stderr,
+        "This MCP server reads messages from standard input, one JSON text on each line, and writes them to standard " +
+          "output. MCP clients start it themselves; to stop it here, press Ctrl+C or Ctrl+D.\n"
+      )
+      const piped = yield* start("leave")
+      yield* piped.closed
+      assert.strictEqual(piped.stderr, "")
     }))
 
   it.live("logs a failure on standard error, and exits with 1", () =>
