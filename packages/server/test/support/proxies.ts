@@ -92,10 +92,10 @@ export const asking = (gate: Effect.Effect<unknown> = Effect.void) =>
     { info }
   )
 
-/** Returns the answers of a client to the tool of `asking`, or the messages of its errors. */
+/** Returns the answers of a client to the tool of `asking` as every revision has them, or the messages of its errors. */
 export const answersOf = (client: Client) =>
   Effect.map(
     client.callTool("ask"),
-    ({ content, isError, structuredContent }) =>
-      isError === true ? content.map((block) => block.type === "text" ? block.text : "") : structuredContent ?? content
+    ({ content, isError }) =>
+      isError === true ? content.map((block) => block.type === "text" ? block.text : "") : content
   )
