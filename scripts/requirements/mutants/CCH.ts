@@ -136,5 +136,29 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "Math.abs(Math.trunc(result.ttlMs))",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "is not kept if the time is missing"
+  },
+  {
+    id: "CCH-01",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "...Caching.read(result) }",
+    broken: "cacheScope: Caching.read(result).cacheScope }",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is answered with the type of the result"
+  },
+  {
+    id: "CCH-01",
+    file: "packages/session/src/internal/server/ModernReplies.ts",
+    original: "...Caching.read(result) }",
+    broken: "ttlMs: Caching.read(result).ttlMs }",
+    test: "packages/session/test/modernRequests.test.ts",
+    name: "is answered with the type of the result"
+  },
+  {
+    id: "CCH-09",
+    file: "packages/session/src/internal/client/KeptResults.ts",
+    original: "\"cursor\" in params) this.drop(row.name)",
+    broken: "\"cursor\" in params) this.#delete(key)",
+    test: "packages/session/test/modernKeptResults.test.ts",
+    name: "with all pages of its list"
   }
 ]

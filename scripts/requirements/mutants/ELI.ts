@@ -176,5 +176,38 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "      return Effect.succeed({})",
     test: "packages/server/test/requests.test.ts",
     name: "fails so that the model reads it if the user declines, cancels, or sends misfits"
+  },
+  {
+    id: "ELI-12",
+    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    original: "return this.sender.notify(notifications[\"notifications/elicitation/complete\"]",
+    broken:
+      "return replyTo === undefined\n          ? Effect.void\n          : this.sender.notify(notifications[\"notifications/elicitation/complete\"]",
+    test: "packages/session/test/elicitation.test.ts",
+    name: "elicitation/complete reaches only the client that received the request"
+  },
+  {
+    id: "ELI-14",
+    file: "packages/protocol/src/ErrorCode.ts",
+    original: "export const UrlElicitationRequired = -32042",
+    broken: "export const UrlElicitationRequired = -32043",
+    test: "packages/protocol/test/ErrorCode.test.ts",
+    name: "the MCP codes have the values of the specification"
+  },
+  {
+    id: "ELI-14",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: "data: { elicitations } }",
+    broken: "data: { elicitations, message } }",
+    test: "packages/protocol/test/Elicitation.test.ts",
+    name: "the error carries the URL elicitations and a message"
+  },
+  {
+    id: "ELI-14",
+    file: "packages/protocol/src/Elicitation.ts",
+    original: "  elicitationId: Schema.String,\n  task: ",
+    broken: "  elicitationId: Schema.optional(Schema.String),\n  task: ",
+    test: "packages/protocol/test/Elicitation.test.ts",
+    name: "invalid URL elicitations are ignored: "
   }
 ]

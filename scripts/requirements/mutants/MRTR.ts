@@ -196,5 +196,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "requestState === undefined ? {} : { requestState: requestState.trim() }",
     test: "packages/session/test/inputRounds.test.ts",
     name: "its state is a text that the client sends back"
+  },
+  {
+    id: "MRTR-13",
+    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    original: "        this.#state = state\n        this.#responses = responses\n",
+    broken:
+      "        if ([...responses.keys()].some((key) => !Object.hasOwn(state.questions, key))) {\n          return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n        }\n        this.#state = state\n        this.#responses = responses\n",
+    test: "packages/session/test/replay/questions.test.ts",
+    name: "may ask the same again after an answer is missing"
   }
 ]

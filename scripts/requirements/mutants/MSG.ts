@@ -479,5 +479,22 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "code: outcome.error.code }",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23]"
+  },
+  {
+    id: "MSG-08",
+    file: "packages/protocol/src/JsonRpc.ts",
+    original: "return rejected(\"no method, no result and no error\")",
+    broken: "return { _tag: \"Response\", message: trust<Success>(frame) }",
+    test: "packages/protocol/test/JsonRpc.test.ts",
+    name: "classify returns the kind of each combination"
+  },
+  {
+    id: "MSG-15",
+    file: "packages/session/src/internal/engine/InboundProcessor.ts",
+    original: "    for (const frame of frames) this",
+    broken:
+      "    if (frames.some((frame) => JsonRpc.classify(frame)._tag === \"Malformed\")) {\n      return this.#runtime.replies.reject(origin)\n    }\n    for (const frame of frames) this",
+    test: "packages/session/test/batches.test.ts",
+    name: "a malformed message in it affects only itself"
   }
 ]

@@ -81,5 +81,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "for (const uri of offered) uris.add(uri)",
     test: "packages/session/test/listen.test.ts",
     name: "has the notifications of its filter, and no others"
+  },
+  {
+    id: "SUB-08",
+    file: "packages/session/src/internal/server/ModernExchange.ts",
+    original: "      if (this.#isListening) return Effect.void\n",
+    broken: "      if (this.#isListening && row.name !== \"notifications/message\") return Effect.void\n",
+    test: "packages/session/test/listen.test.ts",
+    name: "has no log messages and no progress"
   }
 ]

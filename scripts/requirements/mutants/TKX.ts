@@ -219,5 +219,41 @@ export const mutants: ReadonlyArray<Mutant> = [
     test: "packages/session/test/tasks/extensionClient.test.ts",
     name: "[TKX-05]",
     hangs: true
+  },
+  {
+    id: "TKX-11",
+    file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
+    original: "Effect.flatMap(tasks.load(taskId, principal), () => {\n",
+    broken:
+      "Effect.flatMap(tasks.load(taskId, principal), (known) => {\n            if (Object.keys(inputResponses).some((key) => !known.questions.some((one) => one.key === key))) {\n              return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n            }\n",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-08] [TKX-09]"
+  },
+  {
+    id: "TKX-14",
+    file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
+    original: "    Extension.request(\n      requests[\"tasks/get\"],\n",
+    broken:
+      "    Extension.request({ ...requests[\"tasks/get\"], name: \"tasks/result\" }, () => Effect.succeed({})),\n    Extension.request(\n      requests[\"tasks/get\"],\n",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-10] [TKX-14]"
+  },
+  {
+    id: "TKX-14",
+    file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
+    original: "    Extension.request(\n      requests[\"tasks/get\"],\n",
+    broken:
+      "    Extension.request({ ...requests[\"tasks/get\"], name: \"tasks/list\" }, () => Effect.succeed({})),\n    Extension.request(\n      requests[\"tasks/get\"],\n",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-10] [TKX-14]"
+  },
+  {
+    id: "TKX-17",
+    file: "packages/session/src/internal/server/ListenStream.ts",
+    original: "(task) => this.#send(this.#notification(\"notifications/tasks\", { ...task }))",
+    broken:
+      "(task) => Effect.andThen(this.#send(this.#notification(\"notifications/message\", { level: \"info\", data: 1 })), this.#send(this.#notification(\"notifications/tasks\", { ...task })))",
+    test: "packages/session/test/tasks/taskExtension.test.ts",
+    name: "[TKX-17]"
   }
 ]

@@ -403,5 +403,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "              next: undefined,\n",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-18] [TSK-22] [TSK-25]"
+  },
+  {
+    id: "TSK-19",
+    file: "packages/session/src/internal/tasks/RequestedTasks.ts",
+    original: "request(getRow, { taskId: id })",
+    broken: "request(getRow, { taskId: id, _meta: { \"io.modelcontextprotocol/related-task\": { taskId: id } } })",
+    test: "packages/session/test/tasks/clientTasks.test.ts",
+    name: "[TSK-19]"
+  },
+  {
+    id: "TSK-27",
+    file: "packages/session/src/internal/tasks/TaskRuns.ts",
+    original: "        id: webCrypto.randomUUID(),\n",
+    broken: "        id: String(now + this.#running.size),\n",
+    test: "packages/session/test/tasks/serverTasks.test.ts",
+    name: "[TSK-27]"
   }
 ]

@@ -69,7 +69,7 @@ const served = Effect.fnUntraced(function*(
     }
   })
   const methods = () => links.client.sent.flatMap((message) => "method" in message ? [message.method] : [])
-  return { client, methods }
+  return { client, links, methods }
 })
 
 /** A tool that asks the user for a name. */
@@ -79,9 +79,9 @@ const greet = Effect.map(
 ).pipe(Effect.catch(({ message }) => Effect.succeed(text(message))))
 
 describe("a client calls a tool as a task", () => {
-  it.effect("[TSK-13] and follows its states as often as the server wishes, until it has ended", () =>
+  it.effect("[TSK-13] [TSK-19] and follows its states as often as the server wishes, until it has ended", () =>
     Effect.gen(function*() {
-      const { client, methods } = yield* served({ long: Effect.as(Effect.sleep("10 seconds"), text("done")) }, {
+      const { client, links, methods } = yield* served({ long: Effect.as(Effect.sleep("10 seconds"), text("done")) }, {
         server: { tasks: yield* tasksOf({ pollInterval: "3 seconds", tools: support }) }
       })
       const task = yield* client.tasks.call("long", { to: 3 }, { ttl: "5 minutes" })
@@ -96,6 +96,7 @@ describe("a client calls a tool as a task", () => {
       // One for the state, and one each three seconds.
       assert.strictEqual(methods().filter((method) => method === "tasks/get").length, 6)
       assert.deepStrictEqual(contentOf(yield* task.result), [Content.text("done")])
+      assert.notInclude(JSON.stringify(links.client.sent), "related-task")
     }))
 
   it.effect("[TSK-21] and follows its states without any notification of them", () =>

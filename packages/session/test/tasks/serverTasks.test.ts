@@ -542,6 +542,8 @@ describe("the tasks of a principal", () => {
         requests: { tools: { call: {} } }
       })
       const { taskId } = yield* client.start("x")
+      // A random UUID: version 4, with 122 random bits.
+      assert.match(taskId, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
       yield* settled
       assert.strictEqual(yield* client.code("tasks/list"), -32601)
       assert.strictEqual((yield* client.get(taskId)).status, "completed")
