@@ -56,6 +56,7 @@ describe("tools/list", () => {
       })
       assert.deepStrictEqual(tools.find(({ name }) => name === "crash")?.inputSchema, {
         type: "object",
+        properties: {},
         additionalProperties: false
       })
     }).pipe(withCalculator()))

@@ -64,7 +64,7 @@ const part = (
   nested: boolean,
   subject: string
 ): Result.Result<Part, SchemaRejected> => {
-  const direct = ToolCodec.input(schema, { subject: `the ${place} of ${subject}` })
+  const direct = ToolCodec.input(schema, { subject: `the ${place} of ${subject}`, isPart: true })
   if (!nested && Result.isSuccess(direct) && isPlain(direct.success.jsonSchema)) {
     return Result.succeed({ place, ...direct.success })
   }

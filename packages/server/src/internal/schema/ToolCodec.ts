@@ -46,6 +46,11 @@ export interface InputOptions {
    * an optional argument.
    */
   readonly onExcessProperty?: "ignore" | "error"
+  /**
+   * Whether the schema becomes a part of the schema of a tool. A part keeps its alternatives, which the root of a tool's
+   * schema must not have. Default: `false`.
+   */
+  readonly isPart?: boolean
 }
 
 type Parse<A, R> = (
@@ -137,11 +142,16 @@ const codecOf = <S extends Schema.Constraint>(
 /** Prepares the parameters of a tool. Fails for a schema that is not suitable, or describes no object. */
 export const input = <S extends Schema.Constraint>(
   schema: S,
-  { onExcessProperty = "ignore", subject }: InputOptions
+  { isPart = false, onExcessProperty = "ignore", subject }: InputOptions
 ): Result.Result<Input<S["Type"], S["DecodingServices"]>, SchemaRejected> =>
   Result.gen(function*() {
     const codec = yield* codecOf(schema, subject)
-    const described = yield* ToolJsonSchema.describe(codec, { subject, forInput: true, onExcessProperty })
+    const described = yield* ToolJsonSchema.describe(codec, {
+      subject,
+      forInput: true,
+      forModel: !isPart,
+      onExcessProperty
+    })
     if (!described.isObject) {
       const problem =
         "arguments are an object, and this schema accepts other values; use Schema.Struct, Schema.Class, " +
@@ -195,6 +205,7 @@ export const output = <S extends Schema.Constraint>(
     const { hasAny, isObject: isOfObjects, jsonSchema } = yield* ToolJsonSchema.describe(codec, {
       subject,
       forInput: false,
+      forModel: false,
       onExcessProperty: "ignore"
     })
     const encode = parsing<Schema.Json, S["EncodingServices"]>(

@@ -18,6 +18,8 @@ export interface Options {
   readonly subject: string
   /** Whether the schema is of arguments, and not of a result. */
   readonly forInput: boolean
+  /** Whether the root, if it is of objects, is folded into the form that providers of models accept. */
+  readonly forModel: boolean
   /** Whether properties that the schema does not have are ignored, or are an error. */
   readonly onExcessProperty: "ignore" | "error"
 }
@@ -47,7 +49,7 @@ const referencePolicy: SchemaRepresentation.ReferencePolicy = ({ ast, identifier
 /** Describes a schema that `Schema.toCodecJson` returned. Fails if it is not suitable for a tool. */
 export const describe = (
   codec: Schema.Constraint,
-  { forInput, onExcessProperty, subject }: Options
+  { forInput, forModel, onExcessProperty, subject }: Options
 ): Result.Result<Described, SchemaRejected> =>
   Result.flatMap(Unsuitable.search(codec.ast, subject), ({ hasAny }) =>
     Result.try({
@@ -56,7 +58,7 @@ export const describe = (
         const { definitions, schema } = Schema.toJsonSchemaDocument(form, { onExcessProperty, referencePolicy })
         const flat = Object.fromEntries(Object.entries(definitions).map(([name, part]) => [name, flatten(part)]))
         const root = ObjectRoot.make({ schema: flatten(schema), definitions: flat })
-        if (!forInput || !root.isObject) return { hasAny, ...root }
+        if (!forModel || !root.isObject) return { hasAny, ...root }
         // Providers of models reject a request with a union at the root of a schema, or without properties. The root
         // of a schema of objects has their type.
         return { hasAny, ...root, jsonSchema: ModelSchema.fold(trust<Tool.ObjectSchema>(root.jsonSchema)) }
