@@ -15,6 +15,8 @@ export interface UserProject {
     files: ReadonlyArray<string>,
     options?: Readonly<Record<string, boolean>>
   ) => Promise<ReadonlyArray<string>>
+  /** Type-checks files, and returns the number of type instantiations. Fails with the compiler's errors. */
+  readonly instantiations: (files: ReadonlyArray<string>) => Promise<number>
   readonly remove: () => void
 }
 
@@ -31,33 +33,46 @@ export const make = (): UserProject => {
     return file
   }
   write("package.json", JSON.stringify({ type: "module" }))
+  const check = (
+    files: ReadonlyArray<string>,
+    compilerOptions: Readonly<Record<string, boolean>>
+  ): Promise<{ readonly failed: boolean; readonly text: string }> => {
+    write(
+      "tsconfig.json",
+      JSON.stringify({
+        extends: "../tsconfig.base.json",
+        files,
+        compilerOptions: {
+          rootDir: "..",
+          noEmit: true,
+          composite: false,
+          incremental: false,
+          declarationMap: false,
+          types: ["node"],
+          ...compilerOptions
+        }
+      })
+    )
+    const compiler = path.join("node_modules", "typescript", "bin", "tsc")
+    const options = { cwd: root, encoding: "utf8", maxBuffer: Infinity } as const
+    return new Promise((resolve) => {
+      execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], options, (error, stdout, stderr) => {
+        resolve({ failed: error !== null, text: (stdout + stderr).trimEnd() || (error?.message ?? "") })
+      })
+    })
+  }
   return {
     folder,
     write,
-    compile: (files, compilerOptions = {}) => {
-      write(
-        "tsconfig.json",
-        JSON.stringify({
-          extends: "../tsconfig.base.json",
-          files,
-          compilerOptions: {
-            rootDir: "..",
-            noEmit: true,
-            composite: false,
-            incremental: false,
-            declarationMap: false,
-            types: ["node"],
-            ...compilerOptions
-          }
-        })
-      )
-      const compiler = path.join("node_modules", "typescript", "bin", "tsc")
-      const options = { cwd: root, encoding: "utf8", maxBuffer: Infinity } as const
-      return new Promise((resolve) => {
-        execFile(process.execPath, [compiler, "-p", folder, "--pretty", "false"], options, (error, stdout, stderr) => {
-          resolve(error === null ? [] : ((stdout + stderr).trimEnd() || error.message).split("\n"))
-        })
-      })
+    compile: async (files, options = {}) => {
+      const { failed, text } = await check(files, options)
+      return failed ? text.split("\n") : []
+    },
+    instantiations: async (files) => {
+      const { failed, text } = await check(files, { extendedDiagnostics: true })
+      const [, count] = /^Instantiations:\s+(\d+)$/m.exec(text) ?? []
+      if (failed || count === undefined) throw new Error(text)
+      return Number(count)
     },
     remove: () => fs.rmSync(path.join(root, folder), { recursive: true })
   }

@@ -213,49 +213,76 @@ type ToolsOf<M> = M extends Tool.Any ? M : never
 type ResourcesOf<M> = M extends McpResource.AnyResource ? M : never
 type TemplatesOf<M> = M extends McpResource.AnyTemplate ? M : never
 type PromptsOf<M> = M extends McpPrompt.AnyPrompt ? M : never
-type Named<M, Name> = Extract<M, { readonly name: Name }>
 type ValuesOf<R> = R[keyof R]
+
+/** Members by their names. The compiler computes it once for a group, and then each handler finds its member by name. */
+type ByName<M extends Member> = { readonly [T in M as T["name"]]: T }
+
+type Tools<M> = ByName<ToolsOf<M>>
+type Resources<M> = ByName<ResourcesOf<M>>
+type Templates<M> = ByName<TemplatesOf<M>>
+type Prompts<M> = ByName<PromptsOf<M>>
+
+type ResourceNamed<M, Name extends keyof Resources<M>> = ResourcesOf<Resources<M>[Name]>
+type TemplateNamed<M, Name extends keyof Templates<M>> = TemplatesOf<Templates<M>[Name]>
+type PromptNamed<M, Name extends keyof Prompts<M>> = PromptsOf<Prompts<M>[Name]>
 
 /** A type that a name with a handler does not satisfy. */
 type Unhandled<Kind extends string, Name extends string, Done> = `${Kind} ${Name}` extends Done
   ? { readonly duplicate: `the ${Kind} ${Name} already has a handler` }
   : unknown
 
-/**
- * The handlers so far, and the services that they need. Each method returns the handlers with one more.
- *
- * @category models
- */
-export interface Handlers<in out M, in out Done extends string = never, out R = never> {
+/** The members of a group, the names that have handlers so far, and the services that these need. */
+interface Given<in out M, in out Done extends string, out R> {
+  readonly "~Members": (members: M) => M
   readonly "~R": R
   readonly "~Done": Done
+}
 
+/**
+ * The methods of the handlers. They infer the handlers so far from `this`. If these were parameters of the interface,
+ * the compiler would instantiate the types of all members again after each handler.
+ */
+interface Methods {
   /** Gives a tool its handler. */
-  tool<const Name extends ToolsOf<M>["name"], R1, RV = never>(
+  tool<M, Done extends string, R, const Name extends keyof Tools<M> & string, R1, RV = never>(
+    this: Given<M, Done, R>,
     name: Name & Unhandled<"tool", Name, Done>,
-    handler: ToolHandler<Named<ToolsOf<M>, Name>, R1>,
+    handler: ToolHandler<Tools<M>[Name], R1>,
     options?: Options<RV>
-  ): Handlers<M, Done | `tool ${Name}`, R | R1 | RV | Tool.SchemaServices<Named<ToolsOf<M>, Name>>>
+  ): Handlers<M, Done | `tool ${Name}`, R | R1 | RV | Tool.SchemaServices<Tools<M>[Name]>>
 
   /** Gives a resource the effect that reads it. */
-  resource<const Name extends ResourcesOf<M>["name"], R1, RV = never>(
+  resource<M, Done extends string, R, const Name extends keyof Resources<M> & string, R1, RV = never>(
+    this: Given<M, Done, R>,
     name: Name & Unhandled<"resource", Name, Done>,
-    read: Effect.Effect<McpResource.ContentOf<Named<ResourcesOf<M>, Name>["content"]>, McpError.McpError, R1>,
+    read: Effect.Effect<McpResource.ContentOf<ResourceNamed<M, Name>["content"]>, McpError.McpError, R1>,
     options?: Options<RV>
   ): Handlers<
     M,
     Done | `resource ${Name}`,
-    R | R1 | RV | McpResource.ServicesOf<Named<ResourcesOf<M>, Name>["content"]>
+    R | R1 | RV | McpResource.ServicesOf<ResourceNamed<M, Name>["content"]>
   >
 
   /** Gives a template the function that reads its resources. It gets the decoded parameters, and the URI. */
-  template<const Name extends TemplatesOf<M>["name"], R1, RC = {}, RV = never, RS = never, RL = never>(
+  template<
+    M,
+    Done extends string,
+    R,
+    const Name extends keyof Templates<M> & string,
+    R1,
+    RC = {},
+    RV = never,
+    RS = never,
+    RL = never
+  >(
+    this: Given<M, Done, R>,
     name: Name & Unhandled<"template", Name, Done>,
     read: (
-      parameters: Schema.Struct.Type<Named<TemplatesOf<M>, Name>["parameters"]>,
+      parameters: Schema.Struct.Type<TemplateNamed<M, Name>["parameters"]>,
       uri: string
-    ) => Effect.Effect<McpResource.ContentOf<Named<TemplatesOf<M>, Name>["content"]>, McpError.McpError, R1>,
-    options?: TemplateHandlerOptions<Named<TemplatesOf<M>, Name>["parameters"], RC, RV, RS, RL>
+    ) => Effect.Effect<McpResource.ContentOf<TemplateNamed<M, Name>["content"]>, McpError.McpError, R1>,
+    options?: TemplateHandlerOptions<TemplateNamed<M, Name>["parameters"], RC, RV, RS, RL>
   ): Handlers<
     M,
     Done | `template ${Name}`,
@@ -265,18 +292,19 @@ export interface Handlers<in out M, in out Done extends string = never, out R = 
     | RV
     | RS
     | RL
-    | McpResource.ServicesOf<Named<TemplatesOf<M>, Name>["content"]>
-    | Schema.Struct.DecodingServices<Named<TemplatesOf<M>, Name>["parameters"]>
-    | Schema.Struct.EncodingServices<Named<TemplatesOf<M>, Name>["parameters"]>
+    | McpResource.ServicesOf<TemplateNamed<M, Name>["content"]>
+    | Schema.Struct.DecodingServices<TemplateNamed<M, Name>["parameters"]>
+    | Schema.Struct.EncodingServices<TemplateNamed<M, Name>["parameters"]>
   >
 
   /** Gives a prompt the function that writes its messages. */
-  prompt<const Name extends PromptsOf<M>["name"], R1, RC = {}, RV = never>(
+  prompt<M, Done extends string, R, const Name extends keyof Prompts<M> & string, R1, RC = {}, RV = never>(
+    this: Given<M, Done, R>,
     name: Name & Unhandled<"prompt", Name, Done>,
     get: (
-      input: Schema.Struct.Type<Named<PromptsOf<M>, Name>["arguments"]>
+      input: Schema.Struct.Type<PromptNamed<M, Name>["arguments"]>
     ) => Effect.Effect<PromptMessages, McpError.McpError, R1>,
-    options?: CompletingOptions<Named<PromptsOf<M>, Name>["arguments"], RC, RV>
+    options?: CompletingOptions<PromptNamed<M, Name>["arguments"], RC, RV>
   ): Handlers<
     M,
     Done | `prompt ${Name}`,
@@ -284,9 +312,18 @@ export interface Handlers<in out M, in out Done extends string = never, out R = 
     | R1
     | ValuesOf<RC>
     | RV
-    | Schema.Struct.DecodingServices<Named<PromptsOf<M>, Name>["arguments"]>
+    | Schema.Struct.DecodingServices<PromptNamed<M, Name>["arguments"]>
   >
 }
+
+/**
+ * The handlers so far, and the services that they need. Each method returns the handlers with one more.
+ *
+ * @category models
+ */
+export interface Handlers<in out M, in out Done extends string = never, out R = never>
+  extends Methods, Given<M, Done, R>
+{}
 
 /** The handlers that the members of a group need. */
 type Wanted<M> =
