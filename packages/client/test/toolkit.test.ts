@@ -1,7 +1,7 @@
 /** Remote tools of two servers in the hands of a language model that follows a script. */
 import { type GroupList, McpClients, McpTarget, ServerUnavailable } from "@effect-mcp/client"
 import * as McpRemoteToolkit from "@effect-mcp/client/McpRemoteToolkit"
-import { Content, McpError, type MethodTable } from "@effect-mcp/protocol"
+import { Content, ExactJson, McpError, type MethodTable } from "@effect-mcp/protocol"
 import { RequestError, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as LanguageModel from "effect/ai/LanguageModel"
@@ -295,6 +295,14 @@ describe("a toolkit of remote tools", () => {
         { maxCharacters: 10 * text.length }
       )
       assert.deepStrictEqual(modelOutput?.map((part) => part.type === "text" && part.text), ["{}", text, text])
+    }))
+
+  it.effect("the model reads the digits of an integer beyond 2^53", () =>
+    Effect.gen(function*() {
+      const digits = "1915883588174806058"
+      const structuredContent = ExactJson.parse(`{"id":${digits}}`)
+      const { modelOutput } = yield* received({ content: [], structuredContent })
+      assert.deepStrictEqual(modelOutput?.map((part) => part.type === "text" && part.text), [`{"id":${digits}}`])
     }))
 
   it.effect("a text is the structured content however it is indented, and is not read if it is much longer", () =>

@@ -1,6 +1,7 @@
 /**
  * The store of tasks in an SQL database. An entry point of its own, because the SQL modules of Effect are unstable.
  */
+import { ExactJson } from "@effect-mcp/protocol"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as StoredTask from "@effect-mcp/session/StoredTask"
 import * as TaskStore from "@effect-mcp/session/TaskStore"
@@ -99,7 +100,7 @@ const renewed = (
 // The texts were written by this module.
 
 const taskOf = (row: Pick<TaskRow, "lease_expires_at" | "message" | "task" | "updated_at" | "version">) => {
-  const task = trust<StoredTask.StoredTask>(JSON.parse(row.task))
+  const task = trust<StoredTask.StoredTask>(ExactJson.parse(row.task))
   return { ...task, ...renewed(task, row) }
 }
 

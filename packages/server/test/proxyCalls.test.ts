@@ -1,4 +1,4 @@
-import { Content, type Progress } from "@effect-mcp/protocol"
+import { Content, ExactJson, type Progress } from "@effect-mcp/protocol"
 import { McpGroup, McpProxy, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext, ServerSession, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -38,6 +38,25 @@ describe("a call", () => {
       assert.strictEqual(yield* Deferred.await(started), 7)
       yield* Fiber.interrupt(call)
       yield* Deferred.await(cancelled)
+    }).pipe(Effect.scoped))
+
+  it.live("with an integer beyond 2^53 passes with its digits, in arguments and in results", () =>
+    Effect.gen(function*() {
+      const seen: Array<string> = []
+      const digits = "1915883588174806058"
+      const remote = ServerSession.layerInProcess({
+        "tools/list": () => Effect.succeed({ tools: [{ name: "find", inputSchema: { type: "object" } }] }),
+        "tools/call": (params) =>
+          Effect.sync(() => {
+            seen.push(JSON.stringify(params.arguments))
+            return { content: [], structuredContent: ExactJson.parse(`{"id":${digits}}`) }
+          })
+      }, { info })
+      const client = yield* connect(McpProxy.layer("remote", remote, { info }))
+      const input = { ids: ExactJson.parse(`[${digits}]`), query: ExactJson.parse(`{"id":${digits}}`) }
+      const result = yield* client.callTool("find", input)
+      assert.deepStrictEqual(seen, [`{"ids":[${digits}],"query":{"id":${digits}}}`])
+      assert.strictEqual(JSON.stringify(result.structuredContent), `{"id":${digits}}`)
     }).pipe(Effect.scoped))
 
   it.live("after the end of the server's session fails with an error that names the server", () =>

@@ -1,3 +1,4 @@
+import { ExactJson } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import * as Cause from "effect/Cause"
@@ -132,5 +133,18 @@ describe("the check of arguments", () => {
     const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason) : undefined
     assert.isAtMost(new TextEncoder().encode(failure?.error.problem).length, 4096)
     assert.match(failure?.error.problem ?? "", /^the arguments: é+…$/)
+  })
+})
+
+describe("the arguments of a raw JSON Schema", () => {
+  it("with an integer that JavaScript would change are rejected, with its digits", () => {
+    const check = Result.getOrThrow(RawInput.checker(schema, { subject, validator }))
+    const rejected = check(ExactJson.parse(`{"a":9007199254740993}`))
+    assert.isTrue(Exit.isFailure(rejected))
+    assert.include(
+      JSON.stringify(rejected),
+      "the integer 9007199254740993 at [\\\"a\\\"] is beyond 2^53, and would become 9007199254740992; send it as a string"
+    )
+    assert.isTrue(Exit.isSuccess(check(ExactJson.parse(`{"a":9007199254740992}`))))
   })
 })

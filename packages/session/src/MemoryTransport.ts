@@ -4,7 +4,7 @@
  * request of the client has a stream of its own, as in Streamable HTTP, and a standalone stream is optional. As there,
  * the end of its stream cancels a request of a revision without a handshake.
  */
-import { type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { ExactJson, type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -90,7 +90,7 @@ const copy = (
 ): Exit.Exit<Inbound["frame"], TransportError.TransportError> => {
   if (serialization === "none") return Exit.succeed(Result.succeed(message))
   try {
-    return Exit.succeed(Result.succeed(JSON.parse(JSON.stringify(message))))
+    return Exit.succeed(Result.succeed(ExactJson.parse(JSON.stringify(message))))
   } catch (cause) {
     return Exit.fail(TransportError.make({ _tag: "Unserializable", cause }))
   }

@@ -1,6 +1,7 @@
 /**
  * The store of tasks: work that outlives the request that started it.
  */
+import { ExactJson } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -190,7 +191,7 @@ const stateOf = ({ lease, state }: TaskRow): StoredTask.TaskState => {
 
 /** Returns the task of a row, with what has changed since its text was written by `rowOf`. */
 const taskOf = (row: TaskRow): StoredTask.StoredTask => {
-  const task = trust<StoredTask.StoredTask>(JSON.parse(row.text))
+  const task = trust<StoredTask.StoredTask>(ExactJson.parse(row.text))
   if (task.version === row.version) return row.lease === undefined ? task : { ...task, lease: row.lease }
   const { lease, message, updatedAt, version } = stateOf(row)
   return { ...task, lease, message, updatedAt, version }

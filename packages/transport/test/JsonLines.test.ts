@@ -207,6 +207,14 @@ describe("the limits and the encoder of lines", () => {
     ])
   })
 
+  it("law 12: an integer beyond 2^53 counts as four nodes, and other numbers and digits in strings as none", () => {
+    const large = "[1234567890123456,0.12345678901234567,\"1915883588174806058\",1915883588174806058]"
+    assert.deepStrictEqual(decode([bytesOf(`${large}\n`)], { maxMessageNodes: 4 }), [
+      Result.fail({ _tag: "TooComplex" as const, nodes: 5, limitNodes: 4 })
+    ])
+    assert.isTrue(decode([bytesOf(`${large}\n`)], { maxMessageNodes: 5 }).every(Result.isSuccess))
+  })
+
   it.effect.prop(
     "[STD-02] an encoded line has no newline except its last character, and decodes to the same message",
     { text: Schema.String, more: Schema.Array(Character), id: Schema.Int },

@@ -1,5 +1,5 @@
 /** Parameters of a tool that are given as JSON Schema, without a codec. */
-import type { Tool } from "@effect-mcp/protocol"
+import { ExactJson, Excerpt, type Tool } from "@effect-mcp/protocol"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -46,10 +46,20 @@ export const rawSchema = (json: unknown, subject: string): Result.Result<Tool.Ob
   })
 }
 
+/** Returns the problem of an integer that would reach the handler as another number, because it is beyond 2^53. */
+const changed = (value: unknown): string | undefined => {
+  const found = ExactJson.changedIn(value)
+  return found === undefined
+    ? undefined
+    : `the integer ${found.digits} at [${JSON.stringify(Excerpt.of(found.name))}] is beyond 2^53, and would become ` +
+      `${Number(found.digits)}; send it as a string`
+}
+
 /**
  * Returns the function that checks arguments against a schema. Compiles the schema at once, and fails if the validator
  * cannot. The check has no deadline, because nothing can interrupt it: `AjvValidator` bounds its steps. An
- * exception of the validator is a defect of the call, and not a misfit.
+ * exception of the validator is a defect of the call, and not a misfit. An integer beyond 2^53 that a number cannot hold
+ * is a misfit, because the handler would read another one.
  */
 export const checker = (
   schema: Tool.ObjectSchema,
@@ -64,7 +74,7 @@ export const checker = (
       return (value: unknown) => {
         if (!isObject(value)) return Exit.fail(Misfit.ofProblem("the arguments: Expected an object"))
         try {
-          const problem = check(value)
+          const problem = check(value) ?? changed(value)
           return problem === undefined ? Exit.succeed(value) : Exit.fail(Misfit.ofProblem(`the arguments: ${problem}`))
         } catch (thrown) {
           return Exit.die(thrown)
