@@ -78,8 +78,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TOOL-05",
     file: "packages/server/src/internal/schema/RawInput.ts",
-    original: "          const problem = check(value)\n",
-    broken: "          const problem: string | undefined = undefined\n",
+    original: "          const problem = check(value) ?? changed(value)\n",
+    broken: "          const problem = changed(value)\n",
     test: "packages/server/test/tools.test.ts",
     name: "is listed with this schema, and its arguments are checked against it"
   },
