@@ -215,7 +215,7 @@ type TemplatesOf<M> = M extends McpResource.AnyTemplate ? M : never
 type PromptsOf<M> = M extends McpPrompt.AnyPrompt ? M : never
 type ValuesOf<R> = R[keyof R]
 
-/** Members by their names. The compiler computes it once for a group, and then each handler finds its member by name. */
+/** Members by their names. The compiler computes it once for a group. Each handler finds its member by name. */
 type ByName<M extends Member> = { readonly [T in M as T["name"]]: T }
 
 type Tools<M> = ByName<ToolsOf<M>>

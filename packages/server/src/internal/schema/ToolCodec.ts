@@ -47,7 +47,7 @@ export interface InputOptions {
    */
   readonly onExcessProperty?: "ignore" | "error"
   /**
-   * Whether the schema becomes a part of the schema of a tool. A part keeps its alternatives, which the root of a tool's
+   * Whether the schema becomes a part of a tool's schema. A part keeps its alternatives, which the root of a tool's
    * schema must not have. Default: `false`.
    */
   readonly isPart?: boolean
