@@ -2,7 +2,7 @@
  * A {@link JsonSchemaValidator} by [Ajv](https://ajv.js.org) 8, an optional peer dependency. A program that imports
  * this module installs `ajv`; a program that does not needs nothing.
  *
- * It supports drafts 2020-12, 2019-09 and 07. Ajv turns a schema into code, so that checks are fast. No schema can be
+ * It supports drafts 2020-12, 2019-09, 07, 06 and 04. Ajv turns a schema into code, so that checks are fast. No schema can be
  * compiled where code generation is forbidden, as in Cloudflare Workers or by the content security policy of a page.
  * There every schema is `Rejected`, with a problem that names the cause.
  *
@@ -14,7 +14,10 @@
  *   target.
  * - A check counts its steps: keywords evaluated, items and properties visited, states of a pattern reached. It ends
  *   with a problem after `maxSteps`, which take some tenths of a second.
- * - `pattern` and `patternProperties` are matched in linear time. Backreferences and groups with flags are rejected.
+ * - `pattern` and `patternProperties` are matched in linear time. Backreferences, groups with flags, and the syntax of
+ *   other languages are rejected. The error has the `rest` of the check, which does not need these patterns: without
+ *   the keywords that have them, without each `not`, `if`, `oneOf`, and `contains` with `maxContains`, that may depend
+ *   on one, and without `unevaluatedItems` and `unevaluatedProperties`.
  * - `enum`, `const` and `uniqueItems` compare canonical texts, in time proportional to the text of the value.
  * - A schema or a value that is nested deeper than the stack allows fails.
  * - Compiled checks are kept in a bounded table. Ajv's own tables are dropped with the check that they belong to.
@@ -25,7 +28,8 @@
  *
  * Ajv differs from the drafts in these points: `$dynamicRef` refers to the root of the schema only; `unevaluatedItems`
  * and `unevaluatedProperties` ignore evaluations by `contains`, or by an `if` alone; a property named `__proto__` is
- * not checked; the keyword `nullable` of OpenAPI counts; in draft 07 the siblings of a `$ref` count.
+ * not checked; the keyword `nullable: true` of OpenAPI counts beside a `type`; in drafts 07, 06 and 04 the siblings of
+ * a `$ref` count.
  */
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
@@ -137,7 +141,7 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
       }
       const known = checks.get(text.success)
       if (known !== undefined) return known
-      const made = Result.mapError(checkOf(text.success), UnsupportedSchema.make)
+      const made = checkOf(text.success)
       checks.set(text.success, made, length)
       return made
     }

@@ -33,7 +33,7 @@ export interface JsonSchemaValidatorShape {
    * Compiles a schema to a check, or returns why it cannot. The schema can be hostile: compiling it never throws, never
    * fetches anything, and does not affect the check of another schema, even one with the same `$id`. A schema without
    * `$schema` is read as draft 2020-12 (MSG-32), in which `format` asserts nothing. Compiling the same schema again is
-   * cheap.
+   * cheap. A failure can have the check of the `rest` of the schema, for a caller that accepts an incomplete check.
    */
   readonly compile: (schema: JsonSchema) => Result.Result<Check, UnsupportedSchema>
 }

@@ -5,6 +5,7 @@ import type { CloseReason, JsonRpc, Meta, RequestId } from "@effect-mcp/protocol
 import type * as Cause from "effect/Cause"
 import type { FrameError, TransportEvent } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
+import type { UnsupportedSchema } from "./UnsupportedSchema.ts"
 
 /**
  * The reasons why a step of progress was not delivered.
@@ -52,6 +53,9 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  *   could not read a message of this side.
  * - `OutputSchemaDropped`: there are more, or larger, output schemas than the client keeps (`limits.maxOutputSchemas`).
  *   Results of this tool are not checked until it is listed again.
+ * - `OutputSchemaPartlyChecked`: the validator does not support a keyword of the output schema, as `error` states.
+ *   Results of this tool are checked against the rest of the schema. Reported at the first call of the tool after its
+ *   schema was listed.
  *
  * Requests of the peer:
  *
@@ -118,6 +122,7 @@ export type SessionEvent =
   | { readonly _tag: "SendFailed"; readonly method: string | undefined; readonly error: TransportError }
   | { readonly _tag: "ProfileTrimmed"; readonly limitBytes: number }
   | { readonly _tag: "OutputSchemaDropped"; readonly tool: string }
+  | { readonly _tag: "OutputSchemaPartlyChecked"; readonly tool: string; readonly error: UnsupportedSchema }
   | {
     readonly _tag: "SessionStoreFailed"
     readonly operation: "save" | "touch" | "remove"

@@ -11,7 +11,7 @@ import * as Data from "effect/Data"
  *   (MSG-34, MSG-35).
  * - `TooLarge`: the JSON text of the schema has more `characters` than the `limit` of the validator (MSG-35).
  * - `UnsupportedPattern`: a regular expression has a construct that the validator does not support, such as a
- *   backreference, which cannot be matched in linear time.
+ *   backreference, which cannot be matched in linear time, or the flags `(?i)` of another language.
  * - `Rejected`: the schema is invalid, or uses a feature that the validator does not support. `problem` names it.
  *
  * @category models
@@ -46,6 +46,10 @@ const describe = (reason: UnsupportedSchemaReason): string => {
 /**
  * The failure of compiling a JSON Schema. `reason` has its kind; recover from one kind with `Effect.catchReason`.
  *
+ * `rest` is the check of the schema without the keywords that the validator does not support, if that is possible. It
+ * accepts every value that the schema accepts, and more. A client uses it for output schemas, and reports that with
+ * the event `OutputSchemaPartlyChecked`.
+ *
  * @example
  * ```ts
  * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
@@ -61,6 +65,7 @@ const describe = (reason: UnsupportedSchemaReason): string => {
  */
 export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
   readonly reason: UnsupportedSchemaReason
+  readonly rest?: (value: unknown) => string | undefined
 }> {
   override get message(): string {
     return `unsupported schema: ${describe(this.reason)}`
@@ -68,7 +73,7 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
 }
 
 /**
- * Creates an {@link UnsupportedSchema} of this kind.
+ * Creates an {@link UnsupportedSchema} of this kind, with the check of the rest of the schema if there is one.
  *
  * @example
  * ```ts
@@ -83,4 +88,5 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
  *
  * @category constructors
  */
-export const make = (reason: UnsupportedSchemaReason): UnsupportedSchema => new UnsupportedSchema({ reason })
+export const make = (reason: UnsupportedSchemaReason, rest?: UnsupportedSchema["rest"]): UnsupportedSchema =>
+  new UnsupportedSchema(rest === undefined ? { reason } : { reason, rest })

@@ -107,7 +107,9 @@ describe("AjvValidator", () => {
     const dialect of [
       "http://json-schema.org/draft-07/schema#",
       "https://json-schema.org/draft-07/schema",
-      "https://json-schema.org/draft/2019-09/schema"
+      "https://json-schema.org/draft/2019-09/schema",
+      "http://json-schema.org/draft-06/schema#",
+      "http://json-schema.org/draft-04/schema#"
     ]
   ) {
     it("[MSG-35] uniqueItems takes linear time", () => {
@@ -148,16 +150,116 @@ describe("AjvValidator", () => {
   }
 
   it("[MSG-33] the error of an unknown dialect lists the supported ones", () => {
-    assert.deepStrictEqual(rejectionOf({ $schema: "http://json-schema.org/draft-04/schema#" }), {
+    assert.deepStrictEqual(rejectionOf({ $schema: "http://json-schema.org/draft-03/schema#" }), {
       _tag: "UnknownDialect",
-      dialect: "http://json-schema.org/draft-04/schema#",
+      dialect: "http://json-schema.org/draft-03/schema#",
       supported: [
         "https://json-schema.org/draft/2020-12/schema",
         "https://json-schema.org/draft/2019-09/schema",
-        "http://json-schema.org/draft-07/schema"
+        "http://json-schema.org/draft-07/schema",
+        "http://json-schema.org/draft-06/schema",
+        "http://json-schema.org/draft-04/schema"
       ]
     })
   })
+
+  const draft06 = "http://json-schema.org/draft-06/schema#"
+  const draft04 = "http://json-schema.org/draft-04/schema#"
+  const dialectCases: ReadonlyArray<
+    readonly [name: string, schema: JsonSchemaValidator.JsonSchema, fit: unknown, misfit: unknown]
+  > = [
+    ["draft 06 has const and contains", { $schema: draft06, items: { const: 1 }, contains: { minimum: 1 } }, [1], []],
+    ["draft 06 has numeric exclusive bounds", { $schema: draft06, exclusiveMinimum: 0 }, 1, 0],
+    ["draft 06 ignores if", { $schema: draft06, if: true, then: false, type: "string" }, "a", 1],
+    ["draft 06 has its metaschema", { $schema: draft06, items: { $ref: draft06 } }, [{ const: 1 }], [{ type: "a" }]],
+    ["draft 04 has exclusive minima", { $schema: draft04, minimum: 0, exclusiveMinimum: true }, 0.1, 0],
+    ["draft 04 has exclusive maxima", { $schema: draft04, maximum: 0, exclusiveMaximum: true }, -0.1, 0],
+    ["draft 04 has minima", { $schema: draft04, minimum: 0, exclusiveMinimum: false }, 0, -1],
+    ["draft 04 has maxima", { $schema: draft04, maximum: 0 }, 0, 1],
+    [
+      "draft 04 ignores newer keywords",
+      { $schema: draft04, const: 1, contains: false, propertyNames: false, if: true, then: false, type: "object" },
+      { a: 1 },
+      []
+    ],
+    [
+      "draft 04 refers to ids",
+      {
+        $schema: draft04,
+        id: "https://example.com/root",
+        definitions: { a: { id: "a", type: "number" } },
+        properties: { id: { $ref: "a" }, b: { $ref: "https://example.com/a" } }
+      },
+      { id: 1, b: 1 },
+      { id: 1, b: "a" }
+    ],
+    ["draft 04 has its metaschema", { $schema: draft04, items: { $ref: draft04 } }, [{ id: "a" }], [{ id: 1 }]],
+    ["id is ignored in newer drafts", { id: "a", properties: { id: { type: "string" } } }, { id: "a" }, { id: 1 }]
+  ]
+  for (const [name, schema, fit, misfit] of dialectCases) {
+    it(`[MSG-33] ${name}`, () => {
+      assert.isUndefined(compile(schema)(fit))
+      assert.isString(compile(schema)(misfit))
+    })
+  }
+
+  it("the ids in examples of OpenAPI are not ids of schemas", () => {
+    const member = (b: number) => ({ type: "number", example: { id: "a", b } })
+    assert.isUndefined(compile({ $schema: draft04, properties: { a: member(1), b: member(2) } })({ a: 1, b: 2 }))
+  })
+
+  it("[MSG-33] exclusive bounds of another draft are rejected, and so are broken schemas of older drafts", () => {
+    for (
+      const schema of [
+        { $schema: draft04, exclusiveMinimum: 1 },
+        { $schema: draft04, type: "text" },
+        { $schema: draft04, id: 7 },
+        { $schema: draft06, exclusiveMinimum: true },
+        { minimum: 0, exclusiveMinimum: true }
+      ]
+    ) {
+      assert.strictEqual(rejectionOf(schema)._tag, "Rejected", JSON.stringify(schema))
+    }
+  })
+
+  it("the problem of an exclusive bound of draft 04 names the bound", () => {
+    assert.strictEqual(compile({ $schema: draft04, minimum: 0, exclusiveMinimum: true })(0), "must be > 0")
+    assert.strictEqual(compile({ $schema: draft04, maximum: 5 })(6), "must be <= 5")
+  })
+
+  const nullableCases: ReadonlyArray<
+    readonly [name: string, schema: JsonSchemaValidator.JsonSchema, fit: unknown, misfit: unknown]
+  > = [
+    ["is ignored beside anyOf", { nullable: true, anyOf: [{ type: "string" }] }, "a", null],
+    ["allows null beside a type", { nullable: true, type: "string" }, null, 1],
+    ["allows nothing if it is false", { nullable: false, type: "string" }, "a", null],
+    ["is ignored beside the type null if it is false", { nullable: false, type: ["string", "null"] }, null, 1],
+    [
+      "is ignored in a definition",
+      { $defs: { a: { nullable: true, not: { type: "null" } } }, $ref: "#/$defs/a" },
+      0,
+      null
+    ],
+    [
+      "is ignored behind a reference to an unknown keyword",
+      {
+        components: { schemas: { nullable: { nullable: true, anyOf: [{ type: "number" }] } } },
+        $ref: "#/components/schemas/nullable"
+      },
+      1,
+      null
+    ],
+    ["is data in const", { const: { nullable: true } }, { nullable: true }, {}],
+    ["is data in enum", { enum: [{ a: { nullable: false } }] }, { a: { nullable: false } }, { a: {} }],
+    ["is a name in properties", { properties: { nullable: false } }, {}, { nullable: 1 }],
+    ["is a name in dependencies", { dependentSchemas: { nullable: false } }, {}, { nullable: 1 }]
+  ]
+  for (const [name, schema, fit, misfit] of nullableCases) {
+    it(`nullable ${name}`, () => {
+      assert.isUndefined(compile(schema)(fit))
+      assert.isString(compile(schema)(misfit))
+    })
+  }
 
   it("a schema can refer to the metaschema", () => {
     const check = compile({ properties: { schema: { $ref: "https://json-schema.org/draft/2020-12/schema" } } })
@@ -277,6 +379,93 @@ describe("AjvValidator", () => {
       named.message,
       "unsupported schema: the pattern \"(b)\\\\1\" has a backreference, which is not supported"
     )
+  })
+
+  it("[MSG-33] a pattern of another language is rejected, and the error has the check of the rest", () => {
+    const { reason, rest } = Result.getOrThrow(Result.flip(
+      AjvValidator.make().compile({
+        required: ["b"],
+        properties: { a: { type: "string", pattern: "(?i)^abc$", minLength: 2 }, b: { pattern: "^b$" } }
+      })
+    ))
+    assert.deepStrictEqual(reason, {
+      _tag: "UnsupportedPattern",
+      pattern: "(?i)^abc$",
+      problem: "a syntax that is not that of ECMA-262"
+    })
+    assert.isUndefined(rest?.({ a: "ABC", b: "b" }))
+    assert.strictEqual(rest?.({ a: 1, b: "b" }), `must be string at ["a"]`)
+    assert.strictEqual(rest?.({ a: "A", b: "b" }), `must NOT have fewer than 2 characters at ["a"]`)
+    assert.strictEqual(rest?.({ a: "ABC", b: "c" }), `must match pattern "^b$" at ["b"]`)
+    assert.strictEqual(rest?.({ a: "ABC" }), "must have required property 'b'")
+  })
+
+  const pattern = "(?i)^abc$"
+  const restCases: Readonly<
+    Record<string, readonly [JsonSchemaValidator.JsonSchema, fit: unknown, misfit?: unknown]>
+  > = {
+    "not": [{ type: "string", not: { pattern } }, "x", 1],
+    "not behind a reference": [{ type: "string", $defs: { a: { pattern } }, not: { $ref: "#/$defs/a" } }, "x", 1],
+    "another not": [{ pattern, not: { type: "number" } }, "x", 1],
+    "if": [{ type: "string", if: { pattern }, then: { maxLength: 3 } }, "long", 1],
+    "then": [{ if: { type: "string" }, then: { pattern }, else: { minimum: 0 } }, "x", -1],
+    "oneOf": [{ type: "string", oneOf: [{ pattern }, { minLength: 2 }] }, "xyz", 1],
+    "another oneOf": [{ pattern, oneOf: [{ type: "string" }, { type: "number" }] }, "x", true],
+    "anyOf": [{ anyOf: [{ type: "string", pattern }, { type: "number" }] }, "x", true],
+    "contains": [{ contains: { type: "string", pattern } }, ["x"], [1]],
+    "maxContains": [{ type: "array", contains: { type: "string", pattern }, maxContains: 1 }, ["abc", "x"], 1],
+    "patternProperties": [
+      { type: "object", patternProperties: { [pattern]: { type: "number" } }, additionalProperties: false },
+      { ABC: 1, a: 2 },
+      1
+    ],
+    "propertyNames": [{ propertyNames: { pattern, minLength: 2 } }, { xy: 1 }, { x: 1 }],
+    "unevaluatedProperties": [
+      {
+        type: "object",
+        anyOf: [{ if: { properties: { a: { pattern } } }, then: { maxProperties: 1 } }],
+        unevaluatedProperties: false
+      },
+      { a: "abc" },
+      1
+    ],
+    "a schema that refers to itself": [
+      { properties: { a: { $ref: "#" }, b: { pattern }, c: { type: "number" } } },
+      { a: { b: "x" } },
+      { a: { c: "x" } }
+    ],
+    "a property of this name": [{ properties: { pattern: { type: "number" }, a: { pattern } } }, { pattern: 1 }, {
+      pattern: "(?i)^abc$"
+    }]
+  }
+  for (const [what, [schema, fit, misfit]] of Object.entries(restCases)) {
+    it(`the check of the rest rejects no value that the schema may accept: ${what}`, () => {
+      const { rest } = Result.getOrThrow(Result.flip(AjvValidator.make().compile(schema)))
+      assert.isUndefined(rest?.(fit))
+      assert.isString(rest?.(misfit))
+    })
+  }
+
+  it("[MSG-35] a schema that is unusable for another reason has no check of the rest", () => {
+    const unusable = [
+      { pattern, items: { $ref: "#/$defs/none" } },
+      { pattern, items: { $ref: "https://example.com/schema" } },
+      { pattern, type: "text" },
+      { pattern, description: "a".repeat(70_000) },
+      { pattern, ...large["a long name on every path"] }
+    ]
+    for (const schema of unusable) {
+      const { reason, rest } = Result.getOrThrow(Result.flip(AjvValidator.make().compile(schema)))
+      assert.isUndefined(rest)
+      assert.notStrictEqual(reason._tag, "UnsupportedPattern")
+    }
+  })
+
+  it("[MSG-35] the check of the rest counts its steps", () => {
+    const { rest } = Result.getOrThrow(Result.flip(
+      AjvValidator.make({ maxSteps: 50_000 }).compile({ pattern, allOf: times(100, { items: { type: "number" } }) })
+    ))
+    assert.strictEqual(rest?.(ones), "the check needs more than 50000 steps; set maxSteps to allow more")
   })
 
   it("a schema with $async, which would accept every value, is rejected", () => {

@@ -126,7 +126,7 @@ for (const { form, pair } of forms) {
 
     it.effect("[MSG-33] a tool with an unusable schema is not called", () =>
       Effect.gen(function*() {
-        const dialect = "http://json-schema.org/draft-04/schema#"
+        const dialect = "http://json-schema.org/draft-03/schema#"
         const { client, remote } = yield* connect([tool("weather", { ...weather, $schema: dialect })], fit)
         yield* client.listTools()
         const error = yield* Effect.flip(client.callTool("weather"))
@@ -138,6 +138,23 @@ for (const { form, pair } of forms) {
         assert.include(error.message, `tools/call: the tool "weather" was not called because of its output schema: `)
         assert.include(error.message, dialect)
         assert.deepStrictEqual(remote.received, ["tools/list"])
+      }).pipe(Effect.scoped))
+
+    it.effect("[TOOL-08] a pattern that the validator does not support is left out of the check, with one event", () =>
+      Effect.gen(function*() {
+        const partial = { ...weather, allOf: [{ properties: { at: { pattern: "(?i)^abc$" } } }] }
+        const { client, records, remote } = yield* connect([tool("weather", partial)], fit)
+        yield* client.listTools()
+        assert.deepStrictEqual(yield* client.callTool("weather"), fit)
+        yield* client.listTools()
+        remote.result = misfit
+        assert.strictEqual(yield* problemOf(client.callTool("weather")), misfitProblem)
+        const events = records.client.of("OutputSchemaPartlyChecked")
+        assert.deepStrictEqual(events.map(({ error, tool }) => [tool, error.message]), [[
+          "weather",
+          "unsupported schema: the pattern \"(?i)^abc$\" has a syntax that is not that of ECMA-262, " +
+          "which is not supported"
+        ]])
       }).pipe(Effect.scoped))
 
     it.effect("[TOOL-08] results are checked under the server's names if middleware renames tools", () =>

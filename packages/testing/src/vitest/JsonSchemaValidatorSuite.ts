@@ -137,7 +137,6 @@ const broken: Readonly<Record<string, JsonSchemaValidator.JsonSchema>> = {
   "required by a word": { required: "a" },
   "properties in an array": { properties: [] },
   "a schema that is a number": { additionalProperties: 3 },
-  "a pattern that is none": { pattern: "(" },
   "items of draft-07": { items: [{ type: "string" }] },
   "a dialect that is no string": { $schema: 7 },
   "a reference that is no string": { $ref: 7 },
@@ -288,6 +287,15 @@ export const suite = (name: string, make: () => JsonSchemaValidator.JsonSchemaVa
         assert.strictEqual(rejectionOf(schema)._tag, "Rejected")
       })
     }
+
+    it("[MSG-33] a broken pattern is rejected, and the check of the rest, if there is one, leaves only it out", () => {
+      const schema = { properties: { a: { pattern: "(" }, b: { type: "string" } } }
+      const { reason, rest } = Result.getOrThrow(Result.flip(make().compile(schema)))
+      assert.include(["Rejected", "UnsupportedPattern"], reason._tag)
+      if (rest === undefined) return
+      assert.isUndefined(rest({ a: "(", b: "b" }))
+      assert.isString(rest({ b: 1 }))
+    })
 
     for (const $ref of ["https://example.com/schema", "other.json", "#/$defs/none", "file:///etc/hostname"]) {
       it(`[MSG-35] a reference to the outside is rejected: ${$ref}`, () => {

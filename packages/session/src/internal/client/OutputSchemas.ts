@@ -35,6 +35,8 @@ export interface OutputSchemas {
 /** The stored schema of a tool. A later listing with an equal schema does not replace it. */
 interface Stored {
   readonly schema: Tool.OutputSchema
+  /** Whether it is reported that results are checked against a part of the schema only. */
+  isReported: boolean
 }
 
 const { "tools/call": call, "tools/list": list } = MethodTable.requests
@@ -86,7 +88,7 @@ export const make = (options: {
     const before = stored.get(name)
     if (before !== undefined && text !== undefined && text === textOf(before.schema)) return
     const bytes = text === undefined ? Number.POSITIVE_INFINITY : Weight.of(outputSchema)
-    const dropped = stored.set(name, { schema: outputSchema }, bytes)
+    const dropped = stored.set(name, { schema: outputSchema, isReported: false }, bytes)
     for (const tool of dropped) emit({ _tag: "OutputSchemaDropped", tool })
   }
 
@@ -104,14 +106,23 @@ export const make = (options: {
     Effect.suspend(() => {
       const listed = stored.get(tool)
       if (listed === undefined) return receive
-      const check = validator.compile(listed.schema)
-      if (Result.isFailure(check)) {
-        return Effect.fail(RequestError.make(call.name, { _tag: "UnusableSchema", tool, error: check.failure }))
+      const compiled = validator.compile(listed.schema)
+      let check: Check
+      if (Result.isSuccess(compiled)) {
+        check = compiled.success
+      } else {
+        const { failure: error } = compiled
+        if (error.rest === undefined) {
+          return Effect.fail(RequestError.make(call.name, { _tag: "UnusableSchema", tool, error }))
+        }
+        check = error.rest
+        if (!listed.isReported) emit({ _tag: "OutputSchemaPartlyChecked", tool, error })
+        listed.isReported = true
       }
       return Effect.tap(receive, (result) => {
         // A schema that was replaced or removed meanwhile may not be that of this result.
         if (stored.get(tool) !== listed) return Effect.void
-        const problem = problemOf(tool, check.success, trust<Tool.CallToolResult>(result))
+        const problem = problemOf(tool, check, trust<Tool.CallToolResult>(result))
         return problem === undefined
           ? Effect.void
           : Effect.fail(RequestError.make(call.name, { _tag: "InvalidResult", problem }))

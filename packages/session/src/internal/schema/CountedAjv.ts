@@ -2,13 +2,15 @@
 
 import { Ajv } from "ajv"
 import { Ajv2019 } from "ajv/dist/2019.js"
-import { _, Ajv2020, type KeywordCxt, MissingRefError, Name } from "ajv/dist/2020.js"
+import { _, Ajv2020, type KeywordCxt, MissingRefError, Name, str } from "ajv/dist/2020.js"
 import type { AnySchemaObject, ErrorObject } from "ajv/dist/types/index.js"
 import * as Result from "effect/Result"
 import type { Check, JsonSchema } from "../../JsonSchemaValidator.ts"
-import type { UnsupportedSchemaReason } from "../../UnsupportedSchema.ts"
+import * as UnsupportedSchema from "../../UnsupportedSchema.ts"
 import { DistinctValues } from "./DistinctValues.ts"
+import * as LeftOut from "./LeftOut.ts"
 import * as LinearPattern from "./LinearPattern.ts"
+import * as OpenApiKeywords from "./OpenApiKeywords.ts"
 import { UnsupportedPattern } from "./PatternSyntax.ts"
 import * as Steps from "./Steps.ts"
 
@@ -21,15 +23,39 @@ interface Pattern {
 interface Dialect {
   readonly uri: string
   readonly Engine: typeof Ajv | typeof Ajv2019 | typeof Ajv2020
+  /** For a draft without an engine of its own: the keywords of draft 07 that it does not have. */
+  readonly without?: ReadonlyArray<string>
+  /** The form of draft 04: the id of a schema is `id`, and exclusive bounds are flags of `minimum` and `maximum`. */
+  readonly isDraft04?: boolean
 }
 
 const newest: Dialect = { uri: "https://json-schema.org/draft/2020-12/schema", Engine: Ajv2020 }
 
+/** The keywords that draft 07 added to draft 06. */
+const conditional: ReadonlyArray<string> = ["if", "then", "else"]
+
 const dialects: ReadonlyArray<Dialect> = [
   newest,
   { uri: "https://json-schema.org/draft/2019-09/schema", Engine: Ajv2019 },
-  { uri: "http://json-schema.org/draft-07/schema", Engine: Ajv }
+  { uri: "http://json-schema.org/draft-07/schema", Engine: Ajv },
+  { uri: "http://json-schema.org/draft-06/schema", Engine: Ajv, without: conditional },
+  {
+    uri: "http://json-schema.org/draft-04/schema",
+    Engine: Ajv,
+    without: [...conditional, "$id", "const", "contains", "propertyNames", "exclusiveMinimum", "exclusiveMaximum"],
+    isDraft04: true
+  }
 ]
+
+/** Returns the metaschema of draft 07 in the form of an older draft. It accepts boolean schemas. */
+const olderMetaschema = (draft07: AnySchemaObject, { isDraft04, uri, without = [] }: Dialect): AnySchemaObject => {
+  const kept = Object.entries<unknown>(draft07["properties"]).filter(([keyword]) => !without.includes(keyword))
+  const flag = { type: "boolean" }
+  const own = isDraft04 === true
+    ? { id: { type: "string" }, exclusiveMinimum: flag, exclusiveMaximum: flag }
+    : undefined
+  return { ...draft07, $id: uri, properties: { ...Object.fromEntries(kept), ...own } }
+}
 
 /** The keywords that call the check of another schema. */
 const referring: ReadonlySet<string> = new Set(["$ref", "$dynamicRef", "$recursiveRef"])
@@ -197,7 +223,15 @@ const chargeCompilation = (context: KeywordCxt, compiling: Steps.Steps): void =>
 }
 
 /** Makes every keyword of an instance spend steps, when it is compiled and when it is evaluated. */
-const countSteps = (ajv: Ajv, meter: Meter, compiling: Steps.Steps, unevaluated: boolean): void => {
+const countSteps = (
+  ajv: Ajv,
+  { compiling, leftOut, meter, unevaluated }: {
+    readonly compiling: Steps.Steps
+    readonly leftOut: LeftOut.LeftOut
+    readonly meter: Meter
+    readonly unevaluated: boolean
+  }
+): void => {
   for (const rule of Object.values(ajv.RULES.all)) {
     if (typeof rule !== "object" || !("code" in rule.definition)) continue
     const { definition } = rule
@@ -206,6 +240,7 @@ const countSteps = (ajv: Ajv, meter: Meter, compiling: Steps.Steps, unevaluated:
       ...definition,
       code: (context, type) => {
         chargeCompilation(context, compiling)
+        if (leftOut(context)) return
         charge(context, meter, unevaluated)
         dropErrors(context)
         code(context, type)
@@ -258,6 +293,36 @@ const compareByText = (ajv: Ajv, steps: Steps.Steps, compiling: Steps.Steps): vo
   )
 }
 
+/** The bounds of draft 04, with the keywords of their flags, and the comparisons without the flag and with it. */
+const draft04Bounds = [
+  ["minimum", "exclusiveMinimum", { ok: ">=", fails: _`<` }, { ok: ">", fails: _`<=` }],
+  ["maximum", "exclusiveMaximum", { ok: "<=", fails: _`>` }, { ok: "<", fails: _`>=` }]
+] as const
+
+/** Removes the keywords that the dialect does not have, and replaces those that have another meaning in it. */
+const keepKeywords = (ajv: Ajv, { isDraft04, without = [] }: Dialect): void => {
+  // Ajv rejects a schema with `id`, which only draft 04 has. It is an unknown keyword in the others.
+  for (const keyword of ["id", ...without]) ajv.removeKeyword(keyword)
+  if (isDraft04 !== true) return
+  for (const [keyword, exclusive, included, excluded] of draft04Bounds) {
+    ajv.removeKeyword(keyword)
+    ajv.addKeyword({
+      keyword,
+      type: "number",
+      schemaType: "number",
+      error: {
+        message: ({ parentSchema, schemaCode }) =>
+          str`must be ${parentSchema?.[exclusive] === true ? excluded.ok : included.ok} ${schemaCode}`
+      },
+      code: (context) => {
+        const { data, parentSchema, schemaCode } = context
+        const { fails } = parentSchema[exclusive] === true ? excluded : included
+        context.fail(_`${data} ${fails} ${schemaCode} || isNaN(${data})`)
+      }
+    })
+  }
+}
+
 /** Returns an engine for Ajv. Ajv distinguishes compiled patterns by `toString`, which an engine may not implement. */
 const engineOf = (regExp: (pattern: string) => Pattern) =>
   Object.assign((pattern: string) => {
@@ -267,13 +332,19 @@ const engineOf = (regExp: (pattern: string) => Pattern) =>
 
 const withoutScheme = (uri: string): string => uri.replace(/^https?:/, "").replace(/#$/, "")
 
-const dialectOf = ({ $schema }: JsonSchema): Result.Result<Dialect, UnsupportedSchemaReason> => {
+const dialectOf = ({ $schema }: JsonSchema): Result.Result<Dialect, UnsupportedSchema.UnsupportedSchemaReason> => {
   if ($schema === undefined) return Result.succeed(newest)
   if (typeof $schema !== "string") return Result.fail({ _tag: "Rejected", problem: "$schema must be a string" })
   const found = dialects.find(({ uri }) => withoutScheme(uri) === withoutScheme($schema))
   return found === undefined
     ? Result.fail({ _tag: "UnknownDialect", dialect: $schema, supported: dialects.map(({ uri }) => uri) })
     : Result.succeed(found)
+}
+
+/** Returns the metaschema of a dialect that has no engine of its own. */
+const metaschemaOf = (engine: Ajv, dialect: Dialect): AnySchemaObject => {
+  const draft07 = engine.getSchema("http://json-schema.org/draft-07/schema")?.schema
+  return olderMetaschema(isRecord(draft07) ? draft07 : {}, dialect)
 }
 
 /** The number of characters at which a problem, and the path to it, are cut. */
@@ -325,25 +396,47 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
     const known = metaschemaValidators.get(dialect)
     if (known !== undefined) return known
     const made = new dialect.Engine({ logger: false, strict: false, validateFormats: false })
+    if (dialect.without !== undefined) made.addMetaSchema(metaschemaOf(made, dialect), dialect.uri, false)
     metaschemaValidators.set(dialect, made)
     return made
   }
 
   /** Returns a cache of compiled patterns: Ajv compiles a pattern once for each place that uses it. */
-  const patternsOf = (steps: Steps.Steps, compiling: Steps.Steps) => {
+  const patternsOf = (steps: Steps.Steps, compiling: Steps.Steps, unsupported: Map<string, string>) => {
     const known = new Map<string, Pattern>()
+    const compiled = (pattern: string): Pattern => {
+      try {
+        return regExp === undefined
+          ? LinearPattern.compile(pattern, steps, compiling)
+          : metered(regExp(pattern), steps)
+      } catch (thrown) {
+        if (thrown instanceof Steps.StepsExhausted || thrown instanceof RangeError) throw thrown
+        unsupported.set(
+          pattern,
+          thrown instanceof UnsupportedPattern ? thrown.problem : "a syntax that is not that of ECMA-262"
+        )
+        return { test: () => true }
+      }
+    }
     return (pattern: string): Pattern => {
-      const made = known.get(pattern) ??
-        (regExp === undefined ? LinearPattern.compile(pattern, steps, compiling) : metered(regExp(pattern), steps))
+      const made = known.get(pattern) ?? compiled(pattern)
       known.set(pattern, made)
       return made
     }
   }
 
-  const compileBy = (dialect: Dialect, schema: AnySchemaObject, text: string): Check => {
+  /** Compiles a schema. Reports the patterns that are not supported, and accepts every text for them. */
+  const compileBy = (
+    dialect: Dialect,
+    schema: AnySchemaObject,
+    { compiling, leftOut, text, unsupported }: {
+      readonly compiling: Steps.Steps
+      readonly leftOut: LeftOut.LeftOut
+      readonly text: string
+      readonly unsupported: Map<string, string>
+    }
+  ): Check => {
     const steps = Steps.make()
-    const compiling = Steps.make()
-    compiling.refill(maxCompilationSteps)
     const ajv = new dialect.Engine({
       strict: false,
       validateFormats: false,
@@ -352,14 +445,19 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
       // Inlined, the target of two references would be copied twice, at each level of references.
       inlineRefs: false,
       // Optimizing takes three to ten times the time of generating, for code that is a little shorter.
-      code: { optimize: false, regExp: engineOf(patternsOf(steps, compiling)) },
+      code: { optimize: false, regExp: engineOf(patternsOf(steps, compiling, unsupported)) },
+      ...dialect.isDraft04 === true ? { schemaId: "id" as const } : undefined,
       logger: false
     })
+    // A schema can refer to its metaschema.
+    const metaschema = dialect.without === undefined ? undefined : metaschemaValidatorOf(dialect).getSchema(dialect.uri)
+    if (typeof metaschema?.schema === "object") ajv.addMetaSchema(metaschema.schema, dialect.uri, false)
     const unevaluated = text.includes("\"unevaluated")
     // Without this, every applicator collects evaluated names although no keyword reads them.
     if (!unevaluated) ajv.opts.unevaluated = false
     compareByText(ajv, steps, compiling)
-    countSteps(ajv, meterOf(steps), compiling, unevaluated)
+    keepKeywords(ajv, dialect)
+    countSteps(ajv, { compiling, leftOut, meter: meterOf(steps), unevaluated })
     const validate = ajv.compile(schema)
     if ("$async" in validate) throw new Error("$async is not supported")
     return (value) => {
@@ -377,29 +475,39 @@ export const make = ({ maxCompilationSteps, maxSteps, regExp }: Settings) => {
     }
   }
 
-  const reasonOf = (thrown: unknown): UnsupportedSchemaReason => {
+  const reasonOf = (thrown: unknown): UnsupportedSchema.UnsupportedSchemaReason => {
     if (thrown instanceof MissingRefError) return { _tag: "UnresolvedReference", reference: thrown.missingRef }
-    if (thrown instanceof UnsupportedPattern) {
-      return { _tag: "UnsupportedPattern", pattern: thrown.pattern, problem: thrown.problem }
-    }
     if (thrown instanceof Steps.StepsExhausted) {
       return { _tag: "Rejected", problem: `compiling it needs more than ${maxCompilationSteps} steps` }
     }
     return { _tag: "Rejected", problem: problemOf(thrown) }
   }
 
-  return (text: string): Result.Result<Check, UnsupportedSchemaReason> => {
+  return (text: string): Result.Result<Check, UnsupportedSchema.UnsupportedSchema> => {
     const schema: AnySchemaObject = JSON.parse(text)
     const dialect = dialectOf(schema)
-    if (Result.isFailure(dialect)) return Result.fail(dialect.failure)
+    if (Result.isFailure(dialect)) return Result.fail(UnsupportedSchema.make(dialect.failure))
     try {
       const metaschema = metaschemaValidatorOf(dialect.success)
       if (!metaschema.validate(dialect.success.uri, schema)) {
-        return Result.fail({ _tag: "Rejected", problem: `it is no valid schema: ${describe(metaschema.errors)}` })
+        const problem = `it is no valid schema: ${describe(metaschema.errors)}`
+        return Result.fail(UnsupportedSchema.make({ _tag: "Rejected", problem }))
       }
-      return Result.succeed(compileBy(dialect.success, schema, text))
+      OpenApiKeywords.remove(schema)
+      // Compiling the rest spends from the same steps, so that it does not double the cost of a hostile schema.
+      const compiling = Steps.make()
+      compiling.refill(maxCompilationSteps)
+      const unsupported = new Map<string, string>()
+      const check = compileBy(dialect.success, schema, { compiling, leftOut: LeftOut.none, text, unsupported })
+      // All are left out, and the error names the first one.
+      for (const [pattern, problem] of unsupported) {
+        const leftOut = LeftOut.of(schema, new Set(unsupported.keys()))
+        const rest = compileBy(dialect.success, schema, { compiling, leftOut, text, unsupported: new Map() })
+        return Result.fail(UnsupportedSchema.make({ _tag: "UnsupportedPattern", pattern, problem }, rest))
+      }
+      return Result.succeed(check)
     } catch (thrown) {
-      return Result.fail(reasonOf(thrown))
+      return Result.fail(UnsupportedSchema.make(reasonOf(thrown)))
     }
   }
 }
