@@ -32,8 +32,8 @@ export type Problem =
 /**
  * The status of a client.
  *
- * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `stray` is
- *   the beginning of the first text of the server that is no message.
+ * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `problem` is
+ *   the last reason why the server was down. `stray` is the beginning of the first text of the server that is no message.
  * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
  *   needs a handshake: the server may support a newer revision, if it was only slow.
  * - `Closing`: the session has begun to close. Calls wait for the next one.
@@ -43,7 +43,7 @@ export type Problem =
  * @category models
  */
 export type ServerStatus =
-  | { readonly _tag: "Connecting"; readonly attempt: number; readonly stray?: string }
+  | { readonly _tag: "Connecting"; readonly attempt: number; readonly problem?: Problem; readonly stray?: string }
   | { readonly _tag: "Ready"; readonly profile: Profile.ServerProfile; readonly fellBack?: string }
   | { readonly _tag: "Closing" }
   | {
@@ -120,6 +120,8 @@ const stderrLine = (stderr: ReadonlyArray<string>): string => {
 /** The words before the lines of standard error in the description of an exit. One line is enough in a sentence. */
 const beforeTail = "; last lines of stderr:\n"
 
+const sentenceOf = (problem: Problem): string => describeProblem(problem).split(beforeTail)[0] ?? ""
+
 /**
  * Returns a status in the words of logs and errors. `Down` has one line of standard error, which states the cause if
  * one does. Text of the server is escaped and cut, as by {@link describeProblem}.
@@ -137,6 +139,8 @@ export const describe = (status: ServerStatus): string => {
   switch (status._tag) {
     case "Connecting":
       return `connecting, attempt ${status.attempt}` + (
+        status.problem === undefined ? "" : `; the last problem: ${sentenceOf(status.problem)}`
+      ) + (
         status.stray === undefined ?
           "" :
           `; the server has sent a text that is no message: ${JSON.stringify(excerpts.line(status.stray, 200))}`
@@ -149,9 +153,8 @@ export const describe = (status: ServerStatus): string => {
     case "Closing":
       return "its session is closing"
     case "Down": {
-      const [problem = ""] = describeProblem(status.problem).split(beforeTail)
       return `down after ${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}: ` +
-        `${problem}${stderrLine(status.stderr)}; ` +
+        `${sentenceOf(status.problem)}${stderrLine(status.stderr)}; ` +
         (status.retryMillis === undefined
           ? "no further attempt"
           : `the next attempt is due in ${status.retryMillis} ms`)

@@ -2,6 +2,7 @@
  * The error of a call whose server is down.
  */
 import * as Data from "effect/Data"
+import * as PermanentProblem from "./internal/supervision/PermanentProblem.ts"
 import * as PlainText from "./PlainText.ts"
 import * as ServerStatus from "./ServerStatus.ts"
 
@@ -10,13 +11,16 @@ const adviceFor = (status: ServerStatus.ServerStatus): string =>
     ? "call it while its scope is open"
     : ServerStatus.isFinal(status)
     ? "set reconnect to a schedule that goes on"
-    : status._tag === "Down"
+    : status._tag === "Down" && PermanentProblem.is(status.problem)
+    ? "correct the cause"
+    : status._tag === "Down" || (status._tag === "Connecting" && status.problem !== undefined)
     ? "correct the cause, or set waitFor to wait longer"
     : "set waitFor to wait longer"
 
 /**
  * The error of a call that found no session with its server. Nothing was sent. `waitedMillis` is the time that the call
- * waited for the server: less than its `waitFor` if the client does not connect again.
+ * waited for the server: less than its `waitFor` if the client does not connect again, or cannot connect before the
+ * cause is corrected.
  *
  * @example
  * ```ts

@@ -131,16 +131,16 @@ describe.concurrent("a supervised client", () => {
       assert.include(down.value.stderr.join("\n"), "the fixture ends")
     }))
 
-  it.live("a server that cannot start fails calls after waitFor, and says why", () =>
+  it.live("a server that ends before the handshake fails calls after waitFor, and says why", () =>
     Effect.gen(function*() {
-      const client = yield* McpClient.make(McpTarget.command("/no/such/program"), {
+      const client = yield* McpClient.make(McpTarget.command("/bin/false"), {
         info,
         ...quick,
         waitFor: "300 millis"
       })
       const error = yield* Effect.flip(client.callTool("x"))
       assert.strictEqual(error._tag, "ServerUnavailable")
-      assert.match(error.message, /the server "\/no\/such\/program" is not available: .*the call waited 300 ms/)
+      assert.match(error.message, /the server "\/bin\/false" is not available: .*the call waited 300 ms/)
     }))
 
   it.live("a server that stops to answer is connected again", () =>

@@ -80,7 +80,7 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
           assert.deepStrictEqual([hosted?.kind, hosted?.principal, others], [kind, "ada", []])
         }).pipe(Effect.scoped)
         const error = yield* Effect.flip(Effect.scoped(connect("mallory", kind)))
-        assert.include(error.message, "the peer requires authentication", kind)
+        assert.include(error.message, "requires authentication", kind)
         // The time until the host notices the end depends on the transport.
         yield* Effect.repeat(Effect.sleep("5 millis"), {
           while: () => Effect.map(host.sessions, (sessions) => sessions.length > 0)

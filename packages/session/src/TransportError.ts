@@ -9,7 +9,8 @@ import * as Formatter from "effect/Formatter"
  * The kinds of {@link TransportError}.
  *
  * - `InUse`: the transport already carries a session, and can carry only one.
- * - `ConnectFailed`: the peer at `target` could not be reached or started.
+ * - `ConnectFailed`: the peer at `target` could not be reached or started. `isPermanent` says that another attempt fails in
+ *   the same way, until the program or the system is corrected: the URL is invalid, or the command does not exist.
  * - `ReadFailed`, `WriteFailed`: the connection failed while it was in use.
  * - `Unserializable`: JSON cannot carry the message, which has a `bigint` or a cycle. Only this message is lost.
  * - `InvalidHeader`: an argument cannot be the header that its tool asks for (2026-07-28). Only this message is lost.
@@ -19,8 +20,9 @@ import * as Formatter from "effect/Formatter"
  * - `ExchangeEnded`: the stream of one request ended without a response, or was lost. The peer may have carried the
  *   request out. Other requests continue. `cause` is known if, for example, the peer replied with an HTTP error.
  *   `isStreamLost` says that the stream had begun, and cannot be resumed.
- * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out.
- * - `Unauthenticated`: the peer requires authentication. `challenge` is its `WWW-Authenticate` header.
+ * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out. `target` is the URL, without
+ *   credentials and query.
+ * - `Unauthenticated`: the peer at `target` requires authentication. `challenge` is its `WWW-Authenticate` header.
  * - `SessionLost`: the peer no longer knows the session, and the transport could not replace it by a new one.
  * - `PeerEnded`: the peer ended the connection. `exit` is the exit of a child process.
  *
@@ -28,7 +30,7 @@ import * as Formatter from "effect/Formatter"
  */
 export type TransportErrorReason =
   | { readonly _tag: "InUse" }
-  | { readonly _tag: "ConnectFailed"; readonly target: string; readonly cause: unknown }
+  | { readonly _tag: "ConnectFailed"; readonly target: string; readonly cause: unknown; readonly isPermanent?: true }
   | { readonly _tag: "ReadFailed"; readonly cause: unknown }
   | { readonly _tag: "WriteFailed"; readonly cause: unknown }
   | { readonly _tag: "Unserializable"; readonly cause: unknown }
@@ -45,8 +47,9 @@ export type TransportErrorReason =
     readonly code?: number | undefined
     /** The milliseconds after which the peer allows a retry (`Retry-After`). */
     readonly retryAfterMillis: number | undefined
+    readonly target?: string
   }
-  | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined }
+  | { readonly _tag: "Unauthenticated"; readonly challenge: string | undefined; readonly target?: string }
   | { readonly _tag: "SessionLost"; readonly problem: string }
   | { readonly _tag: "PeerEnded"; readonly exit: CloseReason.ProcessExit | undefined }
 
@@ -55,6 +58,18 @@ const textOf = (cause: unknown): string =>
 
 /** The greatest length of a text of the peer in a message. */
 const maxText = 1_000
+
+const peerAt = (target: string | undefined): string => target === undefined ? "the peer" : `the server at ${target}`
+
+/** The statuses of a URL at which there is no MCP server, or none that takes messages. */
+const wrongPath: ReadonlySet<number> = new Set([404, 405, 406, 410, 415, 501])
+
+/** Returns what to do about a rejection by a URL. A server that replies with a JSON-RPC error is at the right one. */
+const adviceFor = ({ code, status, target }: Extract<TransportErrorReason, { readonly _tag: "Rejected" }>): string => {
+  if (target === undefined || code !== undefined) return ""
+  if (wrongPath.has(status)) return "; check the path of the URL"
+  return status === 403 ? "; check that the token in `headers` permits this" : ""
+}
 
 const describe = (reason: TransportErrorReason): string => {
   switch (reason._tag) {
@@ -80,11 +95,12 @@ const describe = (reason: TransportErrorReason): string => {
         ? "the peer ended the stream of the request without a response"
         : `the stream of the request was lost: ${textOf(reason.cause)}`
     case "Rejected":
-      return `the peer rejected the message with status ${reason.status}: ${Excerpt.of(reason.problem, maxText)}`
+      return `${peerAt(reason.target)} rejected the message with status ${reason.status}: ` +
+        Excerpt.of(reason.problem, maxText) + adviceFor(reason)
     case "Unauthenticated":
-      return reason.challenge === undefined
-        ? "the peer requires authentication"
-        : `the peer requires authentication: ${Excerpt.of(reason.challenge, maxText)}`
+      return `${peerAt(reason.target)} requires authentication` +
+        (reason.challenge === undefined ? "" : `: ${Excerpt.of(reason.challenge, maxText)}`) +
+        (reason.target === undefined ? "" : "; send a valid token in `headers`, or by `authorize`")
     case "SessionLost":
       return `the peer no longer knows this session: ${Excerpt.of(reason.problem, maxText)}`
     case "PeerEnded":

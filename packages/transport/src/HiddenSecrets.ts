@@ -61,7 +61,7 @@ const sameMembers = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>)
 
 /**
  * Hides secrets of at least 4 characters in what a transport reports: errors, lost streams, the exit of a process, and
- * error responses of the peer. A secret after a scheme (`Bearer …`) is hidden by itself, and so is the password of
+ * error responses of the peer, and texts of it that are no messages. A secret after a scheme (`Bearer …`) is hidden by itself, and so is the password of
  * `Basic`, and each of them as it is written in URLs, in JSON and in base64.
  *
  * Results and other messages are not changed: they are the data of the program.
@@ -107,6 +107,18 @@ class Hiding implements HiddenSecrets {
     })
   })
 
+  /** Returns the beginning of a text without the secrets, the last of which may be cut. */
+  #beginning(text: string): string {
+    const shown = this.text(text)
+    for (const form of this.#forms) {
+      const first = form.slice(0, minLength)
+      for (let at = shown.indexOf(first); at >= 0; at = shown.indexOf(first, at + 1)) {
+        if (form.startsWith(shown.slice(at))) return shown.slice(0, at) + replacement
+      }
+    }
+    return shown
+  }
+
   /** Returns a value without the secrets: the same one if it has none. */
   #value(value: unknown, levels = maxLevels): unknown {
     if (typeof value === "string") return this.text(value)
@@ -142,21 +154,38 @@ class Hiding implements HiddenSecrets {
     return exit === undefined ? undefined : { ...exit, stderr: exit.stderr.map(this.text) }
   }
 
+  #target(target: string): string {
+    return this.#description ?? this.text(target)
+  }
+
   #reason(reason: TransportError.TransportErrorReason): TransportError.TransportErrorReason {
     switch (reason._tag) {
       case "ConnectFailed":
-        return { ...reason, target: this.#description ?? this.text(reason.target), cause: this.#cause(reason.cause) }
+        return { ...reason, target: this.#target(reason.target), cause: this.#cause(reason.cause) }
       case "ReadFailed":
       case "WriteFailed":
       case "Unserializable":
       case "ExchangeEnded":
         return "cause" in reason ? { ...reason, cause: this.#cause(reason.cause) } : reason
       case "InvalidHeader":
-      case "Rejected":
       case "SessionLost":
         return { ...reason, problem: this.text(reason.problem) }
-      case "Unauthenticated":
-        return { ...reason, challenge: reason.challenge === undefined ? undefined : this.text(reason.challenge) }
+      case "Rejected": {
+        const { target } = reason
+        return {
+          ...reason,
+          problem: this.text(reason.problem),
+          ...target === undefined ? undefined : { target: this.#target(target) }
+        }
+      }
+      case "Unauthenticated": {
+        const { challenge, target } = reason
+        return {
+          ...reason,
+          challenge: challenge === undefined ? undefined : this.text(challenge),
+          ...target === undefined ? undefined : { target: this.#target(target) }
+        }
+      }
       case "PeerEnded":
         return { ...reason, exit: this.#exit(reason.exit) }
       case "InUse":
@@ -175,16 +204,20 @@ class Hiding implements HiddenSecrets {
     return event._tag === "StreamLost" ? { ...event, cause: this.#cause(event.cause) } : event
   }
 
-  /** Returns a message: an error response is one that a peer writes for its log as well, with what it was sent. */
+  /**
+   * Returns a frame: an error response is one that a peer writes for its log as well, with what it was sent. A text that
+   * is no message is one that a program prints, and its client reports it.
+   */
   #message(message: unknown): unknown {
-    return isObject(message) && "error" in message ? { ...message, error: this.#value(message["error"]) } : message
+    if (!isMessage(message)) return this.#value(message)
+    return "error" in message ? { ...message, error: this.#value(message["error"]) } : message
   }
 
   #inbound(inbound: Inbound): Inbound {
     const { frame } = inbound
     if (Result.isFailure(frame)) {
       return frame.failure._tag === "NotJson"
-        ? { ...inbound, frame: Result.fail({ ...frame.failure, text: this.text(frame.failure.text) }) }
+        ? { ...inbound, frame: Result.fail({ ...frame.failure, text: this.#beginning(frame.failure.text) }) }
         : inbound
     }
     const { success } = frame
@@ -219,9 +252,12 @@ class Hiding implements HiddenSecrets {
   }
 }
 
-/** Returns whether a frame is a batch, an error response or no JSON. Others need no search. */
+const isMessage = (value: unknown): value is { readonly [name: string]: unknown } =>
+  isObject(value) && ("method" in value || "result" in value || "error" in value)
+
+/** Returns whether a frame is a batch, an error response or no message. Others need no search. */
 const mayHaveError = ({ frame }: Inbound): boolean =>
-  Result.isFailure(frame) || Array.isArray(frame.success) || isObject(frame.success) && "error" in frame.success
+  Result.isFailure(frame) || Array.isArray(frame.success) || !isMessage(frame.success) || "error" in frame.success
 
 /**
  * Creates {@link HiddenSecrets}. The clients of this package hide by themselves the `Redacted` values of their headers,

@@ -12,6 +12,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { inspect } from "node:util"
@@ -132,6 +133,35 @@ describe("a secret that a server repeats is in no error", () => {
       const plain = { Authorization: `Bearer ${secret}`, "x-basic": Redacted.make(`Basic ${btoa(`ada:${secret}`)}`) }
       assertHidden(yield* shownBy(StreamableHttpClient.layerNode({ url: url("error"), headers: plain })))
     }).pipe(Effect.scoped))
+
+  const printed: Readonly<Record<string, string>> = {
+    "a line": "starts with ${process.env.KEY}",
+    "a line that is cut within a secret": "${'x'.repeat(190)}${process.env.KEY}",
+    "JSON that is no message": "${JSON.stringify({ key: process.env.KEY, [process.env.KEY]: [process.env.KEY] })}",
+    "a JSON string": "${JSON.stringify(process.env.KEY)}"
+  }
+  for (const [name, text] of Object.entries(printed)) {
+    it.live(`of what a child process prints in place of a message: ${name}`, () =>
+      Effect.gen(function*() {
+        const shown: Array<unknown> = []
+        const error = yield* ClientSession.make({ info, observe: (event) => void shown.push(event) }).pipe(
+          Effect.scoped,
+          Effect.provide(StdioClient.layerNode({
+            command: process.execPath,
+            args: ["-e", `console.log(\`${text}\`); process.exit(3)`],
+            env: { KEY: Redacted.make(secret) },
+            stderr: () => {}
+          })),
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void shown.push(message))])),
+          Effect.flip
+        )
+        const all = inspect([...shown, error, error.message], { depth: 20 })
+        assert.include(all, "StrayText")
+        assert.include(all, "<redacted>")
+        assert.notInclude(all, secret.slice(0, 6))
+        assert.notInclude(all, encodeURIComponent(secret).slice(0, 9))
+      }))
+  }
 
   it.live("of a child process, nor in its lines of standard error", () =>
     Effect.gen(function*() {

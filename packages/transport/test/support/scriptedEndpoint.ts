@@ -29,6 +29,7 @@ export const response = (
 ): HttpResponse => {
   const chunks = body === "" ? Stream.empty : Stream.make(new TextEncoder().encode(body))
   return {
+    url: new URL("http://localhost/mcp"),
     status,
     header: (name) => headers[name],
     chunks: brokenBy === undefined ? chunks : Stream.concat(chunks, Stream.fail(brokenBy)),

@@ -9,6 +9,7 @@ import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import * as ServerStatus from "../../ServerStatus.ts"
 import { ServerUnavailable } from "../../ServerUnavailable.ts"
+import * as PermanentProblem from "./PermanentProblem.ts"
 import type { WaitingTime } from "./WaitingTime.ts"
 
 type Session = ClientSession.ClientSessionShape
@@ -21,7 +22,7 @@ export class StatusBoard {
   readonly #server: string
   readonly #changes: PubSub.PubSub<ServerStatus.ServerStatus>
   readonly #sessions: PubSub.PubSub<Session | undefined>
-  readonly #waiters = new Set<Deferred.Deferred<Session | undefined>>()
+  readonly #waiters = new Set<Deferred.Deferred<Session, ServerStatus.ServerStatus>>()
   #status: ServerStatus.ServerStatus = { _tag: "Connecting", attempt: 1 }
   #session: Session | undefined
   #fellBack: string | undefined
@@ -69,16 +70,18 @@ export class StatusBoard {
     )
   }
 
-  /** Sets the status while there is no session. Those who wait fail if there will be none. */
+  /**
+   * Sets the status while there is no session. Those who wait fail with it if there will be none, or none until a
+   * problem is corrected.
+   */
   set(status: Exclude<ServerStatus.ServerStatus, { readonly _tag: "Ready" }>): void {
     // Nothing follows the end of the client.
     if (this.#isFinal) return
     this.#session = undefined
     Deferred.doneUnsafe(this.#gone, Exit.void)
     this.#publish(status)
-    if (!this.#isFinal) return
-    for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.succeed(undefined))
-    PubSub.publishUnsafe(this.#sessions, undefined)
+    if (this.#isHopeless) { for (const waiter of this.#waiters) Deferred.doneUnsafe(waiter, Exit.fail(status)) }
+    if (this.#isFinal) PubSub.publishUnsafe(this.#sessions, undefined)
   }
 
   /** Sets the session, and hands it to those who wait for one. Does nothing if the session has begun to end. */
@@ -122,17 +125,20 @@ export class StatusBoard {
     return Effect.asVoid(Effect.timeoutOption(this.left, millis))
   }
 
-  /** Waits for a session. */
+  /** Waits for a session. Fails at once while no wait would help. */
   ready(time: WaitingTime): Effect.Effect<Session, ServerUnavailable> {
     return Effect.suspend(() => {
       if (this.#session !== undefined) return Effect.succeed(this.#session)
-      const unavailable = Effect.suspend(() => Effect.fail(this.#unavailable(time.spentMillis)))
-      if (this.#isFinal) return unavailable
-      const waiter = Deferred.makeUnsafe<Session | undefined>()
+      const unavailable = (status: ServerStatus.ServerStatus) =>
+        Effect.fail(this.#unavailable(time.spentMillis, status))
+      if (this.#isHopeless) return unavailable(this.#status)
+      const waiter = Deferred.makeUnsafe<Session, ServerStatus.ServerStatus>()
       this.#waiters.add(waiter)
       return time.atMost(Deferred.await(waiter)).pipe(
         Effect.ensuring(Effect.sync(() => this.#waiters.delete(waiter))),
-        Effect.flatMap((session) => session === undefined ? unavailable : Effect.succeed(session))
+        // The status of the problem, because the next attempt may have begun meanwhile.
+        Effect.catch(unavailable),
+        Effect.flatMap((session) => session === undefined ? unavailable(this.#status) : Effect.succeed(session))
       )
     })
   }
@@ -149,8 +155,13 @@ export class StatusBoard {
     PubSub.publishUnsafe(this.#changes, status)
   }
 
-  #unavailable(waitedMillis: number): ServerUnavailable {
-    return new ServerUnavailable({ server: this.#server, status: this.#status, waitedMillis })
+  #unavailable(waitedMillis: number, status: ServerStatus.ServerStatus = this.#status): ServerUnavailable {
+    return new ServerUnavailable({ server: this.#server, status, waitedMillis })
+  }
+
+  /** Whether no wait would help a call: there is no further attempt, or each one fails until a problem is corrected. */
+  get #isHopeless(): boolean {
+    return this.#isFinal || (this.#status._tag === "Down" && PermanentProblem.is(this.#status.problem))
   }
 
   get #isFinal(): boolean {

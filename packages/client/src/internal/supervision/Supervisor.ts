@@ -15,6 +15,7 @@ import * as PlainText from "../../PlainText.ts"
 import * as ServerStatus from "../../ServerStatus.ts"
 import * as Calls from "./Calls.ts"
 import type { CallsInFlight } from "./CallsInFlight.ts"
+import * as PermanentProblem from "./PermanentProblem.ts"
 import * as Reconnection from "./Reconnection.ts"
 import type { StatusBoard } from "./StatusBoard.ts"
 import type { StderrLines } from "./StderrLines.ts"
@@ -112,6 +113,9 @@ const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0
 export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependencies): Effect.fn.Return<void> {
   const { board, connect, health, inFlight, opened, schedule, server, stderr, steadyMillis } = dependencies
   let attempts = 0
+  let last: ServerStatus.Problem | undefined
+  /** The permanent problem of the last warning, if there has been no other problem after it. */
+  let warned: string | undefined
   let delays = yield* Reconnection.begin(schedule)
   /** The times at which the session of the present attempt was opened, and at which it began to end. */
   let openedAt = Number.POSITIVE_INFINITY
@@ -139,11 +143,13 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
   )
 
   while (true) {
-    board.set({ _tag: "Connecting", attempt: attempts + 1 })
+    const connecting = { _tag: "Connecting", attempt: attempts + 1 } as const
+    board.set(last === undefined ? connecting : { ...connecting, problem: last })
     stderr.clear()
     openedAt = leftAt = Number.POSITIVE_INFINITY
     // A function of the program, such as a middleware, may die at any request. The client connects again then, too.
     const problem = yield* Effect.catchCause(attempt, (cause) => Effect.succeed(problemIn(cause)))
+    last = problem
     if (Math.min(leftAt, yield* Clock.currentTimeMillis) - openedAt >= steadyMillis) {
       attempts = 0
       delays = yield* Reconnection.begin(schedule)
@@ -152,8 +158,13 @@ export const run = Effect.fnUntraced(function*(dependencies: SupervisorDependenc
     const retryMillis = yield* delays.next
     const down = { _tag: "Down", problem, attempts, retryMillis, stderr: stderrOf(problem, stderr.last) } as const
     board.set(down)
-    // A crash loop is visible, and its log stays short. The server decides a part of the text.
-    if (isPowerOfTwo(attempts)) {
+    const permanent = PermanentProblem.is(problem) ? ServerStatus.describeProblem(problem) : undefined
+    const isKnown = permanent !== undefined && permanent === warned
+    if (permanent === undefined) warned = undefined
+    // A crash loop is visible, and its log stays short. A problem that lasts is logged once.
+    if (isPowerOfTwo(attempts) && !isKnown) {
+      warned = permanent
+      // The server decides a part of the text.
       yield* Effect.logWarning(PlainText.line(`the server ${server} is ${ServerStatus.describe(down)}`))
     }
     if (retryMillis === undefined) return

@@ -37,7 +37,7 @@ export class WaitingTime {
   }
 
   /** Waits for an effect for the time that is left. Returns `undefined` after it. */
-  atMost<A>(effect: Effect.Effect<A>): Effect.Effect<A | undefined> {
+  atMost<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A | undefined, E> {
     return this.during(Effect.timeoutOrElse(effect, {
       duration: this.leftMillis,
       // A timer may fire a millisecond early.

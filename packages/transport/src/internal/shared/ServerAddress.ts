@@ -21,7 +21,12 @@ export const parse = (given: string | URL): Effect.Effect<URL, TransportError.Tr
   Effect.try({
     try: () => new URL(given),
     catch: () =>
-      TransportError.make({ _tag: "ConnectFailed", target: shownText(given), cause: new Error("Invalid URL") })
+      TransportError.make({
+        _tag: "ConnectFailed",
+        target: shownText(given),
+        cause: new Error("Invalid URL"),
+        isPermanent: true
+      })
   }).pipe(
     Effect.filterOrFail(
       ({ password, username }) => username === "" && password === "",
@@ -29,7 +34,8 @@ export const parse = (given: string | URL): Effect.Effect<URL, TransportError.Tr
         TransportError.make({
           _tag: "ConnectFailed",
           target: shown(url),
-          cause: new Error("the credentials in the URL would not be sent; send them in `headers`, as `authorization`")
+          cause: new Error("the credentials in the URL would not be sent; send them in `headers`, as `authorization`"),
+          isPermanent: true
         })
     )
   )

@@ -9,7 +9,7 @@ import type { ChildProcessHandle } from "effect/process/ChildProcessSpawner"
 import * as CommandLine from "effect/process/CommandLine"
 import type { Redacted } from "effect/Redacted"
 import * as Scope from "effect/Scope"
-import { unwrapCause } from "../shared/platformErrors.ts"
+import { codeOf, unwrapCause } from "../shared/platformErrors.ts"
 import * as ProcessGroup from "./ProcessGroup.ts"
 
 /** The command that starts a server. */
@@ -40,6 +40,9 @@ export const exitStatus = (handle: ChildProcessHandle): Effect.Effect<ExitStatus
     onFailure: (error) => ({ exitCode: undefined, signal: /\bSIG[A-Z0-9]+\b/.exec(String(unwrapCause(error)))?.[0] })
   })
 
+/** The codes of commands and directories that do not exist, or cannot be run. Others may be a lack of resources. */
+const permanentCodes: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "EACCES", "ENOEXEC"])
+
 const started = (command: Command) =>
   ChildProcess.make(command.command, command.args ?? [], {
     cwd: command.cwd,
@@ -49,9 +52,11 @@ const started = (command: Command) =>
     // Without it, the scope would wait forever for a child that ignores the signal.
     forceKillAfter: command.terminateTimeout ?? "2 seconds"
   }).pipe(
-    Effect.mapError((error) =>
-      TransportError.make({ _tag: "ConnectFailed", target: commandLine(command), cause: unwrapCause(error) })
-    )
+    Effect.mapError((error) => {
+      const cause = unwrapCause(error)
+      const failed = { _tag: "ConnectFailed", target: commandLine(command), cause } as const
+      return TransportError.make(permanentCodes.has(codeOf(cause)) ? { ...failed, isPermanent: true } : failed)
+    })
   )
 
 /**

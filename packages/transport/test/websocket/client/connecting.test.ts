@@ -284,7 +284,7 @@ describe("a client on Node", () => {
       Effect.gen(function*() {
         const server = yield* listen(({ reject }) => reject(401, { "WWW-Authenticate": challenge }, "Unauthorized"))
         const reason = yield* rejectionOf(open(node, { url: server.url, authorize }))
-        assert.deepStrictEqual(reason, { _tag: "Unauthenticated", challenge })
+        assert.deepInclude(reason, { _tag: "Unauthenticated", challenge })
         yield* until(() => server.peers.every(({ ended, isClosed }) => ended || isClosed))
       }))
   }
@@ -310,7 +310,7 @@ describe("a client on Node", () => {
       for (const [rejection, expected] of rejections) {
         const server = yield* listen(({ reject }) => reject(...rejection))
         const reason = yield* rejectionOf(open(node, { url: server.url }))
-        assert.deepStrictEqual(reason, { _tag: "Rejected", ...expected })
+        assert.deepInclude(reason, { _tag: "Rejected", ...expected })
         yield* until(() => server.peers.every(({ ended, isClosed }) => ended || isClosed))
       }
     }))

@@ -30,6 +30,8 @@ export interface Call {
 
 /** The response. Its body is read while the scope of the call is open. */
 export interface HttpResponse {
+  /** The URL that was requested. */
+  readonly url: URL
   readonly status: number
   readonly header: (name: string) => string | undefined
   /** The body, decompressed. Fails with the reason why it broke. */
@@ -129,6 +131,7 @@ export const make: Effect.Effect<MakeCall, never, Client> = Effect.gen(function*
         const encoding = headers["content-encoding"]
         const isCompressed = ContentEncoding.isCompressed(encoding)
         return {
+          url: call.url,
           status,
           header: (name) => headers[name],
           chunks: encoding !== undefined && isCompressed

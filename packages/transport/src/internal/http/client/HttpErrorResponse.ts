@@ -6,12 +6,15 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
+import * as ServerAddress from "../../shared/ServerAddress.ts"
 import type { HttpResponse } from "./HttpCall.ts"
 import * as ResponseBody from "./ResponseBody.ts"
 import { isIdOf } from "./responseIn.ts"
 
 /** An HTTP error response. */
 export interface HttpErrorResponse {
+  /** The URL that was requested, without its secrets. */
+  readonly target: string
   readonly status: number
   readonly text: string
   readonly bytes: number
@@ -58,6 +61,7 @@ export const read = (response: HttpResponse): Effect.Effect<HttpErrorResponse> =
     const text = yield* ResponseBody.readError(response)
     const now = yield* Clock.currentTimeMillis
     return {
+      target: ServerAddress.shown(response.url),
       status: response.status,
       text,
       bytes: text.length,
@@ -102,7 +106,8 @@ export const error = (response: HttpErrorResponse): TransportError.TransportErro
     _tag: "Rejected",
     status: response.status,
     problem: problemOf(response),
-    retryAfterMillis: response.retryAfterMillis
+    retryAfterMillis: response.retryAfterMillis,
+    target: response.target
   })
 
 /** Returns the error of a rejected request: another one if the request may have been carried out. */
@@ -125,14 +130,14 @@ export const discoveryIn = (
   httpResponse: HttpResponse
 ): Effect.Effect<Inbound, TransportError.TransportError> =>
   Effect.flatMap(read(httpResponse), (rejection): Effect.Effect<Inbound, TransportError.TransportError> => {
-    const { bytes, failure, retryAfterMillis, status } = rejection
+    const { bytes, failure, retryAfterMillis, status, target } = rejection
     // A server that rejects the request by a JSON-RPC error has not carried it out, whatever the status is.
     if (failure === undefined) return Effect.fail(errorOf(rejection))
     const { code } = failure.error
     const response = modernCodes.has(code) ? failureFor(id, rejection) : undefined
     return response === undefined
       ? Effect.fail(
-        TransportError.make({ _tag: "Rejected", status, code, problem: problemOf(rejection), retryAfterMillis })
+        TransportError.make({ _tag: "Rejected", status, code, problem: problemOf(rejection), retryAfterMillis, target })
       )
       : Effect.succeed({ frame: Result.succeed(response), bytes })
   })

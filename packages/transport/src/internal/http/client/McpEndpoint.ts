@@ -79,7 +79,11 @@ const defaultHeaders: Readonly<Record<Call["method"], Readonly<Record<string, st
 const challengeOf = (response: HttpResponse) => response.header("www-authenticate")
 
 const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
-  TransportError.make({ _tag: "Unauthenticated", challenge: challengeOf(response) })
+  TransportError.make({
+    _tag: "Unauthenticated",
+    challenge: challengeOf(response),
+    target: ServerAddress.shown(response.url)
+  })
 
 /**
  * Returns an effect that creates the endpoint of one connection. Endpoints of the same effect share the permanent

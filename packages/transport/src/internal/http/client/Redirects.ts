@@ -114,7 +114,8 @@ export class Location {
         yield* ResponseBody.discard(response)
         const problem = problemOf(method, url, response, followed)
         if (problem !== undefined) {
-          return yield* TransportError.make({ _tag: "Rejected", status, problem, retryAfterMillis: undefined })
+          const target = ServerAddress.shown(url)
+          return yield* TransportError.make({ _tag: "Rejected", status, problem, retryAfterMillis: undefined, target })
         }
         permanent &&= isPermanent(status)
         url = targetOf(response.header("location") ?? "", url)

@@ -27,7 +27,7 @@ const maxErrorBytes = 64 * 1024
 const errorMillis = 1000
 
 /** Reads an error response, or the part of it within the bounds. */
-const readError = (response: IncomingMessage, then: (response: HttpResponse) => void): void => {
+const readError = (url: URL, response: IncomingMessage, then: (response: HttpResponse) => void): void => {
   const chunks: Array<Uint8Array> = []
   let length = 0
   let isDone = false
@@ -36,6 +36,7 @@ const readError = (response: IncomingMessage, then: (response: HttpResponse) => 
     isDone = true
     clearTimeout(timer)
     then({
+      url,
       status: response.statusCode ?? 0,
       header: (name) => response.headersDistinct[name]?.join(", "),
       chunks: Stream.fromIterable(chunks),
@@ -72,7 +73,7 @@ export const make = (options: Options): Dial => (headers) =>
         opened = { webSocket, tcp: response.socket }
       })
       webSocket.once("unexpected-response", (_request, response) =>
-        readError(response, (read) => {
+        readError(url, response, (read) => {
           rejection = read
           webSocket.terminate()
         }))

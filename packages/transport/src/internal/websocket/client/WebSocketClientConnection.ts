@@ -44,7 +44,11 @@ const targetOf = (given: string | URL): Effect.Effect<Target, TransportError.Tra
   })
 
 const unauthenticated = (response: HttpResponse): TransportError.TransportError =>
-  TransportError.make({ _tag: "Unauthenticated", challenge: response.header("www-authenticate") })
+  TransportError.make({
+    _tag: "Unauthenticated",
+    challenge: response.header("www-authenticate"),
+    target: ServerAddress.shown(response.url)
+  })
 
 const causeOf = ({ reason }: Socket.SocketError): unknown => {
   if (reason._tag === "SocketOpenError" && reason.kind === "Timeout") {

@@ -181,7 +181,7 @@ describe.concurrent("a client that falls back", () => {
         )
         const transport = yield* transportTo(peer, { connectTimeout })
         const client = yield* connect(transport)
-        assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
+        assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
           _tag: "Rejected",
           status: 404,
           problem: "no such page",
@@ -202,7 +202,7 @@ describe.concurrent("a client that falls back", () => {
           : reply.raw(405, { allow: "GET" }, "")
       )
       const client = yield* connect(yield* transportTo(peer))
-      assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
+      assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
         _tag: "Unauthenticated",
         challenge: "Bearer"
       })

@@ -116,7 +116,7 @@ describe.concurrent("the endpoint for messages of an HTTP+SSE client", () => {
   it.live("is unknown if the stream is rejected", () =>
     Effect.gen(function*() {
       const peer = yield* serve((_, reply) => reply.raw(404, {}, "no such page"))
-      assert.deepStrictEqual(yield* rejectionOf(peer), {
+      assert.deepInclude(yield* rejectionOf(peer), {
         _tag: "Rejected",
         status: 404,
         problem: "no such page",

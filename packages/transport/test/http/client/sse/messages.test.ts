@@ -145,7 +145,7 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       const client = yield* connect(peer)
       yield* client.send(request(1))
       assert.deepStrictEqual(client.messages(), [failure(1)])
-      assert.deepStrictEqual(yield* reasonOf(client.send(request(2))), {
+      assert.deepInclude(yield* reasonOf(client.send(request(2))), {
         _tag: "Rejected",
         status: 404,
         problem: "Session not found",
@@ -153,7 +153,7 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       })
       // The server may have carried it out.
       assert.strictEqual((yield* reasonOf(client.send(request(3))))._tag, "ExchangeEnded")
-      assert.deepStrictEqual(yield* reasonOf(client.send(notification(1))), {
+      assert.deepInclude(yield* reasonOf(client.send(notification(1))), {
         _tag: "Rejected",
         status: 429,
         problem: "too many",
@@ -218,7 +218,7 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       ])
       assert.isTrue(peer.received.every(({ headers }) => headers["x-example"] === "yes"))
       const unauthenticated = yield* rejectionOf(peer)
-      assert.deepStrictEqual(unauthenticated, { _tag: "Unauthenticated", challenge: "Bearer" })
+      assert.deepInclude(unauthenticated, { _tag: "Unauthenticated", challenge: "Bearer" })
     }))
 })
 

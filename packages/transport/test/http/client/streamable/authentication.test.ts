@@ -82,7 +82,7 @@ it.live("authorize runs once for a request whose retry is rejected, too", () =>
           return bearer("bad")
         })
     })
-    assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
+    assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
       _tag: "Unauthenticated",
       challenge
     })
@@ -95,7 +95,7 @@ it.live("a request that is rejected with 401 fails at once without authorize, or
     const peer = yield* serve(guarded(() => "good"))
     for (const options of [{}, { authorize: () => Effect.as(Effect.void, undefined) }]) {
       const client = yield* connect(peer, options)
-      assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
+      assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
         _tag: "Unauthenticated",
         challenge
       })

@@ -28,7 +28,7 @@ it.live("a JSON-RPC error with another id fails the request with Rejected", () =
     const { messages, request: sendRequest } = yield* connected((_, reply) =>
       reply.status(400, failure(2, "for request 2"))
     )
-    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(1))), {
+    assert.deepInclude(yield* reasonOf(sendRequest(request(1))), {
       _tag: "Rejected",
       status: 400,
       problem: "for request 2",
@@ -51,19 +51,19 @@ it.live("any other error response fails with its status, the beginning of its bo
           return reply.raw(403, { "retry-after": "soon" }, "")
       }
     })
-    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(1))), {
+    assert.deepInclude(yield* reasonOf(sendRequest(request(1))), {
       _tag: "Rejected",
       status: 503,
       problem: "x".repeat(200),
       retryAfterMillis: 7_000
     })
-    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(2))), {
+    assert.deepInclude(yield* reasonOf(sendRequest(request(2))), {
       _tag: "Rejected",
       status: 429,
       problem: "{\"half\":",
       retryAfterMillis: 0
     })
-    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(3))), {
+    assert.deepInclude(yield* reasonOf(sendRequest(request(3))), {
       _tag: "Rejected",
       status: 403,
       problem: "no reason given",
@@ -81,7 +81,7 @@ it.live("[law 1] a request may have been carried out after a 5xx of the server o
       const cause = reason._tag === "ExchangeEnded" && reason.cause instanceof TransportError.TransportError
         ? reason.cause.reason
         : undefined
-      assert.deepStrictEqual(cause, { _tag: "Rejected", status, problem: "error", retryAfterMillis: undefined })
+      assert.deepInclude(cause, { _tag: "Rejected", status, problem: "error", retryAfterMillis: undefined })
     }
     for (const status of [400, 429, 501, 503]) {
       assert.strictEqual((yield* reasonOf(sendRequest(request(status))))._tag, "Rejected")
@@ -109,7 +109,7 @@ it.live("a rejected notification or response fails by itself", () =>
       if (received.kind === "tools/call") return reply.json({ jsonrpc: "2.0", id: 1, result: {} })
       return calls++ === 0 ? reply.status(400, failure(undefined, "not that")) : reply.status(202)
     })
-    assert.deepStrictEqual(yield* reasonOf(send(notification(1))), {
+    assert.deepInclude(yield* reasonOf(send(notification(1))), {
       _tag: "Rejected",
       status: 400,
       problem: "not that",

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as FrameText from "../../../shared/FrameText.ts"
+import * as ServerAddress from "../../../shared/ServerAddress.ts"
 import * as utf8 from "../../../shared/utf8.ts"
 import * as HttpCall from "../HttpCall.ts"
 import * as ResponseBody from "../ResponseBody.ts"
@@ -31,9 +32,11 @@ export const unexpectedResponse = (response: HttpCall.HttpResponse): TransportEr
     new Error(
       response.status === 202
         ? "the request was answered with status 202, which is for messages without a response"
-        : `the request was answered with status ${response.status} and a body of content type ${
-          HttpCall.mediaType(response) ?? "unknown"
-        }; it must be application/json or text/event-stream`
+        : `the request to ${
+          ServerAddress.shown(response.url)
+        } was answered with status ${response.status} and a body ` +
+          `of content type ${HttpCall.mediaType(response) ?? "unknown"}; ` +
+          "it must be application/json or text/event-stream"
     )
   )
 
