@@ -62,7 +62,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PING-03",
     file: "packages/client/src/internal/supervision/Supervisor.ts",
-    original: "if (isPowerOfTwo(attempts)) {",
+    original: "if (isPowerOfTwo(attempts) && !isKnown) {",
     broken: "if (isPowerOfTwo(attempts) && problem._tag !== \"Unresponsive\") {",
     test: "packages/client/test/sessions.test.ts",
     name: "[PING-03] is down because it did not answer"
