@@ -306,7 +306,8 @@ const toolOf = (
  *   its caller, but no cause of a lost connection and no standard error of a process: these are logged.
  * - Providers reject a whole request if they do not accept one schema in it. The model therefore gets the schema that
  *   `ModelSchema.of` returns for the schema of the server. A tool is left out if it has none, as one with more than 64
- *   levels or 65,536 characters, or if its name is not allowed. A warning of the log names the tool.
+ *   levels or 65,536 characters, if its name is not allowed, or if it runs as a task only (revision 2025-11-25). A
+ *   warning of the log names the tool.
  * - A request has at most 128 tools, with 524,288 characters of descriptions and schemas.
  * - Results keep a conversation alive: files that providers reject, blank texts and half surrogate pairs are left out,
  *   and files and texts have a greatest size.

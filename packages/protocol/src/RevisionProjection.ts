@@ -223,10 +223,11 @@ const tool = all(
     outputSchema: "2025-06-18",
     _meta: "2025-06-18",
     annotations: "2025-03-26",
-    icons: "2025-11-25",
-    execution: "2025-11-25"
+    icons: "2025-11-25"
   }),
   objectOutputSchema,
+  // A client could call the tool as a task, or not at all.
+  removedFor({ execution: "2025-11-25" }),
   removedAfter({ execution: latestLegacy })
 )
 const resource = all(since({ title: "2025-06-18", icons: "2025-11-25" }), annotated)

@@ -209,7 +209,8 @@ const register = Effect.fnUntraced(function*(
  * 30 seconds. Meanwhile the members stay.
  *
  * Members whose names are not allowed (TOOL-10), or belong to another group, are left out with a warning.
- * `McpMount.prefixed` avoids such clashes.
+ * `McpMount.prefixed` avoids such clashes. So are tools that run as tasks only (revision 2025-11-25), because a proxy
+ * passes no tasks on.
  *
  * @example
  * ```ts

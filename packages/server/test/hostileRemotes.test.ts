@@ -10,7 +10,7 @@ import { serve } from "./support/hosted.ts"
 
 /** Returns the members of a server with these templates. */
 const entriesOf = (templates: ReadonlyArray<string>) => {
-  const remote = new RemoteEntries({ group: "remote", forward: () => Effect.never, completes: false })
+  const remote = new RemoteEntries({ group: "remote", forward: () => Effect.never, completes: false, hasTasks: false })
   const { entries } = remote.of({
     tools: [],
     prompts: [],

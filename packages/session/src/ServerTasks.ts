@@ -1,11 +1,13 @@
 /**
  * The tasks of a server: calls of tools that outlive their requests.
  */
+import type { Profile } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as DeclaredExtension from "./internal/tasks/DeclaredExtension.ts"
 import { TaskEndpoint, type TaskPlan, type Tasks, type TaskSupport as Support } from "./internal/tasks/TaskEndpoint.ts"
 import type { TaskOptions as EndpointOptions } from "./internal/tasks/TaskSettings.ts"
 import * as TaskSettings from "./internal/tasks/TaskSettings.ts"
@@ -19,6 +21,25 @@ import { TaskStore } from "./TaskStore.ts"
  * @category models
  */
 export type TaskSupport = Support
+
+/**
+ * Returns whether a client can call a tool with this support on a server with tasks. A client of revision 2026-07-28
+ * that has not declared the tasks extension cannot call a tool that requires tasks: its call is rejected with −32021
+ * (TKX-02). A server that is written by its methods lists the tool for the other clients only; `McpServer` does so.
+ *
+ * @example
+ * ```ts
+ * import { ServerTasks } from "@effect-mcp/session"
+ *
+ * export const isListed = ServerTasks.isCallable("required", { revision: "2026-07-28", capabilities: {} }) // => false
+ * ```
+ *
+ * @category predicates
+ */
+export const isCallable = (
+  support: TaskSupport,
+  profile: Pick<Profile.Profile, "capabilities" | "revision">
+): boolean => DeclaredExtension.isCallable(support, profile)
 
 /**
  * Options of one tool: whether its calls become tasks, and when.

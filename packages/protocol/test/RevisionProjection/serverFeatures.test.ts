@@ -12,6 +12,19 @@ testExamples([
     method: "tools/list",
     part: "result",
     within: inTools,
+    // A client of an older revision would misread `execution`; it has no tasks.
+    tolerant: {
+      "2025-06-18": {
+        name: "add",
+        title: "Add",
+        description: "Adds",
+        inputSchema: schema,
+        outputSchema: schema,
+        annotations: { title: "Add", readOnlyHint: true },
+        icons,
+        _meta: meta
+      }
+    },
     revisions: {
       "2025-11-25": {
         name: "add",

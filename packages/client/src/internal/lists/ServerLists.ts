@@ -5,13 +5,21 @@ import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as ListReading from "@effect-mcp/session/ListReading"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import * as PlainText from "../../PlainText.ts"
 import * as CachedList from "./CachedList.ts"
 import { LatestByKey } from "./LatestByKey.ts"
 import * as ListChanges from "./ListChanges.ts"
 
 type Session = ClientSession.ClientSessionShape
+
+/** Streams the tools. On a server without tasks for calls of tools, no tool supports or requires them (TSK-03). */
+const toolsOf = ({ profile, tools }: Session): Session["tools"] =>
+  profile.capabilities.tasks?.requests?.tools?.call !== undefined ? tools : Stream.map(tools, (tool) => {
+    if (tool.execution === undefined) return tool
+    const { execution: _, ...rest } = tool
+    return rest
+  })
 
 /** The client of the lists. */
 export interface ServerListsDependencies {
@@ -36,7 +44,7 @@ export class ServerLists {
 
   constructor(dependencies: ServerListsDependencies) {
     this.#dependencies = dependencies
-    this.tools = this.#listOf("tools", ({ tools }) => tools)
+    this.tools = this.#listOf("tools", toolsOf)
     this.prompts = this.#listOf("prompts", ({ prompts }) => prompts)
     this.resources = this.#listOf("resources", ({ resources }) => resources)
     this.resourceTemplates = this.#listOf("resources", ({ resourceTemplates }) => resourceTemplates)

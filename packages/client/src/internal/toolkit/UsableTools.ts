@@ -39,6 +39,10 @@ const problemOfName = (name: string): string | undefined =>
     ? undefined
     : "providers do not accept its name; make the group with the option names: \"model\""
 
+/** A call of such a tool is rejected: the toolkit calls tools without tasks. */
+const problemOfTask = ({ execution }: GroupList.GroupTool): string | undefined =>
+  execution?.taskSupport === "required" ? "it runs as a task only; call it by tasks.call of its client" : undefined
+
 const descriptionOf = ({ description = "" }: GroupList.GroupTool): string | undefined =>
   description.trim() === "" ? undefined : ModelText.of(Excerpt.of(description, maxDescription))
 
@@ -94,7 +98,7 @@ class Selection {
       const usable: Array<UsableTool> = []
       for (const tool of tools) {
         const converted = this.#schemaOf(tool.inputSchema)
-        const problem = problemOfName(tool.name) ??
+        const problem = problemOfName(tool.name) ?? problemOfTask(tool) ??
           (Result.isFailure(converted) ? `${converted.failure}; simplify the schema` : undefined)
         if (problem !== undefined || Result.isFailure(converted)) {
           yield* this.#warn(tool.name, `the tool ${excerpts.name(tool.name)} is not offered to the model: ${problem}`)

@@ -230,7 +230,12 @@ export const make = Effect.fnUntraced(function*(
     )
   const forward: Forward = (method, params, { server, ...use }) =>
     runtime === undefined ? send(method, params) : runtime.run(send(method, params), { method, ...use }, server)
-  const remote = new RemoteEntries({ group: id, forward, completes: capabilities.completions !== undefined })
+  const remote = new RemoteEntries({
+    group: id,
+    forward,
+    completes: capabilities.completions !== undefined,
+    hasTasks: capabilities.tasks?.requests?.tools?.call !== undefined
+  })
 
   let leftOut: Array<LeftOut> = []
   let lists: RemoteLists.Lists = { tools: [], prompts: [], resources: [], templates: [] }

@@ -49,6 +49,8 @@ export interface Remote {
   readonly group: string
   readonly forward: Forward
   readonly completes: boolean
+  /** Whether the server has tasks for calls of tools. Otherwise no tool requires one. */
+  readonly hasTasks: boolean
 }
 
 /** A member that is left out, with the reason. */
@@ -114,6 +116,9 @@ export class RemoteEntries {
         member: `tool ${Excerpt.name(name)}`,
         problem: "its name is not allowed; names have 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
       }
+    }
+    if (this.#remote.hasTasks && definition.execution?.taskSupport === "required") {
+      return { member: `tool "${name}"`, problem: "it runs as a task only, and a proxy passes no tasks on" }
     }
     const headers = ParameterHeader.of(definition.inputSchema)
     if (Result.isFailure(headers)) {

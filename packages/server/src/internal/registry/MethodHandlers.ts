@@ -5,6 +5,7 @@ import type { Handlers } from "@effect-mcp/session"
 import * as Listener from "@effect-mcp/session/Listener"
 import * as PreparedResult from "@effect-mcp/session/PreparedResult"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
+import * as ServerTasks from "@effect-mcp/session/ServerTasks"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -20,7 +21,8 @@ import {
   hidden,
   type Registration,
   type ServerContext,
-  type TemplateEntry
+  type TemplateEntry,
+  type ToolEntry
 } from "./Entry.ts"
 import type { Registry } from "./Registry.ts"
 import type { Client } from "./Subscriptions.ts"
@@ -54,6 +56,34 @@ const unless =
   (error: () => McpError.McpError) => <A>(result: A | typeof hidden): Effect.Effect<A, McpError.McpError> =>
     result === hidden ? Effect.fail(error()) : Effect.succeed(result)
 
+/** The members that a client can use, before it is decided which of them it sees. */
+interface Offer<E> {
+  readonly entries: ReadonlyArray<E>
+  /** Whether they are those of every client. */
+  readonly isForAll: boolean
+}
+
+type Offered<E> = (entries: ReadonlyArray<E>) => Effect.Effect<Offer<E>, never, RequestContext.RequestContext>
+
+const everything = <E>(entries: ReadonlyArray<E>): Effect.Effect<Offer<E>> =>
+  Effect.succeed({ entries, isForAll: true })
+
+/** Returns the function that leaves out the tools that a client without tasks cannot call. */
+const callable = (): Offered<ToolEntry> => {
+  // The same array for the same tools, because the pages of a list are prepared for its array.
+  const withoutRequired = new WeakMap<ReadonlyArray<ToolEntry>, ReadonlyArray<ToolEntry>>()
+  return (tools) => {
+    const plain = withoutRequired.get(tools) ?? tools.filter(({ task }) => task?.support !== "required")
+    withoutRequired.set(tools, plain)
+    return plain.length === tools.length
+      ? everything(tools)
+      : Effect.map(RequestContext.RequestContext, ({ profile }) => ({
+        entries: ServerTasks.isCallable("required", profile) ? tools : plain,
+        isForAll: false
+      }))
+  }
+}
+
 /**
  * Returns a function that lists the members of one kind, page by page. The pages of a list that is the same for every
  * client are prepared: a server of 500 tools describes them anew only after a change.
@@ -63,7 +93,8 @@ const lister = <E extends Entry, Result extends object>(
   method: string,
   hint: CacheHint | undefined,
   members: { readonly sorted: ReadonlyArray<E>; readonly keyOf: (entry: E) => string },
-  toResult: (definitions: ReadonlyArray<E["definition"]>, next: { readonly nextCursor?: string }) => Result
+  toResult: (definitions: ReadonlyArray<E["definition"]>, next: { readonly nextCursor?: string }) => Result,
+  offered: Offered<E> = everything
 ) => {
   const hinted = Hinted.make(hint, `caching of ${method}`)
   const prepared = new WeakMap<ReadonlyArray<E>, Map<number, Result>>()
@@ -72,27 +103,29 @@ const lister = <E extends Entry, Result extends object>(
     const definitions = items.map(({ definition }): E["definition"] => definition)
     return toResult(definitions, nextCursor === undefined ? {} : { nextCursor })
   }
-  const preparedResult = (start: number): Result => {
-    const { sorted } = members
-    const pages = prepared.get(sorted) ?? new Map<number, Result>()
-    prepared.set(sorted, pages)
+  const preparedResult = (entries: ReadonlyArray<E>, start: number): Result => {
+    const pages = prepared.get(entries) ?? new Map<number, Result>()
+    prepared.set(entries, pages)
     const known = pages.get(start)
     if (known !== undefined) return known
-    const made = PreparedResult.make(result(sorted, start))
+    const made = PreparedResult.make(result(entries, start))
     pages.set(start, made)
     return made
   }
   return ({ cursor }: { readonly cursor?: string | undefined }) =>
-    Effect.flatMap(
-      registry.visible(members.sorted, method, context),
-      (entries) =>
-        Effect.flatMap(Cursor.startOf(method, entries, members.keyOf, cursor), (start) =>
-          hinted(
-            // A client can make a cursor for any item. Only the pages of a client that follows the cursors are kept.
-            entries === members.sorted && start % pageSize === 0 ? preparedResult(start) : result(entries, start),
-            entries === members.sorted
-          ))
-    )
+    Effect.flatMap(offered(members.sorted), (offer) =>
+      Effect.flatMap(
+        registry.visible(offer.entries, method, context),
+        (entries) =>
+          Effect.flatMap(Cursor.startOf(method, entries, members.keyOf, cursor), (start) => {
+            const isSeenByAll = entries === offer.entries
+            return hinted(
+              // A client can make a cursor for any item. Only the pages of a client that follows the cursors are kept.
+              isSeenByAll && start % pageSize === 0 ? preparedResult(entries, start) : result(entries, start),
+              isSeenByAll && offer.isForAll
+            )
+          })
+      ))
 }
 
 const tools = (server: Server): ServerHandlers => ({
@@ -101,7 +134,8 @@ const tools = (server: Server): ServerHandlers => ({
     "tools/list",
     server.caching.tools,
     server.registry.tools,
-    (tools, next) => ({ tools: server.hasTasks ? tools : tools.map(Tasks.withoutTasks), ...next })
+    (tools, next) => ({ tools: server.hasTasks ? tools : tools.map(Tasks.withoutTasks), ...next }),
+    server.hasTasks ? callable() : undefined
   ),
   "tools/call": ({ arguments: input, name }) => {
     const error = () => unknownTool(name)

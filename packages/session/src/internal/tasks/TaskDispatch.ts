@@ -309,9 +309,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
 
   /** Prepares a call in a revision in which the server decides. */
   const prepareByServer = (message: JsonRpc.Request, profile: Profile.Profile, plan: TaskPlan) => {
-    if (plan.support === "required" && !DeclaredExtension.isIn(profile)) {
-      return Result.fail(undeclared(message.method))
-    }
+    if (!DeclaredExtension.isCallable(plan.support, profile)) return Result.fail(undeclared(message.method))
     if (beginningIn(plan, profile) !== "atOnce") return dispatch.prepare(message, profile)
     const { task: _, ...params } = message.params ?? {}
     return prepareTask(message, params, profile, {}, plan, (task) => TaskState.extension(task))
