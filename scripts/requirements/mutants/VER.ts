@@ -320,7 +320,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-18",
     file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "plan.support === \"required\" && !DeclaredExtension.isIn(profile)",
+    original: "!DeclaredExtension.isCallable(plan.support, profile)",
     broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
