@@ -252,17 +252,9 @@ export const bytesOf = (task: StoredTask): number => {
  * import { StoredTask } from "@effect-mcp/session"
  *
  * export const dueAt = StoredTask.dueAt({
- *   id: "t",
- *   request: { method: "tools/call", params: { name: "report" } },
  *   createdAt: 1_000,
- *   updatedAt: 1_000,
  *   ttlMillis: 60_000,
- *   pollMillis: 500,
- *   cancelRequested: false,
- *   questions: [],
- *   steps: [],
- *   lease: { owner: "a", expiresAt: 31_000 },
- *   version: 1
+ *   lease: { owner: "a", expiresAt: 31_000 }
  * }) // => 31000
  * ```
  *

@@ -92,7 +92,7 @@ export const asking = (gate: Effect.Effect<unknown> = Effect.void) =>
     { info }
   )
 
-/** Returns the answers of a client to the tool of `asking` as every revision has them, or the messages of its errors. */
+/** Returns the answers of a client to the tool of `asking`, as every revision has them, or the messages of errors. */
 export const answersOf = (client: Client) =>
   Effect.map(
     client.callTool("ask"),
