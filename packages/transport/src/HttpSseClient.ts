@@ -14,7 +14,6 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
-import * as SecretHeaders from "./internal/http/client/SecretHeaders.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
 import * as Sse from "./Sse.ts"
 
@@ -69,8 +68,13 @@ export const make = (
 ): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded on first use: a program that uses only stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
-    Effect.promise(() => import("./internal/http/client/sse/HttpSseClientConnection.ts")),
-    (connection) => {
+    Effect.promise(() =>
+      Promise.all([
+        import("./internal/http/client/sse/HttpSseClientConnection.ts"),
+        import("./internal/http/client/SecretHeaders.ts")
+      ])
+    ),
+    ([connection, SecretHeaders]) => {
       NumericOption.check(options, rules)
       const { authorize, headers, hide } = SecretHeaders.of(options)
       const made = connection.make({

@@ -16,7 +16,6 @@ import type { HttpClient } from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
 import * as HttpClients from "./internal/http/client/HttpClients.ts"
-import * as SecretHeaders from "./internal/http/client/SecretHeaders.ts"
 import * as ReconnectDelay from "./internal/http/client/streamable/ReconnectDelay.ts"
 import type { Settings } from "./internal/http/client/streamable/StreamableHttpClientConnection.ts"
 import * as FrameText from "./internal/shared/FrameText.ts"
@@ -145,8 +144,13 @@ const settings = (
 export const make = (options: Options): Effect.Effect<Transport.Transport["Service"], never, HttpClient> =>
   // Loaded on first use: a program that uses only stdio must not pay 100 ms for HTTP.
   Effect.flatMap(
-    Effect.promise(() => import("./internal/http/client/streamable/StreamableHttpClientConnection.ts")),
-    (connection) => {
+    Effect.promise(() =>
+      Promise.all([
+        import("./internal/http/client/streamable/StreamableHttpClientConnection.ts"),
+        import("./internal/http/client/SecretHeaders.ts")
+      ])
+    ),
+    ([connection, SecretHeaders]) => {
       NumericOption.check(options, rules)
       NumericOption.check(options.reconnect, reconnectRules, "reconnect.")
       const secret = SecretHeaders.of(options)

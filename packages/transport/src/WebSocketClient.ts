@@ -12,7 +12,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { WebSocketConstructor } from "effect/socket/Socket"
 import type * as HttpClientOptions from "./HttpClientOptions.ts"
-import * as SecretHeaders from "./internal/http/client/SecretHeaders.ts"
 import type { NodeSettings, Settings } from "./internal/websocket/client/WebSocketClientConnection.ts"
 import * as WebSocketSettings from "./internal/websocket/WebSocketSettings.ts"
 
@@ -91,8 +90,9 @@ const nodeSettings = (
   }
 }
 
-// Loaded on first use: a program that uses only stdio must not pay for it.
+// Loaded on first use: a program that uses only stdio must not pay for them.
 const loaded = Effect.promise(() => import("./internal/websocket/client/WebSocketClientConnection.ts"))
+const loadedSecretHeaders = Effect.promise(() => import("./internal/http/client/SecretHeaders.ts"))
 
 /**
  * Creates the transport as a value, over the `WebSocketConstructor` in the context. Each `connect` is a session of its
@@ -187,7 +187,7 @@ export const layer = (options: Options): Layer.Layer<Transport.Transport, never,
 export const layerNode = (options: NodeOptions): Layer.Layer<Transport.Transport> =>
   Layer.effect(
     Transport.Transport,
-    Effect.map(loaded, (connection) => {
+    Effect.zipWith(loaded, loadedSecretHeaders, (connection, SecretHeaders) => {
       const secret = SecretHeaders.of(options)
       return secret.hide(connection.makeNode(nodeSettings(options, secret)))
     })
