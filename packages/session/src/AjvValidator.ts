@@ -2,9 +2,9 @@
  * A {@link JsonSchemaValidator} by [Ajv](https://ajv.js.org) 8, an optional peer dependency. A program that imports
  * this module installs `ajv`; a program that does not needs nothing.
  *
- * It supports drafts 2020-12, 2019-09, 07, 06 and 04. Ajv turns a schema into code, so that checks are fast. No schema can be
- * compiled where code generation is forbidden, as in Cloudflare Workers or by the content security policy of a page.
- * There every schema is `Rejected`, with a problem that names the cause.
+ * It supports drafts 2020-12, 2019-09, 07, 06 and 04. Ajv turns a schema into code, so that checks are fast. No schema
+ * can be compiled where code generation is forbidden, as in Cloudflare Workers or by the content security policy of a
+ * page. There every schema is `Rejected`, with a problem that names the cause.
  *
  * A schema can be the attack of a hostile server. The defaults bound its cost:
  *

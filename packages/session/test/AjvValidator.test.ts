@@ -241,7 +241,7 @@ describe("AjvValidator", () => {
       null
     ],
     [
-      "is ignored behind a reference to an unknown keyword",
+      "is ignored in the target of a reference to an unknown keyword",
       {
         components: { schemas: { nullable: { nullable: true, anyOf: [{ type: "number" }] } } },
         $ref: "#/components/schemas/nullable"
@@ -405,7 +405,7 @@ describe("AjvValidator", () => {
     Record<string, readonly [JsonSchemaValidator.JsonSchema, fit: unknown, misfit?: unknown]>
   > = {
     "not": [{ type: "string", not: { pattern } }, "x", 1],
-    "not behind a reference": [{ type: "string", $defs: { a: { pattern } }, not: { $ref: "#/$defs/a" } }, "x", 1],
+    "not with a reference": [{ type: "string", $defs: { a: { pattern } }, not: { $ref: "#/$defs/a" } }, "x", 1],
     "another not": [{ pattern, not: { type: "number" } }, "x", 1],
     "if": [{ type: "string", if: { pattern }, then: { maxLength: 3 } }, "long", 1],
     "then": [{ if: { type: "string" }, then: { pattern }, else: { minimum: 0 } }, "x", -1],
