@@ -32,8 +32,9 @@ export type Problem =
 /**
  * The status of a client.
  *
- * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `problem` is
- *   the last reason why the server was down. `stray` is the beginning of the first text of the server that is no message.
+ * - `Connecting`: the client connects. `attempt` counts from 1, and starts again after a session that stood. `problem`
+ *   is the last reason why the server was down. `stray` is the beginning of the first text of the server that is no
+ *   message.
  * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
  *   needs a handshake: the server may support a newer revision, if it was only slow.
  * - `Closing`: the session has begun to close. Calls wait for the next one.

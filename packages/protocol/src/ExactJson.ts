@@ -78,8 +78,8 @@ const canBeLarge = (text: string, begin: number, end: number): boolean => {
 }
 
 /**
- * Returns whether a text may have an integer beyond 2^53. Reads one of 16 characters, because 16 digits in a row include
- * one of these. Nearly every text costs this search only.
+ * Returns whether a text may have an integer beyond 2^53. Reads one of 16 characters, because 16 digits in a row
+ * include one of these. Nearly every text costs this search only.
  */
 const mayHaveLarge = (text: string): boolean => {
   for (let at = minDigits - 1; at < text.length; at += minDigits) {
@@ -88,7 +88,7 @@ const mayHaveLarge = (text: string): boolean => {
     while (isDigit(text.charCodeAt(begin - 1))) begin--
     const end = afterDigits(text, at)
     if (canBeLarge(text, begin, end)) return true
-    // The next step reads the first of the 16 characters that can end a run behind this one.
+    // The next step reads the first of the 16 characters that can end a later run.
     at = Math.max(at, end - 1)
   }
   return false
@@ -121,7 +121,7 @@ interface Level {
   integers: Integers | undefined
 }
 
-/** Returns the function that copies an array or an object for `JSON.stringify`, with those integers that it still has. */
+/** Returns the function that copies an array or an object for `JSON.stringify`, with the integers that it still has. */
 const writerOf = (integers: Integers): Writer => {
   const write: Writer = function(this: Container) {
     const copy: Container = Array.isArray(this) ? [...this] : { ...this }

@@ -9,8 +9,9 @@ import * as Formatter from "effect/Formatter"
  * The kinds of {@link TransportError}.
  *
  * - `InUse`: the transport already carries a session, and can carry only one.
- * - `ConnectFailed`: the peer at `target` could not be reached or started. `isPermanent` says that another attempt fails in
- *   the same way, until the program or the system is corrected: the URL is invalid, or the command does not exist.
+ * - `ConnectFailed`: the peer at `target` could not be reached or started. `isPermanent` states that another attempt
+ *   fails in the same way, until the program or the system is corrected: the URL is invalid, or the command does not
+ *   exist.
  * - `ReadFailed`, `WriteFailed`: the connection failed while it was in use.
  * - `Unserializable`: JSON cannot carry the message, which has a `bigint` or a cycle. Only this message is lost.
  * - `InvalidHeader`: an argument cannot be the header that its tool asks for (2026-07-28). Only this message is lost.
@@ -20,8 +21,8 @@ import * as Formatter from "effect/Formatter"
  * - `ExchangeEnded`: the stream of one request ended without a response, or was lost. The peer may have carried the
  *   request out. Other requests continue. `cause` is known if, for example, the peer replied with an HTTP error.
  *   `isStreamLost` says that the stream had begun, and cannot be resumed.
- * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out. `target` is the URL, without
- *   credentials and query.
+ * - `Rejected`: the peer rejected the message with an HTTP status, and did not carry it out. `target` is the URL,
+ *   without credentials and query.
  * - `Unauthenticated`: the peer at `target` requires authentication. `challenge` is its `WWW-Authenticate` header.
  * - `SessionLost`: the peer no longer knows the session, and the transport could not replace it by a new one.
  * - `PeerEnded`: the peer ended the connection. `exit` is the exit of a child process.

@@ -60,9 +60,9 @@ const sameMembers = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>)
   one.every((member, index) => member === other[index])
 
 /**
- * Hides secrets of at least 4 characters in what a transport reports: errors, lost streams, the exit of a process, and
- * error responses of the peer, and texts of it that are no messages. A secret after a scheme (`Bearer …`) is hidden by itself, and so is the password of
- * `Basic`, and each of them as it is written in URLs, in JSON and in base64.
+ * Hides secrets of at least 4 characters in what a transport reports: errors, lost streams, the exit of a process,
+ * error responses of the peer, and texts of it that are no messages. A secret after a scheme (`Bearer …`) is hidden by
+ * itself, and so is the password of `Basic`, and each of them as it is written in URLs, in JSON and in base64.
  *
  * Results and other messages are not changed: they are the data of the program.
  *
@@ -205,8 +205,8 @@ class Hiding implements HiddenSecrets {
   }
 
   /**
-   * Returns a frame: an error response is one that a peer writes for its log as well, with what it was sent. A text that
-   * is no message is one that a program prints, and its client reports it.
+   * Returns a frame: an error response is one that a peer writes for its log as well, with what it was sent. A text
+   * that is no message is one that a program prints, and its client reports it.
    */
   #message(message: unknown): unknown {
     if (!isMessage(message)) return this.#value(message)

@@ -223,9 +223,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-11",
     file: "packages/session/src/internal/tasks/TaskExtensionHandlers.ts",
-    original: "Effect.flatMap(tasks.load(taskId, principal), () => {\n",
+    original: "Effect.flatMap(tasks.load(taskId, principal), ({ openQuestions }) => {\n",
     broken:
-      "Effect.flatMap(tasks.load(taskId, principal), (known) => {\n            if (Object.keys(inputResponses).some((key) => !known.questions.some((one) => one.key === key))) {\n              return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n            }\n",
+      "Effect.flatMap(tasks.load(taskId, principal), ({ openQuestions }) => {\n            if (Object.keys(inputResponses).some((key) => !openQuestions.some((one) => one.key === key))) {\n              return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n            }\n",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },

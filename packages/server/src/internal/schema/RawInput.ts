@@ -58,8 +58,8 @@ const changed = (value: unknown): string | undefined => {
 /**
  * Returns the function that checks arguments against a schema. Compiles the schema at once, and fails if the validator
  * cannot. The check has no deadline, because nothing can interrupt it: `AjvValidator` bounds its steps. An
- * exception of the validator is a defect of the call, and not a misfit. An integer beyond 2^53 that a number cannot hold
- * is a misfit, because the handler would read another one.
+ * exception of the validator is a defect of the call, and not a misfit. An integer beyond 2^53 that a number cannot
+ * hold is a misfit, because the handler would read another one.
  */
 export const checker = (
   schema: Tool.ObjectSchema,

@@ -46,7 +46,8 @@ const isLargeInteger = (text: string, begin: number, end: number): boolean =>
   end - begin >= 16 && (end - begin > 16 || text.charCodeAt(begin) === nine) && text.charCodeAt(begin - 1) !== dot
 
 /**
- * Counts the arrays, objects, members and large integers of a JSON text. In invalid JSON, it counts at least those that a parser reads.
+ * Counts the arrays, objects, members and large integers of a JSON text. In invalid JSON, it counts at least those that
+ * a parser reads.
  */
 const nodesIn = (text: string): number => {
   let nodes = 0
