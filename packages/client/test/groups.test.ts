@@ -302,7 +302,8 @@ describe("a group of servers", () => {
       })
       yield* clients.settled("1 minute")
       yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual((yield* clients.status).failing.status, { _tag: "Connecting", attempt: 2 })
+      const problem = { _tag: "TargetFailed", cause: "not started yet" } as const
+      assert.deepStrictEqual((yield* clients.status).failing.status, { _tag: "Connecting", attempt: 2, problem })
       // No clock is moved meanwhile.
       yield* clients.settled("1 minute")
       assert.deepStrictEqual(namesOf(yield* clients.tools), ["files__read"])
