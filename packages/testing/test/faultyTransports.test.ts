@@ -95,6 +95,7 @@ const faults: { readonly [mistake: string]: Fault } = {
     form: "StreamPerRequest",
     breaks: [
       "the acknowledgement comes first, and then what the client asked for",
+      "a client that reads a list whose changes it follows is notified of those that the server has sent alone",
       "several streams end and continue independently of each other",
       "a change reaches each client that follows it"
     ]

@@ -1,4 +1,4 @@
-import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { ExactJson, JsonRpc, Revision } from "@effect-mcp/protocol"
 import { ServerSession, Transport } from "@effect-mcp/session"
 import { HostileBytes, HostileText, RequestIds } from "@effect-mcp/testing/arbitrary"
 import { JsonLines } from "@effect-mcp/transport"
@@ -37,7 +37,7 @@ const read = (line: Uint8Array, isFirst: boolean): ReadonlyArray<unknown> => {
   if (unmarked.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0D)) return []
   if (line.length > JsonLines.defaultMaxMessageBytes) return [unreadable]
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unmarked))
+    const value = ExactJson.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unmarked))
     return [isTooComplex(value) ? unreadable : value]
   } catch {
     return [unreadable]
