@@ -193,7 +193,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "shares its pending requests with other sessions",
     file: sessionRuntime,
-    original: "this.exchanges = new PendingRequests(side.firstId)",
+    original: "this.exchanges = new PendingRequests(side.firstId, side.life)",
     broken:
       "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new PendingRequests(0); all.set(this.clock, this.exchanges)"
   },
@@ -224,7 +224,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "closes without waiting for its handlers",
     file: sessionRuntime,
-    original: "yield* within(handledOrCutOff, limits.gracefulCloseTimeout)",
+    original: "if (isBusy()) yield* within(handledOrCutOff, finishMillis)",
     broken: ""
   },
   {
