@@ -143,7 +143,8 @@ describe("the arguments of a raw JSON Schema", () => {
     assert.isTrue(Exit.isFailure(rejected))
     assert.include(
       JSON.stringify(rejected),
-      "the integer 9007199254740993 at [\\\"a\\\"] is beyond 2^53, and would become 9007199254740992; send it as"
+      "the integer 9007199254740993 at [\\\"a\\\"] is beyond 2^53, and would become 9007199254740992; " +
+        "send it as a string"
     )
     assert.isTrue(Exit.isSuccess(check(ExactJson.parse(`{"a":9007199254740992}`))))
   })
