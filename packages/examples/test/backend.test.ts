@@ -18,14 +18,17 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 /** The list of sessions that the backend returns. */
 const sessions = Effect.flatMap(get("/sessions"), (response) => Effect.promise(() => response.json()))
 
-/** The transports, by the kind of their sessions in the host. */
+/** The paths of the endpoints, by the kind of their sessions in the host. */
+const paths = { "streamable-http": "/mcp", "http-sse": "/sse", websocket: "/mcp/socket" }
+
+/** The transports, by the same kinds. */
 const transports = {
   "streamable-http": (base: string, headers: HttpClientOptions.HeaderValues) =>
-    StreamableHttpClient.layerNode({ url: `${base}/mcp`, headers }),
+    StreamableHttpClient.layerNode({ url: base + paths["streamable-http"], headers }),
   "http-sse": (base: string, headers: HttpClientOptions.HeaderValues) =>
-    HttpSseClient.layerNode({ url: `${base}/sse`, headers }),
+    HttpSseClient.layerNode({ url: base + paths["http-sse"], headers }),
   websocket: (base: string, headers: HttpClientOptions.HeaderValues) =>
-    WebSocketClient.layerNode({ url: `${base.replace("http:", "ws:")}/mcp/socket`, headers })
+    WebSocketClient.layerNode({ url: base.replace("http:", "ws:") + paths.websocket, headers })
 }
 
 /** Opens a session with this name as bearer token, until the scope closes. */
@@ -80,7 +83,12 @@ layer(Layer.fresh(Backend.layer(0)), { excludeTestServices: true })("a backend w
           assert.deepStrictEqual([hosted?.kind, hosted?.principal, others], [kind, "ada", []])
         }).pipe(Effect.scoped)
         const error = yield* Effect.flip(Effect.scoped(connect("mallory", kind)))
-        assert.include(error.message, "requires authentication", kind)
+        const url = `${(yield* base).replace("http:", kind === "websocket" ? "ws:" : "http:")}${paths[kind]}`
+        assert.include(
+          error.message,
+          `the server at ${url} requires authentication: Bearer realm="backend", error="invalid_token"`,
+          kind
+        )
         // The time until the host notices the end depends on the transport.
         yield* Effect.repeat(Effect.sleep("5 millis"), {
           while: () => Effect.map(host.sessions, (sessions) => sessions.length > 0)

@@ -1,4 +1,4 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, McpError } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpPrompt, McpResource, McpServer, McpTool } from "@effect-mcp/server"
 import { RequestContext } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
@@ -161,7 +161,13 @@ describeForBothEras("one Layer under two prefixes", ({ connect, isModern }) => {
       const session = yield* connect(McpMount.prefixed("work", notes))
       yield* session.subscribeResource("notes://work/mine")
       const { reason } = yield* Effect.flip(session.subscribeResource("notes://work/yours"))
-      assert.strictEqual(reason._tag, isModern ? "NotServed" : "ErrorResponse")
+      const uri = "notes://work/yours"
+      assert.deepStrictEqual<unknown>(
+        reason,
+        isModern
+          ? { _tag: "NotServed", uri }
+          : { _tag: "ErrorResponse", error: McpError.resourceNotFound(uri) }
+      )
       // Each new stream of notifications asks again.
       assert.deepStrictEqual([...new Set(asked)], ["notes://mine", "notes://yours"])
     }).pipe(Effect.scoped))

@@ -44,10 +44,10 @@ describe("the name of a server", () => {
     )
   const named = { name: "notes", title: "Notes", version: "2.0.0", websiteUrl: "https://notes.example" }
 
-  it.effect("is in info", () => Effect.map(nameOf({ info: named }), (found) => assert.deepInclude(found, named)))
+  it.effect("is in info", () => Effect.map(nameOf({ info: named }), (found) => assert.deepStrictEqual(found, named)))
 
   it.effect("may stand beside the other options", () =>
-    Effect.map(nameOf({ ...named, pageSize: 5 }), (found) => assert.deepInclude(found, named)))
+    Effect.map(nameOf({ ...named, pageSize: 5 }), (found) => assert.deepStrictEqual(found, named)))
 })
 
 const one = <R>(run: Effect.Effect<string, McpGroup.ToolFailure, R>) =>

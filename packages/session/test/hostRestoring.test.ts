@@ -132,7 +132,11 @@ describe("a restored session", () => {
         for (const old of lives) yield* restored.raw.send(JsonRpc.success(old, {}))
         yield* settled
         assert.isUndefined(pinging.pollUnsafe(), "no answer to a request of an earlier life completes the new one")
-        assert.deepInclude(Option.getOrUndefined(yield* Fiber.join(unmatched)), { kind: "Unknown" })
+        assert.deepStrictEqual<unknown>(Option.getOrUndefined(yield* Fiber.join(unmatched)), {
+          _tag: "UnmatchedResponse",
+          kind: "Unknown",
+          response: JsonRpc.success(oldId, {})
+        })
         yield* restored.raw.send(JsonRpc.success(id, {}))
         yield* Fiber.join(pinging)
         const again = yield* start(session.ping())
@@ -158,7 +162,10 @@ describe("a restored session", () => {
       yield* TestClock.adjust(10)
       yield* Fiber.join(late)
       const cancellation = yield* raw.receive
-      assert.deepInclude("params" in cancellation ? cancellation.params : undefined, { requestId: first.id })
+      assert.deepStrictEqual("params" in cancellation ? cancellation.params : undefined, {
+        requestId: first.id,
+        reason: "no response within 10 ms"
+      })
       yield* raw.send(JsonRpc.success(first.id, {}))
       const answered = yield* start(session.ping())
       const second = yield* requestTo(raw)

@@ -284,7 +284,7 @@ describe("a client on Node", () => {
       Effect.gen(function*() {
         const server = yield* listen(({ reject }) => reject(401, { "WWW-Authenticate": challenge }, "Unauthorized"))
         const reason = yield* rejectionOf(open(node, { url: server.url, authorize }))
-        assert.deepInclude(reason, { _tag: "Unauthenticated", challenge })
+        assert.deepStrictEqual(reason, { _tag: "Unauthenticated", challenge, target: server.url })
         yield* until(() => server.peers.every(({ ended, isClosed }) => ended || isClosed))
       }))
   }
@@ -292,7 +292,8 @@ describe("a client on Node", () => {
   it.live("fails with Rejected and the server's reason after any other status", () =>
     Effect.gen(function*() {
       const failure = { jsonrpc: "2.0", error: { code: -32003, message: "there is no room" } }
-      const rejections: ReadonlyArray<readonly [Parameters<UpgradeDecision["reject"]>, Omit<Rejection, "_tag">]> = [
+      type Expected = Omit<Rejection, "_tag" | "target">
+      const rejections: ReadonlyArray<readonly [Parameters<UpgradeDecision["reject"]>, Expected]> = [
         [[403, {}, "Not here"], { status: 403, problem: "Not here", retryAfterMillis: undefined }],
         [[503, { "Retry-After": "5" }, JSON.stringify(failure)], {
           status: 503,
@@ -310,7 +311,7 @@ describe("a client on Node", () => {
       for (const [rejection, expected] of rejections) {
         const server = yield* listen(({ reject }) => reject(...rejection))
         const reason = yield* rejectionOf(open(node, { url: server.url }))
-        assert.deepInclude(reason, { _tag: "Rejected", ...expected })
+        assert.deepStrictEqual(reason, { _tag: "Rejected", ...expected, target: server.url })
         yield* until(() => server.peers.every(({ ended, isClosed }) => ended || isClosed))
       }
     }))

@@ -181,11 +181,12 @@ describe.concurrent("a client that falls back", () => {
         )
         const transport = yield* transportTo(peer, { connectTimeout })
         const client = yield* connect(transport)
-        assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
+        assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
           _tag: "Rejected",
           status: 404,
           problem: "no such page",
-          retryAfterMillis: undefined
+          retryAfterMillis: undefined,
+          target: peer.url
         })
         yield* until(() => requestsOf(peer).length === 2)
         assert.deepStrictEqual(requestsOf(peer), ["initialize /mcp", "GET /mcp"])
@@ -202,9 +203,10 @@ describe.concurrent("a client that falls back", () => {
           : reply.raw(405, { allow: "GET" }, "")
       )
       const client = yield* connect(yield* transportTo(peer))
-      assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
+      assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
         _tag: "Unauthenticated",
-        challenge: "Bearer"
+        challenge: "Bearer",
+        target: peer.url
       })
     }))
 

@@ -116,11 +116,12 @@ describe.concurrent("the endpoint for messages of an HTTP+SSE client", () => {
   it.live("is unknown if the stream is rejected", () =>
     Effect.gen(function*() {
       const peer = yield* serve((_, reply) => reply.raw(404, {}, "no such page"))
-      assert.deepInclude(yield* rejectionOf(peer), {
+      assert.deepStrictEqual(yield* rejectionOf(peer), {
         _tag: "Rejected",
         status: 404,
         problem: "no such page",
-        retryAfterMillis: undefined
+        retryAfterMillis: undefined,
+        target: peer.url
       })
       const moved = yield* serve((_, reply) => reply.raw(307, { location: "https://example.com" }, ""))
       assert.strictEqual((yield* rejectionOf(moved))._tag, "Rejected")

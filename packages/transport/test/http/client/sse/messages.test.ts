@@ -145,19 +145,22 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       const client = yield* connect(peer)
       yield* client.send(request(1))
       assert.deepStrictEqual(client.messages(), [failure(1)])
-      assert.deepInclude(yield* reasonOf(client.send(request(2))), {
+      const target = peer.url.replace(/mcp$/, "in")
+      assert.deepStrictEqual(yield* reasonOf(client.send(request(2))), {
         _tag: "Rejected",
         status: 404,
         problem: "Session not found",
-        retryAfterMillis: undefined
+        retryAfterMillis: undefined,
+        target
       })
       // The server may have carried it out.
       assert.strictEqual((yield* reasonOf(client.send(request(3))))._tag, "ExchangeEnded")
-      assert.deepInclude(yield* reasonOf(client.send(notification(1))), {
+      assert.deepStrictEqual(yield* reasonOf(client.send(notification(1))), {
         _tag: "Rejected",
         status: 429,
         problem: "too many",
-        retryAfterMillis: 7000
+        retryAfterMillis: 7000,
+        target
       })
       yield* client.send(request(4))
       assert.isUndefined(exitOf(client.running))
@@ -218,7 +221,7 @@ describe.concurrent("a message of an HTTP+SSE client", () => {
       ])
       assert.isTrue(peer.received.every(({ headers }) => headers["x-example"] === "yes"))
       const unauthenticated = yield* rejectionOf(peer)
-      assert.deepInclude(unauthenticated, { _tag: "Unauthenticated", challenge: "Bearer" })
+      assert.deepStrictEqual(unauthenticated, { _tag: "Unauthenticated", challenge: "Bearer", target: peer.url })
     }))
 })
 

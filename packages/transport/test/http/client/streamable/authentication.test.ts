@@ -82,9 +82,10 @@ it.live("authorize runs once for a request whose retry is rejected, too", () =>
           return bearer("bad")
         })
     })
-    assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
+    assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
       _tag: "Unauthenticated",
-      challenge
+      challenge,
+      target: peer.url
     })
     assert.strictEqual(authorizations, 1)
     assert.lengthOf(peer.received, 2)
@@ -95,9 +96,10 @@ it.live("a request that is rejected with 401 fails at once without authorize, or
     const peer = yield* serve(guarded(() => "good"))
     for (const options of [{}, { authorize: () => Effect.as(Effect.void, undefined) }]) {
       const client = yield* connect(peer, options)
-      assert.deepInclude(yield* reasonOf(client.request(request(0, "initialize"))), {
+      assert.deepStrictEqual(yield* reasonOf(client.request(request(0, "initialize"))), {
         _tag: "Unauthenticated",
-        challenge
+        challenge,
+        target: peer.url
       })
     }
     assert.lengthOf(peer.received, 2)

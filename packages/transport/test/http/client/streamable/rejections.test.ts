@@ -25,14 +25,15 @@ it.live("a JSON-RPC error in an error response is the response to its request, w
 
 it.live("a JSON-RPC error with another id fails the request with Rejected", () =>
   Effect.gen(function*() {
-    const { messages, request: sendRequest } = yield* connected((_, reply) =>
+    const { messages, peer, request: sendRequest } = yield* connected((_, reply) =>
       reply.status(400, failure(2, "for request 2"))
     )
-    assert.deepInclude(yield* reasonOf(sendRequest(request(1))), {
+    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(1))), {
       _tag: "Rejected",
       status: 400,
       problem: "for request 2",
-      retryAfterMillis: undefined
+      retryAfterMillis: undefined,
+      target: peer.url
     })
     assert.lengthOf(messages(), 0)
   }))
@@ -40,7 +41,7 @@ it.live("a JSON-RPC error with another id fails the request with Rejected", () =
 it.live("any other error response fails with its status, the beginning of its body, and its Retry-After", () =>
   Effect.gen(function*() {
     const replies: Array<Parameters<Handler>[1]["raw"]> = []
-    const { request: sendRequest } = yield* connected((received, reply) => {
+    const { peer, request: sendRequest } = yield* connected((received, reply) => {
       replies.push(reply.raw)
       switch (idOf(received)) {
         case 1:
@@ -51,29 +52,32 @@ it.live("any other error response fails with its status, the beginning of its bo
           return reply.raw(403, { "retry-after": "soon" }, "")
       }
     })
-    assert.deepInclude(yield* reasonOf(sendRequest(request(1))), {
+    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(1))), {
       _tag: "Rejected",
       status: 503,
       problem: "x".repeat(200),
-      retryAfterMillis: 7_000
+      retryAfterMillis: 7_000,
+      target: peer.url
     })
-    assert.deepInclude(yield* reasonOf(sendRequest(request(2))), {
+    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(2))), {
       _tag: "Rejected",
       status: 429,
       problem: "{\"half\":",
-      retryAfterMillis: 0
+      retryAfterMillis: 0,
+      target: peer.url
     })
-    assert.deepInclude(yield* reasonOf(sendRequest(request(3))), {
+    assert.deepStrictEqual(yield* reasonOf(sendRequest(request(3))), {
       _tag: "Rejected",
       status: 403,
       problem: "no reason given",
-      retryAfterMillis: undefined
+      retryAfterMillis: undefined,
+      target: peer.url
     })
   }))
 
 it.live("[law 1] a request may have been carried out after a 5xx of the server or a proxy", () =>
   Effect.gen(function*() {
-    const { request: sendRequest } = yield* connected((received, reply) =>
+    const { peer, request: sendRequest } = yield* connected((received, reply) =>
       reply.raw(Number(idOf(received)), {}, "error")
     )
     for (const status of [500, 502, 504, 520]) {
@@ -81,7 +85,13 @@ it.live("[law 1] a request may have been carried out after a 5xx of the server o
       const cause = reason._tag === "ExchangeEnded" && reason.cause instanceof TransportError.TransportError
         ? reason.cause.reason
         : undefined
-      assert.deepInclude(cause, { _tag: "Rejected", status, problem: "error", retryAfterMillis: undefined })
+      assert.deepStrictEqual(cause, {
+        _tag: "Rejected",
+        status,
+        problem: "error",
+        retryAfterMillis: undefined,
+        target: peer.url
+      })
     }
     for (const status of [400, 429, 501, 503]) {
       assert.strictEqual((yield* reasonOf(sendRequest(request(status))))._tag, "Rejected")
@@ -105,15 +115,16 @@ it.live("an error response whose body never ends fails the request", () =>
 it.live("a rejected notification or response fails by itself", () =>
   Effect.gen(function*() {
     let calls = 0
-    const { request: sendRequest, send } = yield* connected((received, reply) => {
+    const { peer, request: sendRequest, send } = yield* connected((received, reply) => {
       if (received.kind === "tools/call") return reply.json({ jsonrpc: "2.0", id: 1, result: {} })
       return calls++ === 0 ? reply.status(400, failure(undefined, "not that")) : reply.status(202)
     })
-    assert.deepInclude(yield* reasonOf(send(notification(1))), {
+    assert.deepStrictEqual(yield* reasonOf(send(notification(1))), {
       _tag: "Rejected",
       status: 400,
       problem: "not that",
-      retryAfterMillis: undefined
+      retryAfterMillis: undefined,
+      target: peer.url
     })
     yield* send({ jsonrpc: "2.0", id: 1, result: {} })
     yield* sendRequest(request(1))
