@@ -2,6 +2,7 @@
  * The place of a server, as a value: a command to start, a URL to connect to, or the Layer of a transport.
  */
 import type { Transport } from "@effect-mcp/session/Transport"
+import { url as shown } from "@effect-mcp/transport/HiddenSecrets"
 import * as HttpFallbackClient from "@effect-mcp/transport/HttpFallbackClient"
 import * as StdioClient from "@effect-mcp/transport/StdioClient"
 import * as UnixSocketClient from "@effect-mcp/transport/UnixSocketClient"
@@ -35,7 +36,7 @@ export interface McpTarget<out E = never, out R = never> {
 }
 
 /**
- * The error of a URL that leads to no server.
+ * The error of a URL that leads to no server. Its `url` has no user, password, query and fragment.
  *
  * @example
  * ```ts
@@ -136,9 +137,6 @@ export const command = (
  */
 export interface UrlOptions extends Omit<HttpFallbackClient.Options, "url" | "connectTimeout"> {}
 
-/** Returns a URL without what may be secret: user, password and query. */
-const shown = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`
-
 /** Returns the name of an option that would identify the client, but that a Unix socket does not send. */
 const inapplicable = ({ authorize, headers = {} }: UrlOptions): string | undefined =>
   authorize !== undefined
@@ -182,28 +180,30 @@ const unix = (url: URL, options: UrlOptions): McpTarget => {
  * @category constructors
  */
 export const url = (url: string | URL, options: UrlOptions = {}): McpTarget => {
-  const text = String(url)
-  if (!URL.canParse(text)) {
-    throw new InvalidUrl({ url: text, problem: "it is no absolute URL; write one such as https://example.com/mcp" })
-  }
-  const parsed = new URL(text)
+  const place = shown(url)
+  const unreadable = () =>
+    new InvalidUrl({ url: place, problem: "it is no absolute URL; write one such as https://example.com/mcp" })
+  if (!URL.canParse(String(url))) throw unreadable()
+  const parsed = new URL(url)
   switch (parsed.protocol) {
     case "http:":
     case "https:":
-      return transport(HttpFallbackClient.layerNode({ ...options, url }), shown(parsed))
+      return transport(HttpFallbackClient.layerNode({ ...options, url }), place)
     case "ws:":
     case "wss:": {
       const { authorize, headers, maxMessageBytes, maxMessageNodes } = options
       return transport(
         WebSocketClient.layerNode({ url, authorize, headers, maxMessageBytes, maxMessageNodes }),
-        shown(parsed)
+        place
       )
     }
     case "unix:":
       return unix(parsed, options)
     default:
+      // A user without a scheme before it would be shown as the scheme.
+      if (!place.startsWith(parsed.protocol)) throw unreadable()
       throw new InvalidUrl({
-        url: shown(parsed),
+        url: place,
         problem: `${parsed.protocol} is not supported; use http:, https:, ws:, wss: or unix:`
       })
   }

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import { inspect } from "node:util"
 
 const problemOf = (url: string, options?: McpTarget.UrlOptions): string => {
   try {
@@ -52,6 +53,35 @@ describe("the description of a command", () => {
       assert.include(error.message, "/no/such/node notes.mjs (1 more argument)")
       assert.notInclude(error.message, "s3cr3t")
     }))
+})
+
+describe("the error of a URL that leads to no server", () => {
+  const absolute = "it is no absolute URL; write one such as https://example.com/mcp"
+  const urls: ReadonlyArray<readonly [url: string, shown: string, problem: string]> = [
+    ["https://ada:s3cr3t@exa mple.com/mcp?key=s3cr3t#s3cr3t", "https://exa mple.com/mcp", absolute],
+    ["//ada:s3cr3t@example.com/mcp", "example.com/mcp", absolute],
+    ["https://ada:s3cr3t?s3cr3t@example.com", "https://…", absolute],
+    ["https://exa mple.com/?mail=a@s3cr3t", "https://…", absolute],
+    ["https://ada:s3cr3t//s3cr3t@example.com", "https://example.com", absolute],
+    ["ada:s3cr3t@example.com/mcp", "example.com/mcp", absolute],
+    ["/mcp?key=s3cr3t", "/mcp", absolute],
+    ["ftp://ada:s3cr3t@example.com/a?b=s3cr3t", "ftp://example.com/a", "ftp: is not supported"],
+    ["unix:run/notes.sock?s3cr3t", "unix:run/notes.sock", "it has no absolute path"]
+  ]
+
+  for (const [url, shown, problem] of urls) {
+    it(`shows ${shown} of ${url}`, () => {
+      try {
+        McpTarget.url(url)
+        assert.fail("the URL is accepted")
+      } catch (error) {
+        if (!(error instanceof McpTarget.InvalidUrl)) throw error
+        assert.strictEqual(error.url, shown)
+        assert.include(error.message, problem)
+        assert.notInclude(inspect(error), "s3cr3t")
+      }
+    })
+  }
 })
 
 describe("the URL of a Unix socket", () => {

@@ -9,6 +9,7 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as ServerAddress from "./internal/shared/ServerAddress.ts"
 
 const replacement = "<redacted>"
 
@@ -71,7 +72,7 @@ const sameMembers = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>)
 export interface HiddenSecrets {
   /** Hides a secret from now on. At most 64 are remembered, and the oldest one is forgotten. */
   readonly add: (secret: string | Redacted.Redacted<string>) => void
-  /** Returns a text without the secrets: each one becomes `<redacted>`. */
+  /** Returns a text without the secrets: each one becomes `<redacted>`, also one that is cut by an ellipsis. */
   readonly text: (text: string) => string
   /** Returns a transport that does not show the secrets. */
   readonly transport: (transport: Transport["Service"]) => Transport["Service"]
@@ -97,8 +98,12 @@ class Hiding implements HiddenSecrets {
     this.#forms = [...new Set([...this.#known.values()].flat())].toSorted((a, b) => b.length - a.length)
   }
 
-  readonly text = (text: string): string =>
-    this.#forms.reduce((shown, form) => shown.replaceAll(form, replacement), text)
+  readonly text = (text: string): string => {
+    // What cuts a text writes an ellipsis (`Excerpt`), and may have cut a secret.
+    const parts = this.#forms.some((form) => form.includes("…")) ? [text] : text.split("…")
+    const uncut = parts.map((part, index) => index === parts.length - 1 ? part : this.#withoutCutSecret(part))
+    return this.#forms.reduce((shown, form) => shown.replaceAll(form, replacement), uncut.join("…"))
+  }
 
   readonly transport = ({ connect }: Transport["Service"]): Transport["Service"] => ({
     connect: Effect.mapBoth(connect, {
@@ -107,16 +112,17 @@ class Hiding implements HiddenSecrets {
     })
   })
 
-  /** Returns the beginning of a text without the secrets, the last of which may be cut. */
-  #beginning(text: string): string {
-    const shown = this.text(text)
-    for (const form of this.#forms) {
-      const first = form.slice(0, minLength)
-      for (let at = shown.indexOf(first); at >= 0; at = shown.indexOf(first, at + 1)) {
-        if (form.startsWith(shown.slice(at))) return shown.slice(0, at) + replacement
-      }
-    }
-    return shown
+  /** Returns a text without the beginning of a secret at its end. */
+  #withoutCutSecret(text: string): string {
+    // The leftmost one, because the beginning of one secret may be the end of another.
+    const begins = this.#forms.map((form) => {
+      const begin = Math.max(0, text.length - form.length)
+      let at = text.indexOf(form.slice(0, minLength), begin)
+      while (at >= 0 && !form.startsWith(text.slice(at))) at = text.indexOf(form.slice(0, minLength), at + 1)
+      return at < 0 ? text.length : at
+    })
+    const end = Math.min(text.length, ...begins)
+    return end === text.length ? text : text.slice(0, end) + replacement
   }
 
   /** Returns a value without the secrets: the same one if it has none. */
@@ -217,7 +223,10 @@ class Hiding implements HiddenSecrets {
     const { frame } = inbound
     if (Result.isFailure(frame)) {
       return frame.failure._tag === "NotJson"
-        ? { ...inbound, frame: Result.fail({ ...frame.failure, text: this.#beginning(frame.failure.text) }) }
+        ? {
+          ...inbound,
+          frame: Result.fail({ ...frame.failure, text: this.text(this.#withoutCutSecret(frame.failure.text)) })
+        }
         : inbound
     }
     const { success } = frame
@@ -258,6 +267,21 @@ const isMessage = (value: unknown): value is { readonly [name: string]: unknown 
 /** Returns whether a frame is a batch, an error response or no message. Others need no search. */
 const mayHaveError = ({ frame }: Inbound): boolean =>
   Result.isFailure(frame) || Array.isArray(frame.success) || !isMessage(frame.success) || "error" in frame.success
+
+/**
+ * Returns the URL of a server without what may be secret: user, password, query and fragment. A text that is no URL
+ * loses what is in their places.
+ *
+ * @example
+ * ```ts
+ * import { HiddenSecrets } from "@effect-mcp/transport"
+ *
+ * export const shown = HiddenSecrets.url("https://ada:secret@example.com/mcp?key=secret") // => "https://example.com/mcp"
+ * ```
+ *
+ * @category formatting
+ */
+export const url = (given: string | URL): string => ServerAddress.shown(given)
 
 /**
  * Creates {@link HiddenSecrets}. The clients of this package hide by themselves the `Redacted` values of their headers,

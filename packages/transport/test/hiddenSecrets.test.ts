@@ -35,6 +35,16 @@ const answers: Readonly<Record<string, (echo: string, id: unknown, response: Ser
     const error = { code: -32000, message: echo, data: { deep: [{ [echo]: echo }] } }
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, error }))
   },
+  "cut error": (echo, _id, response) => {
+    response.writeHead(500, { "content-type": "text/plain" }).end(`${"x".repeat(194)}${secret} ${echo}`)
+  },
+  "cut encoding": (echo, _id, response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-encoding": `${"x".repeat(94)}${secret}` })
+      .end(echo)
+  },
+  "cut redirect": (_echo, _id, response) => {
+    response.writeHead(307, { location: `http://localhost:1/${"x".repeat(175)}${encodeURIComponent(secret)}` }).end()
+  },
   page: (echo, _id, response) => {
     response.writeHead(200, { "content-type": "text/html" }).end(`<p>${echo}`)
   },
@@ -59,7 +69,11 @@ const echo = Effect.acquireRelease(
         let body = ""
         request.on("data", (part) => (body += part))
         request.on("end", () => {
-          answers[request.url?.slice(1) ?? ""]?.(echoed(String(request.headers.authorization)), idIn(body), response)
+          answers[decodeURIComponent(request.url?.slice(1) ?? "")]?.(
+            echoed(String(request.headers.authorization)),
+            idIn(body),
+            response
+          )
         })
       }
       const server = createServer(serve)
@@ -166,8 +180,9 @@ describe("a secret that a server repeats is in no error", () => {
   it.live("of a child process, nor in its lines of standard error", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
-      const script =
-        "console.error(`bad ${process.env.KEY} ${process.argv.at(-1)} ${process.env.MODE}`); process.exit(3)"
+      const script = "console.error(`bad ${process.env.KEY} ${process.argv.at(-1)} ${process.env.MODE}`);" +
+        "console.error('x'.repeat(65_500) + ' '.repeat(28) + process.env.KEY);" +
+        "console.error('x'.repeat(990) + process.env.KEY); process.exit(3)"
       const shown = yield* shownBy(StdioClient.layerNode({
         command: process.execPath,
         args: ["-e", script, Redacted.make("argum3nt")],
@@ -176,7 +191,13 @@ describe("a secret that a server repeats is in no error", () => {
       }))
       assert.notMatch(shown, /sk-live|argum3nt/)
       assert.include(shown, "bad <redacted> <redacted> visible")
-      assert.deepStrictEqual([...new Set(lines)], ["bad <redacted> <redacted> visible"])
+      assert.notInclude(shown, "sk-l")
+      assert.include(shown, `${"x".repeat(990)}<redacted>…`)
+      assert.deepStrictEqual([...new Set(lines)], [
+        "bad <redacted> <redacted> visible",
+        `${"x".repeat(65_500)}${" ".repeat(28)}<redacted>…`,
+        `${"x".repeat(990)}<redacted>`
+      ])
     }))
 })
 
@@ -193,6 +214,16 @@ describe("hidden secrets", () => {
         "p4ss%20word"
       ]
     ) assert.strictEqual(text(`a ${form} b`).replaceAll("\"", ""), "a <redacted> b")
+  })
+
+  it("are hidden where an ellipsis cuts them, from the first character on", () => {
+    const { text } = HiddenSecrets.make(["sk-live-1234", "abcdsk-l", "wait…ing"])
+    assert.strictEqual(
+      HiddenSecrets.make(["sk-live-1234"]).text("a sk-li… b sk-live-1… sk-l"),
+      "a <redacted>… b <redacted>… sk-l"
+    )
+    assert.strictEqual(HiddenSecrets.make(["sk-live-1234", "abcdsk-l"]).text("abcdsk-l…"), "<redacted>…")
+    assert.strictEqual(text("wait…ing"), "<redacted>")
   })
 
   it("have at least 4 characters, and are no common words", () => {

@@ -1,4 +1,5 @@
 /** The decompression of HTTP responses (RFC 9110, 8.4). */
+import { Excerpt } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
@@ -24,7 +25,7 @@ const decodedByFetch: ReadonlySet<string> = new Set([...decoded, "zstd"])
 
 const unreadable = (contentEncoding: string): Error =>
   new Error(
-    `the response has Content-Encoding ${JSON.stringify(contentEncoding.slice(0, shownCharacters))}; ` +
+    `the response has Content-Encoding ${JSON.stringify(Excerpt.of(contentEncoding, shownCharacters))}; ` +
       `supported: one of ${accepted}`
   )
 

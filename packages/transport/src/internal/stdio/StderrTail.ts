@@ -1,4 +1,5 @@
 /** The standard error of a child process: its lines, and the last ones for the exit report. */
+import { Excerpt } from "@effect-mcp/protocol"
 
 /** The most characters of a line. Without a limit, a line without an end would fill the memory. */
 const longestLine = 64 * 1024
@@ -30,16 +31,17 @@ export const make = ({ cutAt, keep }: StderrTailOptions): StderrTail => {
   let unfinished = ""
 
   const append = (part: string): void => {
-    const room = longestLine - unfinished.length
+    // One character more shows that the line is cut.
+    const room = longestLine + 1 - unfinished.length
     if (room > 0) unfinished += part.slice(0, room)
   }
 
   const end = (): string => {
     const line = unfinished.endsWith("\r") ? unfinished.slice(0, -1) : unfinished
     unfinished = ""
-    lines.push(line.slice(0, cutAt))
+    lines.push(Excerpt.of(line, cutAt))
     if (lines.length > keep) lines.shift()
-    return line
+    return Excerpt.of(line, longestLine)
   }
 
   const take = (decoded: string): ReadonlyArray<string> => {
@@ -75,7 +77,7 @@ export const make = ({ cutAt, keep }: StderrTailOptions): StderrTail => {
       return unfinished === "" ? ended : [...ended, end()]
     },
     snapshot: () => {
-      const all = unfinished === "" ? lines : [...lines, unfinished.slice(0, cutAt)]
+      const all = unfinished === "" ? lines : [...lines, Excerpt.of(unfinished, cutAt)]
       return all.slice(Math.max(0, all.length - keep))
     }
   }

@@ -256,8 +256,8 @@ describe.concurrent("a server that redirects to another origin", () => {
           [`https://${host}/mcp`, `https://${host}/mcp`],
           ["file:///etc/passwd", "file:"],
           ["javascript:alert(1)", "javascript:"],
-          [`https://a.example/${"x".repeat(300)}`, `https://a.example/${"x".repeat(182)} is`],
-          [`http://[/${"x".repeat(300)}`, `"http://[/${"x".repeat(191)}" is`]
+          [`https://a.example/${"x".repeat(300)}`, `https://a.example/${"x".repeat(181)}… is`],
+          [`http://[/${"x".repeat(300)}`, `"http://[/${"x".repeat(190)}…" is`]
         ] as const
       ) {
         const peer = yield* serve((_, reply) => reply.raw(307, { location }, ""))

@@ -60,8 +60,10 @@ describe("the tail of standard error", () => {
   it("cuts lines of the report at `cutAt`, and lines of the receiver at 65,536 characters", () => {
     const lines = StderrTail.make({ keep: 1, cutAt: 3 })
     assert.deepStrictEqual(lines.push(bytes("12345\n")), ["12345"])
-    assert.deepStrictEqual(lines.snapshot(), ["123"])
+    assert.deepStrictEqual(lines.snapshot(), ["12…"])
+    assert.deepStrictEqual(lines.push(bytes(`123\n${"x".repeat(65_536)}\n`)), ["123", "x".repeat(65_536)])
     for (let index = 0; index < 100; index++) lines.push(bytes("x".repeat(10_000)))
-    assert.deepStrictEqual(lines.finish(), ["x".repeat(65_536)])
+    assert.deepStrictEqual(lines.snapshot(), ["xx…"])
+    assert.deepStrictEqual(lines.finish(), [`${"x".repeat(65_535)}…`])
   })
 })

@@ -302,7 +302,7 @@ describe("a client on Node", () => {
         }],
         [[404], { status: 404, problem: "no reason given", retryAfterMillis: undefined }],
         [[200, {}, "<html>"], { status: 200, problem: "<html>", retryAfterMillis: undefined }],
-        [[302, { Location: "ws://127.0.0.1:1/" }], {
+        [[302, { Location: "ws://ada:secret@127.0.0.1:1/?key=secret" }], {
           status: 302,
           problem: "redirects are not followed: ws://127.0.0.1:1/",
           retryAfterMillis: undefined

@@ -1,5 +1,5 @@
 /** The HTTP response with which a server rejects a message. */
-import { ErrorCode, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, Excerpt, type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
@@ -20,6 +20,7 @@ export interface HttpErrorResponse {
   readonly bytes: number
   /** The body, if it is a JSON-RPC error. */
   readonly failure: Failure | undefined
+  /** `Location`, without its secrets. */
   readonly location: string | undefined
   /** The delay after which the server accepts the message again, if it names one. */
   readonly retryAfterMillis: number | undefined
@@ -60,13 +61,14 @@ export const read = (response: HttpResponse): Effect.Effect<HttpErrorResponse> =
   Effect.gen(function*() {
     const text = yield* ResponseBody.readError(response)
     const now = yield* Clock.currentTimeMillis
+    const location = response.header("location")
     return {
       target: ServerAddress.shown(response.url),
       status: response.status,
       text,
       bytes: text.length,
       failure: failureIn(text),
-      location: response.header("location"),
+      location: location === undefined ? undefined : ServerAddress.shown(location),
       retryAfterMillis: retryAfter(response.header("retry-after"), now)
     }
   })
@@ -95,9 +97,9 @@ const problemOf = ({ failure, location, status, text }: HttpErrorResponse): stri
   if (status === 0) return "`fetch` does not show where it is redirected to; set `url` to that"
   // A redirect of an upgrade to a WebSocket, or a status that `Redirects` does not follow.
   if (status >= 300 && status < 400 && location !== undefined) {
-    return `redirects are not followed: ${location.slice(0, shownCharacters)}`
+    return `redirects are not followed: ${Excerpt.of(location, shownCharacters)}`
   }
-  return text.trim() === "" ? "no reason given" : text.slice(0, shownCharacters)
+  return text.trim() === "" ? "no reason given" : Excerpt.of(text, shownCharacters)
 }
 
 /** Returns the error of a rejected message. */

@@ -3,6 +3,7 @@
  *
  * They are not followed to another origin, because requests contain credentials and session ids.
  */
+import { Excerpt } from "@effect-mcp/protocol"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -38,10 +39,10 @@ const isRedirect = (status: number): boolean => keepsMethod(status) || (status >
 
 const shown = (location: string, base: URL): string => {
   if (!URL.canParse(location, base.href)) {
-    return JSON.stringify(location.replace(/[?#].*/s, "").slice(0, shownCharacters))
+    return JSON.stringify(Excerpt.of(ServerAddress.shown(location), shownCharacters))
   }
   const url = new URL(location, base)
-  return (url.host === "" ? url.protocol : ServerAddress.shown(url)).slice(0, shownCharacters)
+  return Excerpt.of(url.host === "" ? url.protocol : ServerAddress.shown(url), shownCharacters)
 }
 
 const problemOf = (method: Method, from: URL, { header, status }: HttpCall.HttpResponse, followed: number) => {

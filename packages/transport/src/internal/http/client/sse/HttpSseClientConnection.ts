@@ -1,5 +1,5 @@
 /** The connection of an HTTP+SSE client: one SSE stream, and POSTs to the endpoint that it names. */
-import { JsonRpc, type Profile } from "@effect-mcp/protocol"
+import { Excerpt, JsonRpc, type Profile } from "@effect-mcp/protocol"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Deferred from "effect/Deferred"
@@ -66,7 +66,7 @@ const messageEndpoint = (
 ): Exit.Exit<McpEndpoint.McpEndpoint, TransportError.TransportError> => {
   if (!URL.canParse(reference, stream.url().href)) {
     // The query may contain the session id.
-    const shown = JSON.stringify(reference.replace(/\?.*/s, "").slice(0, shownCharacters))
+    const shown = JSON.stringify(Excerpt.of(ServerAddress.shown(reference), shownCharacters))
     return Exit.fail(failed(stream.url(), `the endpoint for messages that the server names is not a URL: ${shown}`))
   }
   const url = new URL(reference, stream.url())
