@@ -25,8 +25,8 @@ export interface Options {
    * without a handshake. Then it sends `initialize`, because some servers of older revisions stay silent. Over HTTP,
    * where silence says nothing about a server, and without an older revision in `revisions`, the client waits for
    * `handshakeTimeout`, and then fails. The time of a child process begins with its first byte: until then it gets
-   * `handshakeTimeout`. The client also waits that long after the server has rejected `initialize` and named a
-   * revision without a handshake. Default 5 seconds.
+   * `handshakeTimeout`, unless it answers the `ping` that the client sends after this time. The client also waits that
+   * long after the server has rejected `initialize` and named a revision without a handshake. Default 5 seconds.
    */
   readonly discoverTimeout?: Duration.Input
   /**

@@ -139,6 +139,17 @@ describe.concurrent("a client of every revision over stdio", () => {
       assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "FellBack"), [])
     }))
 
+  it.live("VER-19: initializes a server that has written nothing as soon as it answers ping", () =>
+    Effect.gen(function*() {
+      const { events, methods, session } = yield* connect("answers ping", { limits: { discoverTimeout: "300 millis" } })
+      const { profile } = yield* session
+      assert.strictEqual(profile.revision, "2025-11-25")
+      assert.deepStrictEqual(methods().slice(0, 3), ["server/discover", "ping", "initialize"])
+      assert.deepStrictEqual(events.flatMap((event) => event._tag === "FellBack" ? [event] : []), [
+        { _tag: "FellBack", problem: "it did not answer server/discover within 300 ms", isGuess: true }
+      ])
+    }))
+
   it.live("initializes a server that has written nothing for the time of a handshake", () =>
     Effect.gen(function*() {
       const limits = { discoverTimeout: "6 seconds", handshakeTimeout: "6 seconds" } as const

@@ -70,6 +70,8 @@ export const clientRows = StateMachine.rowsOf<ClientState, Event, AllowedActions
   Probing: {
     // A second one names another revision, after the server has rejected the first.
     SendDiscover: stay("Send"),
+    // Asks a peer that has written nothing whether it has started.
+    SendPing: stay("Send"),
     SendInitialize: initialize,
     ReceiveDiscoverResult: {
       to: "Modern",

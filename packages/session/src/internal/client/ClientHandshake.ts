@@ -22,6 +22,7 @@ import {
   Revision,
   RevisionProjection
 } from "@effect-mcp/protocol"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as HandshakeError from "../../HandshakeError.ts"
@@ -336,15 +337,16 @@ export class ClientHandshake {
     const fallsBack = description.offer !== undefined && !this.#isStreamed
     const timeout = fallsBack ? Math.min(discoverTimeout, handshakeTimeout) : handshakeTimeout
     const { started } = this.#runtime.connection
+    const own = metadata(description, version, undefined)
     const discover = (timeout: number) =>
       sender.request(MethodTable.requests["server/discover"], {}, {
         timeout,
         onResponse: (response) => this.#receiveDiscovery(response, isRetry),
         admit: () => this.#admitProbe(),
-        metadata: metadata(description, version, undefined)
+        metadata: own
       })
     const discovered = fallsBack && started !== undefined
-      ? Effect.raceFirst(discover(handshakeTimeout), this.#silence(started, timeout))
+      ? Effect.raceFirst(discover(handshakeTimeout), this.#silence(started, own, timeout))
       : discover(timeout)
     return Effect.flatMap(Effect.result(discovered), (response) => {
       const verdict = this.#probed ??
@@ -372,17 +374,44 @@ export class ClientHandshake {
   }
 
   /**
-   * Fails this time after the process of the server has written its first byte. Until then it has not started, and a
-   * machine under load would decide about the revision.
+   * Fails this time after the process of the server has written its first byte, or when it has answered the `ping` that
+   * follows a probe without a sign of life. Until then it has not started, and a machine under load would decide about
+   * the revision.
    */
-  #silence(started: Effect.Effect<void>, afterMillis: number): Effect.Effect<never, RequestError.RequestError> {
+  #silence(
+    started: Effect.Effect<void>,
+    metadata: Meta.Meta,
+    afterMillis: number
+  ): Effect.Effect<never, RequestError.RequestError> {
     this.#hasStarted = false
-    return Effect.gen({ self: this }, function*() {
-      yield* started
-      this.#hasStarted = true
-      yield* Effect.sleep(afterMillis)
-      return yield* RequestError.make("server/discover", { _tag: "Timeout", afterMillis })
-    })
+    const written = Effect.andThen(started, Effect.sync(() => void (this.#hasStarted = true)))
+    const pinged = Effect.andThen(
+      Effect.sleep(afterMillis),
+      Effect.suspend(() => this.#hasStarted ? Effect.never : this.#ping(metadata))
+    )
+    return Effect.andThen(
+      Effect.raceFirst(Effect.andThen(written, Effect.sleep(afterMillis)), pinged),
+      RequestError.make("server/discover", { _tag: "Timeout", afterMillis })
+    )
+  }
+
+  /**
+   * Sends `ping`, and completes when the server has answered it. Many servers ignore a method that they do not know, and
+   * write nothing when they start: without this they would get the time of a process that has not started. A server
+   * that reads the messages in their order answers `server/discover` first, if it answers it at all.
+   */
+  #ping(metadata: Meta.Meta): Effect.Effect<void> {
+    const answered = Deferred.makeUnsafe<void>()
+    // The race does not interrupt it: a message that cancels it would reach the server before `initialize`.
+    this.#runtime.fork(Effect.ignore(
+      this.#owner.sender.request(MethodTable.requests.ping, {}, {
+        timeout: this.#runtime.limits.handshakeTimeout,
+        metadata,
+        admit: () => Outgoing.admitRequest(this.#runtime, Outgoing.sendPing),
+        onResponse: () => Deferred.doneUnsafe(answered, Effect.void)
+      })
+    ))
+    return Deferred.await(answered)
   }
 
   /** Continues with `initialize`, if the client supports a revision with a handshake. */
