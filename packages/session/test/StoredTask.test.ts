@@ -60,6 +60,21 @@ describe("StoredTask.change", () => {
     assert.deepStrictEqual(StoredTask.change(task, { ...task, version: 2 })?.request, task.request)
     assert.deepStrictEqual(StoredTask.change(task, { ...ended, version: 2 })?.request, request)
   })
+
+  it("[TSK-24] keeps the outcome of a task that has ended, and nothing makes it run again", () => {
+    const { outcome: _, ...running } = ended
+    const next = { ...running, version: ended.version + 1 }
+    const changes: ReadonlyArray<StoredTask.StoredTask> = [
+      next,
+      { ...next, outcome: { _tag: "Result", result: {} } },
+      { ...next, outcome: { _tag: "Error", error: { code: -32603, message: "The server has stopped" } } }
+    ]
+    for (const changed of changes) assert.isUndefined(StoredTask.change(ended, changed))
+    assert.deepStrictEqual(
+      StoredTask.change(ended, { ...ended, message: "late", version: next.version })?.outcome,
+      ended.outcome
+    )
+  })
 })
 
 describe("StoredTask.dueAt", () => {

@@ -154,6 +154,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     name: "[TSK-24]"
   },
   {
+    id: "TSK-24",
+    file: "packages/session/src/StoredTask.ts",
+    original: "  if (stored.outcome !== undefined && !isSame(stored.outcome, task.outcome)) return undefined\n",
+    broken: "",
+    test: "packages/session/test/StoredTask.test.ts",
+    name: "[TSK-24]"
+  },
+  {
     id: "TSK-25",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
     original: "? Effect.fail(McpError.invalidParams(\"Invalid cursor\"))",
@@ -165,7 +173,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "TSK-26",
     file: "packages/session/src/internal/tasks/OwnedTasks.ts",
     original: "state === undefined || state.principal !== principal ||",
-    broken: "task === undefined ||",
+    broken: "state === undefined ||",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-26]"
   },

@@ -308,6 +308,24 @@ describe("a server with tasks", () => {
       assert.strictEqual(yield* client.code("tasks/cancel", { taskId: quick.taskId }), -32602)
     }))
 
+  it.effect("[TSK-24] keeps a task cancelled whose handler completes afterwards", () =>
+    Effect.gen(function*() {
+      const completed = yield* Deferred.make<void>()
+      const client = yield* served(tools({
+        // It ends in its own time, as one that writes a file does.
+        long: Effect.uninterruptible(
+          Effect.sleep("1 minute").pipe(Effect.andThen(Deferred.succeed(completed, undefined)), Effect.as(text("done")))
+        )
+      }))
+      const { taskId } = yield* client.start("long")
+      const cancelled = yield* client.result("tasks/cancel", { taskId })
+      yield* TestClock.adjust("1 minute")
+      yield* Deferred.await(completed)
+      yield* settled
+      assert.deepStrictEqual<unknown>(yield* client.get(taskId), cancelled)
+      assert.include(JSON.stringify(yield* client.request("tasks/result", { taskId })), "was cancelled")
+    }))
+
   it.effect("[CAN-03] goes on after a cancellation of the call, and of the request for its result", () =>
     Effect.gen(function*() {
       const client = yield* served(tools({ long: Effect.as(Effect.sleep("1 minute"), text("done")) }))
