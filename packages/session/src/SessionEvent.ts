@@ -31,8 +31,8 @@ export type ProgressDropReason = "UnknownToken" | "Overflow" | "NotIncreasing" |
  * - `Closed`: the session has ended for this `reason`. `unfinished` counts by method the handlers that did not end in
  *   time after their interruption.
  * - `FellBack`: the server seems to serve no revision without a handshake, so the client continues with `initialize`.
- *   `problem` states how it answered `server/discover`. `isGuess` says that it was silent: a server that starts slowly
- *   may still turn out to serve one.
+ *   `problem` states how it answered `server/discover`. `isGuess` says that it was silent, or that its error
+ *   had no id: such a server may still turn out to serve one.
  * - `StrayText`: a server has sent a text that is no message, before its session was established. `text` is its
  *   beginning. Only the first one is reported.
  *

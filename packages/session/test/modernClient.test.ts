@@ -492,6 +492,55 @@ describe("the choice of a revision", () => {
       assert.strictEqual(record.of("Closed").length, 0)
     }))
 
+  for (const id of [null, undefined]) {
+    it.effect(`an error whose id is ${id} answers the probe, and leads to initialize at once`, () =>
+      Effect.gen(function*() {
+        const { connecting, raw, record } = yield* connectTo(RawServer.replyToInitialize((message) =>
+          JsonRpc.isRequest(message) ? [JsonRpc.failure(id, { code: -32600, message: "Invalid request" })] : []
+        ))
+        yield* settled
+        assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize", "notifications/initialized"])
+        assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
+        assert.deepStrictEqual(record.of("UnmatchedResponse"), [])
+        assert.deepStrictEqual(record.of("Tolerated").map(({ method, problem }) => [method, problem]), [
+          ["server/discover", "the error has no id"]
+        ])
+        assert.deepStrictEqual(record.of("FellBack").map(({ isGuess, problem }) => [isGuess, problem]), [
+          [true, "it answered server/discover with error -32600"]
+        ])
+      }))
+  }
+
+  it.effect("an error without an id answers no probe of a client without a handshake, and no initialize", () =>
+    Effect.gen(function*() {
+      const noId = JsonRpc.failure(null, { code: -32600, message: "Invalid request" })
+      const modern = yield* connectTo(() => [noId], { revisions: ["2026-07-28"] })
+      yield* settled
+      yield* modern.raw.send(JsonRpc.success(0, discoverResult()))
+      assert.strictEqual((yield* Fiber.join(modern.connecting)).profile.revision, "2026-07-28")
+      assert.deepStrictEqual(modern.record.of("UnmatchedResponse").map(({ kind }) => kind), ["NoId"])
+      const twice = yield* connectTo((message) => JsonRpc.isRequest(message) ? [noId] : [])
+      yield* settled
+      assert.deepStrictEqual(names(twice.raw.received), ["server/discover", "initialize"])
+      assert.isUndefined(twice.connecting.pollUnsafe())
+      assert.deepStrictEqual(twice.record.of("UnmatchedResponse").map(({ kind }) => kind), ["NoId"])
+    }).pipe(Effect.scoped))
+
+  it.effect("[VER-08] a server that answers the probe without its id, and has no handshake, is asked again", () =>
+    Effect.gen(function*() {
+      const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
+      const first = yield* RawServer.make(pairs[0].server, (message) =>
+        JsonRpc.isRequest(message) && message.method === "server/discover"
+          ? [JsonRpc.failure(null, { code: -32700, message: "Parse error" })]
+          : startsSlowly(message))
+      const second = yield* RawServer.make(pairs[1].server)
+      const connecting = yield* start(client(inTurn(pairs), { revisions: Revision.supported }))
+      yield* settled
+      assert.deepStrictEqual(names(first.received), ["server/discover", "initialize"])
+      yield* second.send(JsonRpc.success(0, discoverResult()))
+      assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2026-07-28")
+    }))
+
   it.effect("[VER-19] a server that was asked again gets the time of a handshake at once in later sessions", () =>
     Effect.gen(function*() {
       const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make(), yield* MemoryTransport.make()]

@@ -201,6 +201,7 @@ export type HandshakeRuntime =
     | "connection"
     | "emit"
     | "end"
+    | "exchanges"
     | "fork"
     | "limits"
     | "state"
@@ -272,10 +273,12 @@ export class ClientHandshake {
    */
   #isProbed = false
   /**
-   * Whether the client sent `initialize` only because no response to the probe arrived in time. A server without a
-   * handshake that starts slowly then rejects `initialize`.
+   * Whether the client sent `initialize` only because no response to the probe arrived in time, or one without its id.
+   * A server without a handshake that starts slowly then rejects `initialize`.
    */
   #isGuess = false
+  /** Whether the response to the probe is an error without an id. */
+  #isUnnamed = false
   /** Whether the server has then rejected `initialize`, and named a revision of the client without a handshake. */
   #isWrongGuess = false
   /** Whether the server has rejected `initialize` on a connection with a probe, and may accept it on another one. */
@@ -365,7 +368,8 @@ export class ClientHandshake {
         case "Retry":
           return this.#probe(verdict.version, true)
         case "Legacy":
-          this.#isGuess = Result.isFailure(response) && response.failure.reason._tag === "Timeout"
+          this.#isGuess = this.#isUnnamed ||
+            (Result.isFailure(response) && response.failure.reason._tag === "Timeout")
           return this.#fallBack(verdict.problem)
         case "Failed":
           return this.#fail(verdict.reason)
@@ -474,6 +478,24 @@ export class ClientHandshake {
     return this.#stray !== undefined && (reason._tag === "Timeout" || reason._tag === "Closed")
       ? { ...reason, stray: this.#stray }
       : reason
+  }
+
+  /**
+   * Returns an error without an id as the response to the probe, if the client has sent nothing else, and continues
+   * with `initialize` after it. Without this, servers that cannot read the request would cost `discoverTimeout`.
+   *
+   * A client without a handshake waits on: for it the error would be the end, and it may be about no request at all
+   * (found by the simulation, whose servers send such errors).
+   */
+  identify(error: JsonRpc.Response): JsonRpc.Response | undefined {
+    const probe = this.#runtime.exchanges.only
+    if (
+      probe?.handed !== true || probe.outcome !== "Pending" || this.#runtime.state()._tag !== "Probing" ||
+      this.#isStreamed || this.#owner.description.offer === undefined || this.#isUnnamed
+    ) return undefined
+    this.#isUnnamed = true
+    this.#runtime.emit({ _tag: "Tolerated", method: probe.method, problem: "the error has no id" })
+    return { ...error, id: probe.id }
   }
 
   /** Handles a log message: a server may send it before the response to `initialize` (INIT-10). */

@@ -209,6 +209,10 @@ export class ClientSessionImplementation
     if (this.#server === undefined) this.handshake.receiveStray(frame)
   }
 
+  identify(error: JsonRpc.Response): JsonRpc.Response | undefined {
+    return this.handshake.identify(error)
+  }
+
   changed(message: JsonRpc.Notification): void {
     this.#keptResults?.observe(message)
     this.#outputSchemas?.observe(message)

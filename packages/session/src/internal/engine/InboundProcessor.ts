@@ -142,7 +142,8 @@ export class InboundProcessor<P extends Profile.Profile, R> {
 
   #response(message: JsonRpc.Response, origin: StreamOrigin | undefined, bytes: number | undefined): void {
     this.#runtime.subscriptions.publish(everything, message, bytes)
-    ResponseMatcher.match(this.#runtime, message)
+    const isUnnamed = message.id === undefined || message.id === null
+    ResponseMatcher.match(this.#runtime, (isUnnamed ? this.#gate.identify?.(message) : undefined) ?? message)
     this.#runtime.replies.settle(origin)
   }
 

@@ -185,6 +185,12 @@ export class PendingRequests {
     return Option.getOrUndefined(HashMap.get(this.#current, id))
   }
 
+  /** Returns the exchange, if there is exactly one. */
+  get only(): Exchange | undefined {
+    const [first, ...others] = HashMap.values(this.#current)
+    return others.length === 0 ? first : undefined
+  }
+
   /** Passes the progress of an answered request on, because the request became a task (PRG-08). */
   follow(token: RequestId.RequestId, progress: ProgressMailbox): void {
     this.#followed ??= new Map()

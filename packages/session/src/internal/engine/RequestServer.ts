@@ -62,6 +62,8 @@ export interface RequestGate<P extends Profile.Profile, R> {
   ) => boolean
   /** Observes a frame that is no message, and answers none. */
   readonly stray?: (frame: Inbound["frame"]) => void
+  /** Returns an error without an id as the response to the one request that it can be about, if there is one. */
+  readonly identify?: (error: JsonRpc.Response) => JsonRpc.Response | undefined
 }
 
 /** Rejects a request with an error. */
