@@ -189,6 +189,11 @@ export interface Connection {
    * then the peer may not have started, so its silence says nothing about it. Absent if the peer runs already.
    */
   readonly started?: Effect.Effect<void>
+  /**
+   * Returns a text of the peer without the secrets that this side sends. A client uses it for errors about an invalid
+   * result of the handshake, because a transport changes no results. Absent if the transport knows no secrets.
+   */
+  readonly hideSecrets?: (text: string) => string
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

@@ -495,9 +495,11 @@ describe("the choice of a revision", () => {
   for (const id of [null, undefined]) {
     it.effect(`an error whose id is ${id} answers the probe, and leads to initialize at once`, () =>
       Effect.gen(function*() {
-        const { connecting, raw, record } = yield* connectTo(RawServer.replyToInitialize((message) =>
-          JsonRpc.isRequest(message) ? [JsonRpc.failure(id, { code: -32600, message: "Invalid request" })] : []
-        ))
+        const { connecting, raw, record } = yield* connectTo(
+          RawServer.replyToInitialize((message) =>
+            JsonRpc.isRequest(message) ? [JsonRpc.failure(id, { code: -32600, message: "Invalid request" })] : []
+          )
+        )
         yield* settled
         assert.deepStrictEqual(names(raw.received), ["server/discover", "initialize", "notifications/initialized"])
         assert.strictEqual((yield* Fiber.join(connecting)).profile.revision, "2025-11-25")
@@ -529,10 +531,13 @@ describe("the choice of a revision", () => {
   it.effect("[VER-08] a server that answers the probe without its id, and has no handshake, is asked again", () =>
     Effect.gen(function*() {
       const pairs = [yield* MemoryTransport.make(), yield* MemoryTransport.make()] as const
-      const first = yield* RawServer.make(pairs[0].server, (message) =>
-        JsonRpc.isRequest(message) && message.method === "server/discover"
-          ? [JsonRpc.failure(null, { code: -32700, message: "Parse error" })]
-          : startsSlowly(message))
+      const first = yield* RawServer.make(
+        pairs[0].server,
+        (message) =>
+          JsonRpc.isRequest(message) && message.method === "server/discover"
+            ? [JsonRpc.failure(null, { code: -32700, message: "Parse error" })]
+            : startsSlowly(message)
+      )
       const second = yield* RawServer.make(pairs[1].server)
       const connecting = yield* start(client(inTurn(pairs), { revisions: Revision.supported }))
       yield* settled

@@ -7,6 +7,7 @@ import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Exit from "effect/Exit"
+import { flow } from "effect/Function"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as ServerAddress from "./internal/shared/ServerAddress.ts"
@@ -65,7 +66,8 @@ const sameMembers = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>)
  * error responses of the peer, and texts of it that are no messages. A secret after a scheme (`Bearer …`) is hidden by
  * itself, and so is the password of `Basic`, and each of them as it is written in URLs, in JSON and in base64.
  *
- * Results and other messages are not changed: they are the data of the program.
+ * Results and other messages are not changed: they are the data of the program. An error about an invalid result of
+ * the handshake shows no secrets of that result.
  *
  * @category models
  */
@@ -242,6 +244,9 @@ class Hiding implements HiddenSecrets {
       hooks === undefined ? undefined : { ...hooks, report: (event) => hooks.report(this.#event(event)) }
     return {
       ...connection,
+      hideSecrets: connection.hideSecrets === undefined
+        ? this.text
+        : flow(connection.hideSecrets, this.text),
       run: (deliver, hooks) =>
         Effect.mapBoth(
           connection.run(

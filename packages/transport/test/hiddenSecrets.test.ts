@@ -45,6 +45,20 @@ const answers: Readonly<Record<string, (echo: string, id: unknown, response: Ser
   "cut redirect": (_echo, _id, response) => {
     response.writeHead(307, { location: `http://localhost:1/${"x".repeat(175)}${encodeURIComponent(secret)}` }).end()
   },
+  "result of initialize": (_echo, id, response) => {
+    const serverInfo = { name: "echo", version: "1.0.0" }
+    const capabilities = { experimental: { [secret]: 5 } }
+    const result = { protocolVersion: "2025-11-25", capabilities, serverInfo }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, result }))
+  },
+  "chosen revision": (echo, id, response) => {
+    const result = { protocolVersion: echo, capabilities: {}, serverInfo: { name: "echo", version: "1.0.0" } }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, result }))
+  },
+  "offered revisions": (echo, id, response) => {
+    const result = { supportedVersions: [echo], capabilities: {} }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, result }))
+  },
   page: (echo, _id, response) => {
     response.writeHead(200, { "content-type": "text/html" }).end(`<p>${echo}`)
   },

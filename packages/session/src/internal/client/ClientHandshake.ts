@@ -470,6 +470,22 @@ export class ClientHandshake {
     ))
   }
 
+  /** Hides the secrets that a result of the server repeats, such as in the names of its members. */
+  #withoutSecrets(reason: HandshakeError.HandshakeErrorReason): HandshakeError.HandshakeErrorReason {
+    const { hideSecrets } = this.#runtime.connection
+    if (hideSecrets === undefined) return reason
+    switch (reason._tag) {
+      case "InvalidResult":
+        return { ...reason, problem: hideSecrets(reason.problem) }
+      case "UnsupportedRevision":
+        return { ...reason, chosen: hideSecrets(reason.chosen) }
+      case "NoCommonRevision":
+        return { ...reason, offered: reason.offered.map(hideSecrets) }
+      default:
+        return reason
+    }
+  }
+
   /** Adds the texts of the server that are no messages to the reason of a handshake without a response. */
   #withStray(given: HandshakeError.HandshakeErrorReason): HandshakeError.HandshakeErrorReason {
     const reason: HandshakeError.HandshakeErrorReason = given._tag === "Timeout" && !this.#hasStarted
@@ -601,7 +617,7 @@ export class ClientHandshake {
 
   /** Closes the session, waits until it has closed, and fails. */
   #fail(given: HandshakeError.HandshakeErrorReason): Effect.Effect<never, HandshakeError.HandshakeError> {
-    const reason = this.#withStray(given)
+    const reason = this.#withStray(this.#withoutSecrets(given))
     return Effect.andThen(this.#close(reason), Effect.fail(HandshakeError.make(reason)))
   }
 
