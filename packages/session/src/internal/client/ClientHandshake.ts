@@ -31,6 +31,7 @@ import type { Inbound } from "../../Transport.ts"
 import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
+import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { Sender } from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
@@ -201,12 +202,11 @@ export type HandshakeRuntime =
     | "connection"
     | "emit"
     | "end"
-    | "exchanges"
     | "fork"
     | "limits"
     | "state"
   >
-  & { readonly replies: { mute(): void } }
+  & { readonly exchanges: Pick<PendingRequests, "only">; readonly replies: { mute(): void } }
 
 /** The client, and the parts of its session that the handshake uses. */
 export interface HandshakeOwner {

@@ -144,6 +144,7 @@ const handshakeWith = (options: {
   const runtime: ClientHandshake.HandshakeRuntime = {
     limits: Limits.make({ ...options.limits }),
     budget: MemoryBudget.make({ maxBytes: 1_000_000 }),
+    exchanges: { only: undefined },
     connection: {
       run: () => Effect.never,
       send: () => Effect.void,

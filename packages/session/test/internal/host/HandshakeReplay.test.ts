@@ -18,6 +18,7 @@ describe("the connection of a restored session", () => {
         handshakeOnly: true,
         started: Effect.void,
         halfCloseMillis: 500,
+        hideSecrets: (text) => text,
         onHandshake: called("onHandshake"),
         onSessionEnd: called("onSessionEnd")
       }
