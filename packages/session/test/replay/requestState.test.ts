@@ -1,12 +1,19 @@
 /** The state of a call that asks its client: which states a server accepts. */
-import type { JsonRpc } from "@effect-mcp/protocol"
-import { type Principal, RequestStateSeal, type SessionlessServer, UsedStates } from "@effect-mcp/session"
+import { ExactJson, type JsonRpc } from "@effect-mcp/protocol"
+import {
+  type Principal,
+  RequestContext,
+  RequestStateSeal,
+  type SessionlessServer,
+  UsedStates
+} from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { accept, ask, type Options, read, request, revision, secret, serverOf } from "../support/rounds.ts"
 import { info, settled } from "../support/sessions.ts"
@@ -145,6 +152,27 @@ describe("a requestState", () => {
       assert.strictEqual((yield* repeated).text, "\"yes\"")
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual((yield* repeated).error, rejection)
+    }))
+
+  it.effect("[MRTR-09] is rejected if the clock was set back by more than a minute, and accepted for less", () =>
+    Effect.gen(function*() {
+      const handle = yield* serving({ requestState: { expiry: "5 minutes" } })
+      yield* TestClock.setTime(Date.parse("2030-01-01T12:00:00Z"))
+      const { questions, state: requestState } = yield* call(handle, {})
+      const [key = ""] = Object.keys(questions)
+      const repeated = call(handle, { params: { name: "x", inputResponses: { [key]: accept("yes") }, requestState } })
+      yield* TestClock.setTime(Date.parse("2030-01-01T11:59:00Z"))
+      assert.strictEqual((yield* repeated).text, "\"yes\"")
+      yield* TestClock.setTime(Date.parse("2030-01-01T11:58:59Z"))
+      assert.deepStrictEqual((yield* repeated).error, rejection)
+    }))
+
+  it.effect("keeps the digits of large integers", () =>
+    Effect.gen(function*() {
+      const step = Effect.sync(() => ExactJson.parse(`{"id":1915883588174806058}`))
+      const known = RequestContext.once("known", { success: Schema.Unknown }, step).pipe(Effect.tap(() => ask("a")))
+      const { handle } = yield* serverOf(known)
+      assert.strictEqual((yield* answered(handle)).text, `{"id":1915883588174806058}`)
     }))
 
   it.effect("[VER-13] is accepted by another process with the same secret, and by no other server", () =>

@@ -1,6 +1,6 @@
 /** The state of a call with questions, which travels through the client in `requestState`. */
 
-import { CanonicalJson, ErrorCode, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
+import { CanonicalJson, ErrorCode, ExactJson, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"
@@ -70,7 +70,7 @@ const validateSealed = validate(Sealed)
 /** Reads the text of a state. Another version of this library may have sealed it. */
 const parse = (text: string): Result.Result<typeof Sealed.Type, string> =>
   Result.flatMap(
-    Result.try({ try: (): unknown => JSON.parse(text), catch: () => "it is not JSON" }),
+    Result.try({ try: () => ExactJson.parse(text), catch: () => "it is not JSON" }),
     validateSealed
   )
 
@@ -149,13 +149,16 @@ const warnOfForeign = ({ mayWarn }: Settings, { method }: Owner): Effect.Effect<
       : Effect.void
   )
 
+/** The difference that the clocks of two processes may have. */
+const maxSkewMillis = 60_000
+
 /** Opens a state (MRTR-07 to MRTR-10). Fails with the error for the client. */
 const open = Effect.fnUntraced(function*(
   settings: Settings,
   owner: Owner,
   sealed: string
 ): Effect.fn.Return<RequestState, Failed | JsonRpc.ErrorObject> {
-  const { maxCharacters, now, used } = settings
+  const { expiryMillis, maxCharacters, now, used } = settings
   if (sealed.length > maxCharacters) return yield* Effect.fail(rejected)
   const text = yield* call("RequestStateSeal.open", () => settings.seal.open(sealed, contextOf(settings, owner)))
   if (text === undefined) {
@@ -166,6 +169,8 @@ const open = Effect.fnUntraced(function*(
   if (Result.isFailure(state)) return yield* Effect.fail(rejected)
   const { expiresAt, id, ...rest } = state.success
   if (expiresAt <= now()) return yield* Effect.fail(rejected)
+  // It was sealed in the future: the clock was set back, and the state would live as much longer.
+  if (expiresAt > now() + expiryMillis + maxSkewMillis) return yield* Effect.fail(rejected)
   if (used !== undefined && !(yield* call("UsedStates.use", () => used.use(id, expiresAt, owner.principal?.id)))) {
     return yield* Effect.fail(rejected)
   }
