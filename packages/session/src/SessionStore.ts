@@ -1,7 +1,7 @@
 /**
  * The store of hosted sessions. With it another host, or the same host after a restart, can restore a session.
  */
-import type { JsonRpc } from "@effect-mcp/protocol"
+import { ExactJson, type JsonRpc } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
+import { trust } from "./internal/trust.ts"
 import * as NumericOption from "./NumericOption.ts"
 
 /**
@@ -174,7 +175,11 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
       load: (id) => {
         const entry = use(id)
         return Exit.succeed(
-          entry && { ...entry.session, handshakeMessages: JSON.parse(entry.handshakeMessages), usedAt: entry.usedAt }
+          entry && {
+            ...entry.session,
+            handshakeMessages: trust<StoredSession["handshakeMessages"]>(ExactJson.parse(entry.handshakeMessages)),
+            usedAt: entry.usedAt
+          }
         )
       },
       touch: (id, usedAt) => {

@@ -1,4 +1,4 @@
-import { JsonRpc } from "@effect-mcp/protocol"
+import { ExactJson, JsonRpc } from "@effect-mcp/protocol"
 import { SessionStore } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -48,6 +48,14 @@ describe("SessionStore.makeMemory", () => {
       const handshakeMessages = [JsonRpc.notification("notifications/initialized", { _meta: { pad: "x".repeat(100) } })]
       for (const id of ["a", "b", "c"]) yield* store.save(session(id, handshakeMessages))
       assert.deepStrictEqual(yield* known(store, "a", "b", "c"), ["b", "c"])
+    }))
+
+  it.effect("keeps the digits of large integers in handshake messages", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore.makeMemory()
+      const text = `[{"jsonrpc":"2.0","method":"notifications/initialized","params":{"id":1915883588174806058}}]`
+      yield* store.save(session("a", ExactJson.parse(text) as SessionStore.StoredSession["handshakeMessages"]))
+      assert.strictEqual(JSON.stringify((yield* store.load("a"))?.handshakeMessages), text)
     }))
 
   it.effect("deletes a session after the idle time without use, and no other", () =>

@@ -1,5 +1,5 @@
 /** The HTTP response with which a server rejects a message. */
-import { ErrorCode, Excerpt, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, ExactJson, Excerpt, type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"
@@ -41,7 +41,7 @@ const isFailure = (value: unknown): value is Failure =>
 
 const failureIn = (text: string): Failure | undefined => {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = ExactJson.parse(text)
     return isFailure(value) ? value : undefined
   } catch {
     return undefined

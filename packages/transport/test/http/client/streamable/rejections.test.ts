@@ -23,6 +23,14 @@ it.live("a JSON-RPC error in an error response is the response to its request, w
     assert.deepStrictEqual(messages(), [failure(1), failure(1), failure(1)])
   }))
 
+it.live("a JSON-RPC error in an error response keeps the digits of large integers", () =>
+  Effect.gen(function*() {
+    const text = `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":1915883588174806058}}`
+    const { messages, request: sendRequest } = yield* connected((_, reply) => reply.raw(400, {}, text))
+    yield* sendRequest(request(1))
+    assert.deepStrictEqual(messages().map((message) => JSON.stringify(message)), [text])
+  }))
+
 it.live("a JSON-RPC error with another id fails the request with Rejected", () =>
   Effect.gen(function*() {
     const { messages, peer, request: sendRequest } = yield* connected((_, reply) =>
