@@ -40,8 +40,9 @@ export interface Options extends AccessOptions {
   /** The largest body of a request, in bytes. A larger body is rejected with 413. Default 4 MiB. */
   readonly maxBodyBytes?: number | undefined
   /**
-   * The largest number of arrays, objects and members in the JSON of a body. A body with more is rejected with 413
-   * before it is parsed: parsing takes time and memory for each of them, and cannot be interrupted. Default 100,000.
+   * The largest number of arrays, objects and members in the JSON of a body; an integer beyond 2^53 counts as four. A
+   * body with more is rejected with 413 before it is parsed: parsing takes time and memory for each of them, and cannot
+   * be interrupted. Default 100,000.
    */
   readonly maxBodyNodes?: number | undefined
   /** The time in which the body of a request must arrive. A later body is rejected with 408. Default 1 minute. */
