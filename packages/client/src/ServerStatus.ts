@@ -139,13 +139,13 @@ const sentenceOf = (problem: Problem): string => describeProblem(problem).split(
 export const describe = (status: ServerStatus): string => {
   switch (status._tag) {
     case "Connecting":
-      return `connecting, attempt ${status.attempt}` + (
-        status.problem === undefined ? "" : `; the last problem: ${sentenceOf(status.problem)}`
-      ) + (
-        status.stray === undefined ?
-          "" :
-          `; the server has sent a text that is no message: ${JSON.stringify(excerpts.line(status.stray, 200))}`
-      )
+      return [
+        `connecting, attempt ${status.attempt}`,
+        ...status.problem === undefined ? [] : [`the last problem: ${sentenceOf(status.problem)}`],
+        ...status.stray === undefined
+          ? []
+          : [`the server has sent a text that is no message: ${JSON.stringify(excerpts.line(status.stray, 200))}`]
+      ].join("; ")
     case "Ready": {
       const { info: { name, version }, revision } = status.profile
       return `ready: ${excerpts.line(name, Excerpt.defaultLength)} ${excerpts.line(version, Excerpt.defaultLength)}, ` +

@@ -63,7 +63,10 @@ export interface Options<R> {
   readonly required?: boolean
 }
 
-/** Logs an entry. The client chooses its name and, behind a proxy, URIs; a proxied server the messages of errors. */
+/**
+ * Logs an entry, with its texts on one line each: the client chooses its name and, behind a proxy, URIs, and a proxied
+ * server chooses the messages of errors.
+ */
 const toLog = ({ client, message, name, ...entry }: Entry): Effect.Effect<void> =>
   Effect.logInfo("audit", {
     ...entry,

@@ -22,7 +22,7 @@ import type { TransportError } from "./TransportError.ts"
  * - `Closed`: the connection ended before the response. For a child process, `reason` has the exit code and the last
  *   lines of stderr.
  *
- * The last two have the `stray` texts that the server sent meanwhile, if there were any.
+ * `Timeout` and `Closed` have `stray`: the texts that the server sent meanwhile, and that are no messages.
  *
  * @category models
  */

@@ -162,9 +162,9 @@ export class RequestError extends Data.TaggedError("RequestError")<{
 }
 
 /**
- * Returns the kind of an error in words for another party than the peer of the request, such as the client of a server
- * whose handler uses a third one. They contain no text of the peer, no cause, no close reason and no params: those may
- * have secrets, standard error of a process, and internal addresses. Log `message` instead.
+ * Describes the kind of an error for a party that is not the peer of the request, such as the client of a server whose
+ * handler calls another server. The description contains no text of the peer, no cause, no close reason and no params:
+ * those may contain secrets, the standard error of a process, and internal addresses. Log `message` instead.
  *
  * @example
  * ```ts
@@ -212,7 +212,7 @@ export const withoutCause = ({ message, method, reason }: RequestError): string 
     case "StatelessModeNotSupported":
     case "NotAskable":
     case "ExchangeEnded":
-      // These words are all of this side.
+      // This message contains no text of the peer.
       return message
   }
 }

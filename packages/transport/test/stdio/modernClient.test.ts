@@ -139,7 +139,7 @@ describe.concurrent("a client of every revision over stdio", () => {
       assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "FellBack"), [])
     }))
 
-  it.live("VER-19: initializes a server that has written nothing as soon as it answers ping", () =>
+  it.live("[VER-19] initializes a server that has written nothing as soon as it answers ping", () =>
     Effect.gen(function*() {
       const { events, methods, session } = yield* connect("answers ping", { limits: { discoverTimeout: "300 millis" } })
       const { profile } = yield* session

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 export const unavailable = (server: string, problem: string): McpError.McpError =>
   McpError.received({ code: ErrorCode.InternalError, message: `the server "${server}" is not available: ${problem}` })
 
-/** The kinds of errors that the log has already, or whose words for the other party are complete. */
+/** The kinds of errors that are logged elsewhere, or that the other party receives in full. */
 const explained: ReadonlySet<RequestError.RequestErrorReason["_tag"]> = new Set([
   "Closed",
   "ExchangeEnded",

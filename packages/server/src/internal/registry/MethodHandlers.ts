@@ -59,7 +59,7 @@ const unless =
 /** The members that a client can use, before it is decided which of them it sees. */
 interface Offer<E> {
   readonly entries: ReadonlyArray<E>
-  /** Whether they are those of every client. */
+  /** Whether every client can use the same members. */
   readonly isForAll: boolean
 }
 

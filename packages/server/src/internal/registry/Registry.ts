@@ -201,12 +201,11 @@ export class Registry {
   /** Returns why the member cannot be added to those that are there. */
   #problem(entry: Entry, registration: Registration): RegistrationError | undefined {
     const problem = (problem: string) => new RegistrationError({ group: entry.group, problem })
+    const member = `${entry.kind} ${Excerpt.name(entry.name)}`
     const missing = this.#needed(entry).find((capability) => this.#declared?.has(capability) === false)
     if (missing !== undefined) {
       return problem(
-        `the server runs already and has not declared "${missing}", which the ${entry.kind} ${
-          Excerpt.name(entry.name)
-        } needs; ` +
+        `the server runs already and has not declared "${missing}", which the ${member} needs; ` +
           `set its option declare: ["${missing}"]`
       )
     }
@@ -214,22 +213,16 @@ export class Registry {
     if (same !== undefined) {
       return problem(
         same.group === entry.group
-          ? `two members are a ${entry.kind} ${
-            Excerpt.name(entry.name)
-          }, in it or in a group of the same id; rename one of them`
-          : `it has a ${entry.kind} ${
-            Excerpt.name(entry.name)
-          }, and so has the group "${same.group}"; rename one of them`
+          ? `two members are a ${member}, in it or in a group of the same id; rename one of them`
+          : `it has a ${member}, and so has the group "${same.group}"; rename one of them`
       )
     }
     if (entry.kind === "resource") {
       const other = this.resources.get(entry.definition.uri)
       if (other !== undefined) {
         return problem(
-          `its resource ${Excerpt.name(entry.name)} has the URI ${Excerpt.line(entry.definition.uri)}, and so has ${
-            Excerpt.name(other.name)
-          } of the group ` +
-            `"${other.group}"`
+          `its ${member} has the URI ${Excerpt.line(entry.definition.uri)}, and so has ` +
+            `${Excerpt.name(other.name)} of the group "${other.group}"`
         )
       }
     }

@@ -255,7 +255,7 @@ export type Outcome =
   | { readonly _tag: "Established"; readonly profile: Profile.ServerProfile }
   /**
    * After the probe the server ended, or rejected `initialize`. It needs a new connection, without a probe: a bridge
-   * may have shaken hands by itself, to pass the probe on.
+   * may have initialized a session by itself, to pass the probe on.
    */
   | { readonly _tag: "SpoiledByProbe"; readonly error: HandshakeError.HandshakeError }
   /** The server was silent at the probe, and then had no handshake. It needs a new connection, with a probe alone. */

@@ -8,7 +8,7 @@ import * as utf8 from "./utf8.ts"
  * The default for the most arrays, objects and members of one message. Parsing takes up to 0.4 microseconds and 200
  * bytes for each of them, and cannot be interrupted: 4 MiB of `[[],[],…]` take 190 ms and 60 MiB, and 100,000 nodes at
  * most 40 ms. Strings and numbers take no more than their bytes, and nesting costs nothing, because no reader recurses.
- * An integer beyond 2^53 is not read as a number only, and counts as {@link nodesOfLargeInteger}.
+ * An integer beyond 2^53 keeps its digits, and counts as {@link nodesOfLargeInteger}.
  */
 export const defaultMaxNodes = 100_000
 

@@ -9,7 +9,7 @@ const lineSeparators = /[\u2028\u2029]/g
 
 /**
  * Escapes the two characters that JSON allows in strings, and that some readers take for the end of a line: `readline`
- * of Node, and `splitlines` of Python. They are not searched in a text of Latin characters, which V8 stores in bytes.
+ * of Node, and `splitlines` of Python. V8 stores a text of Latin characters in bytes, and knows that it has neither.
  */
 const escaped = (text: string): string =>
   text.includes("\u2028") || text.includes("\u2029")
