@@ -6,6 +6,7 @@ import * as CallbackContext from "@effect-mcp/session/CallbackContext"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import type * as HandshakeError from "@effect-mcp/session/HandshakeError"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as RequestOptions from "@effect-mcp/session/RequestOptions"
 import type * as Session from "@effect-mcp/session/Session"
@@ -67,9 +68,9 @@ export interface Options extends Omit<Session.Options, "revisions">, ListOptions
   /** The greatest number of sessions for clients. One more client gets the error −31010. Default 256. */
   readonly maxSessions?: number
   /**
-   * The greatest number of sessions for the clients of one principal. One more gets the error −31010. Default: as many
-   * as are left of `maxSessions`, so that a client of another principal always finds one. `maxSessions` removes this
-   * bound, for a server whose clients all have the same principal. Does not apply to anonymous clients.
+   * The greatest number of sessions for the clients of one principal. All anonymous clients together have the same
+   * number. One more client gets the error −31010. Default: a quarter of `maxSessions`, at least 1. If all clients have
+   * the same principal, or none has a principal, set this option to the value of `maxSessions`.
    */
   readonly maxSessionsPerPrincipal?: number
   /**
@@ -87,6 +88,19 @@ const defaults = {
   timeout: Duration.minutes(10)
 }
 
+const listRules: NumericOption.Rules<ListOptions> = {
+  maxMembers: NumericOption.countFromZero,
+  maxCharacters: NumericOption.countFromZero,
+  listTimeout: NumericOption.duration,
+  timeout: NumericOption.duration
+}
+
+const rules: NumericOption.Rules<Options> = {
+  ...listRules,
+  maxSessions: NumericOption.countFromZero,
+  maxSessionsPerPrincipal: NumericOption.countFromZero
+}
+
 const groupOptions = (options: ListOptions & Pick<Session.Options, "limits">): ProxiedGroup.Options => ({
   maxRounds: options.limits?.maxRounds ?? defaults.maxRounds,
   maxMembers: options.maxMembers ?? defaults.maxMembers,
@@ -100,7 +114,7 @@ const groupOptions = (options: ListOptions & Pick<Session.Options, "limits">): P
 const everything: Capabilities.ClientCapabilities = { elicitation: {}, sampling: {}, roots: {} }
 
 /** The bounds of a proxy whose clients share the session that the program has. */
-const noSessions: Bounds = { max: 0, maxPerPrincipal: undefined }
+const noSessions: Bounds = { max: 0, maxPerPrincipal: 0 }
 
 /** Returns the capabilities that the proxy declares to the server: those of the client that are forwarded. */
 const declared = (
@@ -248,7 +262,9 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
     const id = idOf(group)
     const scope = yield* Effect.scope
     const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
-    const { maxSessions = 256, maxSessionsPerPrincipal, sessions } = options
+    NumericOption.check(options, rules)
+    const { maxSessions = 256, sessions } = options
+    const { maxSessionsPerPrincipal = Math.max(1, Math.floor(maxSessions / 4)) } = options
     const connect = (asker: Askers.Asker, client: Capabilities.ClientCapabilities) =>
       Effect.gen(function*() {
         const capabilities = declared(client, options)
@@ -324,6 +340,7 @@ export const fromSession = <M extends ReadonlyArray<McpMiddleware.AnyService> = 
   Layer.effectDiscard(Effect.flatMap(
     Effect.scope,
     (scope) => {
+      NumericOption.check(options, listRules)
       const id = idOf(group)
       const connections = new Connections(
         id,

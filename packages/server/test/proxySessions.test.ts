@@ -1,7 +1,9 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, Revision } from "@effect-mcp/protocol"
 import { McpProxy } from "@effect-mcp/server"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { assert, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -86,44 +88,84 @@ it.live("a client has one session with the server, which ends with its own, and 
 
 const add = (client: Client) => client.callTool("add", { a: 1, b: 2 })
 
-it.live("a principal has as many sessions with the server as are left, so that another one finds one", () =>
+const refusal = (clients: string, count: number, max: number) =>
+  `-31010: the server "everything" serves ${count} of ${max} sessions for ${clients} already ` +
+  "(maxSessionsPerPrincipal); end one of them, or try again later"
+
+it.live("a principal has a quarter of the sessions with the server, and so have all anonymous clients together", () =>
   Effect.gen(function*() {
-    const open = yield* clients(McpProxy.layer("everything", everything, { info, maxSessions: 8 }))
-    const openAll = (id: string, count: number) =>
-      Effect.forEach(Array.from({ length: count }), () => open(id, handshake))
-    const adas = yield* openAll("ada", 5)
-    for (const client of adas.slice(0, 4)) yield* add(client)
-    const refused = yield* Effect.flip(add(adas[4] ?? assert.fail("none")))
-    assert.include(
-      refused.message,
-      "-31010: the server \"everything\" serves 4 of 8 sessions for this principal already, and the others are for " +
-        "other principals; end one of its sessions, or try again later"
-    )
-    const bobs = yield* openAll("bob", 3)
-    for (const client of bobs.slice(0, 2)) yield* add(client)
-    yield* Effect.flip(add(bobs[2] ?? assert.fail("none")))
-    const [eve] = yield* openAll("eve", 1)
-    yield* add(eve ?? assert.fail("none"))
-    // The sessions that are open are served on.
-    yield* Effect.forEach([...adas.slice(0, 4), ...bobs.slice(0, 2)], add)
-    yield* adas[0]?.close ?? Effect.void
-    yield* adas[1]?.close ?? Effect.void
-    yield* Effect.repeat(Effect.exit(add(bobs[2] ?? assert.fail("none"))), { until: Exit.isSuccess })
+    const open = yield* clients(McpProxy.layer("everything", everything, { info, maxSessions: 16 }))
+    const take = Effect.fnUntraced(function*(id: string | undefined, name: string) {
+      const served = yield* Effect.forEach([1, 2, 3, 4], () => open(id, handshake))
+      yield* Effect.forEach(served, add)
+      const refused = yield* open(id, handshake)
+      assert.include((yield* Effect.flip(add(refused))).message, refusal(name, 4, 16))
+      return { served, refused }
+    })
+    const anonymous = yield* take(undefined, "anonymous clients")
+    const ada = yield* take("ada", "this principal")
+    const bob = yield* take("bob", "this principal")
+    yield* add(yield* open("eve", handshake))
+    // The sessions that are open are served on, and one that ends leaves its place.
+    yield* Effect.forEach([...anonymous.served, ...ada.served, ...bob.served], add)
+    yield* bob.served[0]?.close ?? Effect.void
+    yield* Effect.repeat(Effect.exit(add(bob.refused)), { until: Exit.isSuccess })
   }).pipe(Effect.scoped))
 
-it.live("maxSessionsPerPrincipal is the bound of each principal instead", () =>
+it.live("clients that share a session do not take the place of anonymous ones", () =>
   Effect.gen(function*() {
-    const open = yield* clients(
-      McpProxy.layer("everything", everything, { info, maxSessions: 3, maxSessionsPerPrincipal: 3 })
+    const open = yield* clients(McpProxy.layer("everything", everything, { info, maxSessions: 8 }))
+    const asking = { capabilities: { elicitation: { form: {} } }, revisions: Revision.modern }
+    for (const id of ["ada", "bob", undefined]) yield* add(yield* open(id, asking))
+    for (let count = 0; count < 2; count++) yield* add(yield* open(undefined, handshake))
+    assert.include(
+      (yield* Effect.flip(add(yield* open(undefined, handshake)))).message,
+      refusal("anonymous clients", 2, 8)
     )
-    for (let count = 0; count < 3; count++) yield* add(yield* open("ada", handshake))
-    const error = yield* Effect.flip(add(yield* open("ada", handshake)))
-    assert.include(error.message, "-31010: the server \"everything\" serves 3 sessions already")
+  }).pipe(Effect.scoped))
+
+it.live("each principal has a session, even if all are few", () =>
+  Effect.gen(function*() {
+    const open = yield* clients(McpProxy.layer("everything", everything, { info, maxSessions: 3 }))
+    for (const id of ["ada", "bob"]) yield* add(yield* open(id, handshake))
+    assert.include((yield* Effect.flip(add(yield* open("ada", handshake)))).message, refusal("this principal", 1, 3))
+    yield* add(yield* open("eve", handshake))
+  }).pipe(Effect.scoped))
+
+it.live("maxSessionsPerPrincipal is the bound of each principal and of all anonymous clients instead", () =>
+  Effect.gen(function*() {
+    for (const id of ["ada", undefined]) {
+      const open = yield* clients(
+        McpProxy.layer("everything", everything, { info, maxSessions: 3, maxSessionsPerPrincipal: 3 })
+      )
+      for (let count = 0; count < 3; count++) yield* add(yield* open(id, handshake))
+      const error = yield* Effect.flip(add(yield* open(id, handshake)))
+      assert.include(error.message, "-31010: the server \"everything\" serves 3 sessions already")
+    }
     const narrow = yield* clients(
       McpProxy.layer("everything", everything, { info, maxSessionsPerPrincipal: 1 })
     )
     yield* add(yield* narrow("ada", handshake))
     const second = yield* Effect.flip(add(yield* narrow("ada", handshake)))
-    assert.include(second.message, "serves 1 of 256 sessions for this principal already")
+    assert.include(second.message, refusal("this principal", 1, 256))
     yield* add(yield* narrow("bob", handshake))
   }).pipe(Effect.scoped))
+
+const wrong: ReadonlyArray<readonly [string, Partial<McpProxy.Options>]> = [
+  ["maxSessions", { maxSessions: Number.NaN }],
+  ["maxSessionsPerPrincipal", { maxSessionsPerPrincipal: -1 }],
+  ["maxMembers", { maxMembers: 0.5 }],
+  ["maxCharacters", { maxCharacters: Number.NaN }],
+  ["listTimeout", { listTimeout: Number.NaN }],
+  ["timeout", { timeout: -1 }]
+]
+
+for (const [option, options] of wrong) {
+  it.effect(`${option}: a proxy with a number that makes no sense is not created`, () =>
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(connect(McpProxy.layer("everything", everything, { info, ...options })))
+      const defect = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+      assert(defect instanceof NumericOption.InvalidOption, String(defect))
+      assert.strictEqual(defect.option, option)
+    }).pipe(Effect.scoped))
+}

@@ -55,15 +55,16 @@ export const everything = McpServer.layerInProcess(EverythingLive, { info })
 /** A tool in a list. */
 export const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } })
 
-/** Opens sessions of clients with one host of the proxy, by their principals. */
+/** Opens sessions of clients with one host of the proxy, by their principals. A client without an id is anonymous. */
 export const clients = Effect.fnUntraced(function*<E>(proxy: Layer.Layer<never, E, McpServer.McpServer>) {
   const host = Context.get(yield* Layer.build(McpServer.host(proxy, { info })), SessionHost.SessionHost)
   return Effect.fnUntraced(function*(
-    id: string,
+    id?: string,
     options: Partial<ClientSession.Options<Handlers.Handlers<"server">>> = {}
   ) {
-    const pair = yield* MemoryTransport.make({ principal: { id } })
-    yield* Effect.orDie(host.open(pair.server, { kind: "memory", principal: { id } }))
+    const principal = id === undefined ? undefined : { id }
+    const pair = yield* MemoryTransport.make({ principal })
+    yield* Effect.orDie(host.open(pair.server, { kind: "memory", principal }))
     return yield* Effect.provideService(ClientSession.make({ info, ...options }), Transport.Transport, pair.client)
   })
 })

@@ -32,8 +32,8 @@ export const openTime = "1 minute"
 export interface Bounds {
   /** The sessions for all clients. */
   readonly max: number
-  /** The sessions for the clients of one principal; `undefined` for as many as are left for others. */
-  readonly maxPerPrincipal: number | undefined
+  /** The sessions for the clients of one principal, and for all anonymous clients together. */
+  readonly maxPerPrincipal: number
 }
 
 interface Opening {
@@ -132,7 +132,7 @@ export class Connections {
   ): Effect.Effect<Connection, McpError.McpError> {
     const existing = this.#byClient.get(client)
     if (existing !== undefined) return Deferred.await(existing.result)
-    const full = this.#full(principal)
+    const full = this.#full(client, principal)
     if (full !== undefined) return Effect.fail(McpError.received({ code: ErrorCode.Overloaded, message: full }))
     const opening: Opening = { principal, result: Deferred.makeUnsafe(), scope: Scope.forkUnsafe(this.#scope) }
     this.#byClient.set(client, opening)
@@ -144,21 +144,21 @@ export class Connections {
     )
   }
 
-  /**
-   * Returns why one more session cannot be opened. Without a bound of its own, a principal may have only as many
-   * sessions as are left, so that the client of another one always finds one.
-   */
-  #full(principal: string | undefined): string | undefined {
+  /** Returns why one more session cannot be opened. A session that all clients share belongs to no principal. */
+  #full(client: ServerSession.ServerSessionShape | string, principal: string | undefined): string | undefined {
     const { max, maxPerPrincipal } = this.#bounds
-    const left = max - this.#byClient.size
-    if (left <= 0) return `the server "${this.#server}" serves ${max} sessions already; try again later`
-    if (principal === undefined) return undefined
+    if (this.#byClient.size >= max) {
+      return `the server "${this.#server}" serves ${max} sessions already; try again later`
+    }
+    if (typeof client === "string") return undefined
     let own = 0
-    for (const opening of this.#byClient.values()) if (opening.principal === principal) own++
-    return own < (maxPerPrincipal ?? left)
-      ? undefined
-      : `the server "${this.#server}" serves ${own} of ${max} sessions for this principal already, and the others ` +
-        "are for other principals; end one of its sessions, or try again later"
+    for (const [key, opening] of this.#byClient) {
+      if (typeof key !== "string" && opening.principal === principal) own++
+    }
+    if (own < maxPerPrincipal) return undefined
+    const clients = principal === undefined ? "anonymous clients" : "this principal"
+    return `the server "${this.#server}" serves ${own} of ${max} sessions for ${clients} already ` +
+      "(maxSessionsPerPrincipal); end one of them, or try again later"
   }
 
   /** Opens the session of a client, which ends when the client's own session or the server ends it. */
