@@ -12,6 +12,8 @@ const share = 1 / 2
 export class RunningMemory {
   readonly #account: Account
   readonly #maxBytes: number
+  /** The bytes of each principal; `undefined` is that of all clients without one. */
+  readonly #owned = new Map<string | undefined, number>()
 
   constructor(budget: MemoryBudget) {
     this.#account = budget.open()
@@ -20,16 +22,28 @@ export class RunningMemory {
 
   /**
    * Charges what the run of a task holds from its start to its end. Returns the function that releases it, once, and
-   * `undefined` if there is no room.
+   * `undefined` if there is no room. A principal has no more than is still free for others, so that one alone gets half
+   * and cannot keep all others from running tasks. Its first task may be larger: otherwise it would never run.
    */
   hold(task: StoredTask.StoredTask): (() => void) | undefined {
+    const { principal } = task
     const bytes = Weight.of(task)
-    if (this.#account.heldBytes + bytes > this.#maxBytes || !this.#account.take(bytes)) return undefined
+    const owned = this.#owned.get(principal) ?? 0
+    const free = this.#maxBytes - this.#account.heldBytes - bytes
+    if (free < 0 || (owned > 0 && owned + bytes > free) || !this.#account.take(bytes)) return undefined
+    this.#owned.set(principal, owned + bytes)
     let isHeld = true
     return () => {
-      if (isHeld) this.#account.release(bytes)
+      if (isHeld) this.#release(principal, bytes)
       isHeld = false
     }
+  }
+
+  #release(principal: string | undefined, bytes: number): void {
+    this.#account.release(bytes)
+    const rest = (this.#owned.get(principal) ?? 0) - bytes
+    if (rest > 0) this.#owned.set(principal, rest)
+    else this.#owned.delete(principal)
   }
 
   /** The rejection of a request that cannot become a task, because there is no room. */
@@ -37,7 +51,8 @@ export class RunningMemory {
     return McpError.received({
       code: ErrorCode.Overloaded,
       message: `Overloaded: the request cannot become a task, because all running tasks together may take ` +
-        `${this.#maxBytes} bytes, half of the memory budget of the process; send it again when some have ended`
+        `${this.#maxBytes} bytes, half of the memory budget of the process, and those of one client as much as is free ` +
+        "for others; send it again when some have ended"
     })
   }
 }
