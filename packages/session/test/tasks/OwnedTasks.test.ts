@@ -1,6 +1,6 @@
 /** The tasks of a store, whatever the store and other processes do. */
 import { McpError } from "@effect-mcp/protocol"
-import { TaskStore } from "@effect-mcp/session"
+import { StoredTask, TaskStore } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,6 +10,9 @@ import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
+import * as StatusNotifications from "../../src/internal/tasks/StatusNotifications.ts"
+import * as TaskListening from "../../src/internal/tasks/TaskListening.ts"
+import { heapInUse } from "../support/heapInUse.ts"
 import { storedTask } from "../support/storedTask.ts"
 
 type Store = TaskStore.TaskStore["Service"]
@@ -206,6 +209,49 @@ describe("hundreds of callers that follow one task", () => {
       assert.isUndefined(yield* Fiber.join(fourth))
       assert.strictEqual(counts.awaitChange, 3)
     }))
+
+  const followers: ReadonlyArray<
+    readonly [
+      name: string,
+      follow: (tasks: OwnedTasks, task: StoredTask.StoredTask) => Effect.Effect<unknown, McpError.McpError>
+    ]
+  > = [
+    [
+      "a stream",
+      (tasks, task) => TaskListening.follow(tasks, { taskChanged: () => Effect.void }, StoredTask.stateOf(task))
+    ],
+    [
+      "a session that is notified",
+      (tasks, task) => StatusNotifications.follow(tasks, { closed: Effect.never, send: () => Effect.void }, task)
+    ],
+    ["a request for the result", (tasks, { id }) => tasks.outcome(id, "ada")]
+  ]
+  for (const [name, follow] of followers) {
+    it.effect(`hold no memory for the versions that they have seen: ${name}`, () =>
+      Effect.gen(function*() {
+        const store = yield* inMemory
+        let seen = 0
+        const tasks = new OwnedTasks({
+          ...store,
+          awaitChange: (id, version) =>
+            Effect.andThen(Effect.sync(() => seen = version), store.awaitChange(id, version))
+        }, limits)
+        const task = storedTask("t", { lease })
+        yield* tasks.create(task)
+        yield* Effect.forkChild(follow(tasks, task), { startImmediately: true })
+        const follows = Effect.fnUntraced(function*(versions: number) {
+          for (let count = 0; count < versions; count++) {
+            const known = seen
+            yield* store.setMessage("t", "process", `step ${known}`, known)
+            while (seen === known) yield* Effect.yieldNow
+          }
+        })
+        yield* follows(1_000)
+        const before = heapInUse()
+        yield* follows(20_000)
+        assert.isBelow(heapInUse() - before, 5_000_000)
+      }), 30_000)
+  }
 })
 
 describe("the list of a principal", () => {

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { Listener } from "../../Listener.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import type * as StoredTask from "../../StoredTask.ts"
+import type { TaskStoreError } from "../../TaskStore.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
 import * as TaskState from "./TaskState.ts"
@@ -14,29 +15,29 @@ import * as TaskState from "./TaskState.ts"
 const maxTasks = 100
 
 /** Reports each state of a task that differs from the one before, from the present one to its end. */
-const follow = (
+export const follow = (
   tasks: OwnedTasks,
-  listener: Listener["Service"],
-  known: StoredTask.TaskState,
-  reported?: string
-): Effect.Effect<void> =>
-  // A store that fails ends the following. The client polls the task, which it does in any case.
-  Effect.ignore(Effect.flatMap(tasks.outcomeOf(known), (outcome) => {
-    // It was deleted meanwhile.
-    if (known.ending !== undefined && outcome === undefined) return Effect.void
-    const state = TaskState.extension(known, outcome)
-    // A step of the run changes nothing for the client.
-    const text = JSON.stringify(state)
-    const told = text === reported ? Effect.void : listener.taskChanged(state)
-    if (known.ending !== undefined) return told
-    return Effect.andThen(
-      told,
-      Effect.flatMap(
-        tasks.later(known),
-        (next) => next === undefined ? Effect.void : follow(tasks, listener, next, text)
+  listener: Pick<Listener["Service"], "taskChanged">,
+  known: StoredTask.TaskState
+): Effect.Effect<void> => {
+  const report = (known: StoredTask.TaskState, reported?: string): Effect.Effect<void, TaskStoreError> =>
+    Effect.flatMap(tasks.outcomeOf(known), (outcome) => {
+      // It was deleted meanwhile.
+      if (known.ending !== undefined && outcome === undefined) return Effect.void
+      const state = TaskState.extension(known, outcome)
+      // A step of the run changes nothing for the client.
+      const text = JSON.stringify(state)
+      const told = text === reported ? Effect.void : listener.taskChanged(state)
+      if (known.ending !== undefined) return told
+      // The last effect of all: one that still had to run after the next version would stay for each version.
+      return Effect.andThen(
+        told,
+        Effect.flatMap(tasks.later(known), (next) => next === undefined ? Effect.void : report(next, text))
       )
-    )
-  }))
+    })
+  // A store that fails ends the following. The client polls the task, which it does in any case.
+  return Effect.ignore(report(known))
+}
 
 /** Serves the tasks of a filter that belong to the client, beside what the program serves of it. */
 export const serving = (
