@@ -87,10 +87,9 @@ const open = Effect.fnUntraced(function*(
   options: Options | undefined
 ): Effect.fn.Return<Transport.Connection, never, Scope.Scope> {
   yield* consoleToStderr.scoped
-  const gap = new ProgressGap()
   const writer = yield* LineWriter.make({
     sink: stdio.stdout(),
-    waitBefore: (message) => gap.waitBefore(message),
+    pacing: new ProgressGap(),
     explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) }))
   })
   yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushTimeout ?? "3 seconds"))

@@ -34,6 +34,17 @@ export interface LineWriter {
   readonly close: Effect.Effect<void>
 }
 
+/** Makes some messages wait, while later ones are written. */
+export interface Pacing {
+  /**
+   * Called with each message, in order. Returns a function that returns the milliseconds for which the message still has
+   * to wait, and `undefined` if it does not wait.
+   */
+  readonly waitBefore: (message: JsonRpc.Frame) => (() => number) | undefined
+  /** Called when the sink has taken all that was ready at the call before. */
+  readonly onWritten: () => void
+}
+
 export interface LineWriterOptions {
   /** The destination of the bytes. Its back-pressure holds the writer back, and its end or failure ends the writer. */
   readonly sink: Sink.Sink<void, Uint8Array, unknown, unknown>
@@ -41,11 +52,8 @@ export interface LineWriterOptions {
   readonly highWaterBytes?: number | undefined
   /** Returns the error for a failure of the sink. */
   readonly explain: (cause: unknown) => Effect.Effect<TransportError.TransportError>
-  /**
-   * Returns the milliseconds for which a message waits, while later ones are written. Called with each message, in
-   * order. Default: none waits.
-   */
-  readonly waitBefore?: ((message: JsonRpc.Frame) => number) | undefined
+  /** Default: no message waits. */
+  readonly pacing?: Pacing | undefined
 }
 
 const closed = (): TransportError.TransportError =>
@@ -106,17 +114,24 @@ export const make = Effect.fnUntraced(function*(
     for (const release of held) release()
   }
 
-  const hold = (item: OutgoingFrame.Encoded, millis: number): void => {
+  const hold = (item: OutgoingFrame.Encoded, wait: () => number): void => {
     const bytes = sizeOf(item)
     heldBytes += bytes
+    let timer: ReturnType<typeof setTimeout> | undefined
     const release = (): void => {
       clearTimeout(timer)
       held.delete(release)
       heldBytes -= bytes
       queue.takeHeld(item)
     }
-    const timer = setTimeout(release, millis)
+    // A timer that fires late may find that the wait has become longer.
+    const check = (): void => {
+      const millis = wait()
+      if (millis > 0) timer = setTimeout(check, millis)
+      else release()
+    }
     held.add(release)
+    check()
     queue.admit()
   }
 
@@ -137,6 +152,7 @@ export const make = Effect.fnUntraced(function*(
 
   const pull: Pull.Pull<Chunks, never, void> = Effect.suspend(() => {
     writingBytes = 0
+    options.pacing?.onWritten()
     queue.admit()
     if (queue.isEmpty) {
       return queue.ended === undefined ? Effect.flatMap(woken, () => pull) : Cause.done()
@@ -164,9 +180,9 @@ export const make = Effect.fnUntraced(function*(
         if (queue.ended !== undefined) return Effect.fail(queue.ended)
         const encoded = OutgoingFrame.encodeForBytes(outbound.message, "\n")
         if (Result.isFailure(encoded)) return Effect.fail(encoded.failure)
-        const millis = options.waitBefore?.(outbound.message) ?? 0
-        if (millis <= 0 || !queue.hasRoom) return queue.send(encoded.success)
-        return Effect.sync(() => hold(encoded.success, millis))
+        const wait = options.pacing?.waitBefore(outbound.message)
+        if (wait === undefined || !queue.hasRoom) return queue.send(encoded.success)
+        return Effect.sync(() => hold(encoded.success, wait))
       }),
     failed: Deferred.await(failed),
     close: Effect.suspend(() => {

@@ -194,10 +194,9 @@ export const open = Effect.fnUntraced(function*(
     Effect.ensuring(Effect.sync(output.unsubscribe))
   )
 
-  const gap = new ProgressGap()
   const writer = yield* LineWriter.make({
     sink: handle.stdin,
-    waitBefore: (message) => gap.waitBefore(message),
+    pacing: new ProgressGap(),
     // A pipe mostly breaks because the child has exited. Then the exit report is the more useful error.
     explain: Effect.fnUntraced(function*(cause) {
       const exit = yield* report

@@ -1,4 +1,3 @@
-import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Transport } from "@effect-mcp/session"
 import { MemoryBudget, PreparedResult, TransportError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,11 +22,17 @@ const outbound = (method: string): Transport.Outbound => ({
 
 const explain = (cause: unknown) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause }))
 
+/** Makes the messages of the method `held` wait. */
+const pacingOf = (wait: () => number): LineWriter.Pacing => ({
+  waitBefore: (message) => "method" in message && message.method === "held" ? wait : undefined,
+  onWritten: () => {}
+})
+
 /** Creates a writer into memory, whose sink takes bytes only while its gate is open. */
 const start = Effect.fnUntraced(function*(options?: {
   readonly highWaterBytes?: number
   readonly failAfter?: number
-  readonly waitBefore?: (message: JsonRpc.Frame) => number
+  readonly pacing?: LineWriter.Pacing
 }) {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const gate = yield* Latch.make(true)
@@ -44,7 +49,7 @@ const start = Effect.fnUntraced(function*(options?: {
       sink,
       explain,
       highWaterBytes: options?.highWaterBytes,
-      waitBefore: options?.waitBefore
+      pacing: options?.pacing
     }),
     scope
   )
@@ -68,24 +73,40 @@ describe("LineWriter", () => {
       assert.deepStrictEqual(writes, [line("a") + line("b") + line("c"), line("d")])
     }))
 
-  it.live("holds a message that has to wait, and writes later ones meanwhile", () =>
+  it.live("holds a message until its wait has passed, even if that grows, and writes later ones meanwhile", () =>
     Effect.gen(function*() {
-      const { writer, writes } = yield* start({
-        waitBefore: (message) => "method" in message && message.method === "held" ? 1 : 0
-      })
+      const waits = [1, 1, 1, 0]
+      const { writer, writes } = yield* start({ pacing: pacingOf(() => waits.shift() ?? 0) })
       for (const data of ["held", "a"]) yield* writer.send(outbound(data))
       yield* Effect.promise(() => Promise.resolve())
       yield* until(() => writes.length > 0)
       assert.strictEqual(writes[0], line("a"))
       yield* until(() => writes.length > 1)
       assert.deepStrictEqual(writes, [line("a"), line("held")])
+      assert.deepStrictEqual(waits, [])
+    }))
+
+  it.live("reports when the sink has taken what was ready, and not before", () =>
+    Effect.gen(function*() {
+      let taken = 0
+      const { gate, writer } = yield* start({ pacing: { waitBefore: () => undefined, onWritten: () => taken++ } })
+      yield* settled
+      yield* gate.close
+      const before = taken
+      yield* writer.send(outbound("a"))
+      yield* settled
+      // The writer has taken the message out of the queue, and waits for the sink.
+      assert.strictEqual(taken, before + 1)
+      yield* gate.open
+      yield* settled
+      assert.strictEqual(taken, before + 2)
     }))
 
   it.live("writes a held message before it closes, and counts its bytes as waiting", () =>
     Effect.gen(function*() {
       const { close, writer, writes } = yield* start({
         highWaterBytes: 10,
-        waitBefore: (message) => "method" in message && message.method === "held" ? 600_000 : 0
+        pacing: pacingOf(() => 600_000)
       })
       yield* writer.send(outbound("held"))
       const waiting = yield* Effect.forkChild(Effect.exit(writer.send(outbound("a"))), { startImmediately: true })
