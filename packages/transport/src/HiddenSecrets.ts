@@ -281,7 +281,8 @@ const mayHaveError = ({ frame }: Inbound): boolean =>
  * ```ts
  * import { HiddenSecrets } from "@effect-mcp/transport"
  *
- * export const shown = HiddenSecrets.url("https://ada:secret@example.com/mcp?key=secret") // => "https://example.com/mcp"
+ * export const shown = HiddenSecrets.url("https://ada:secret@example.com/mcp?key=secret")
+ * // => "https://example.com/mcp"
  * ```
  *
  * @category formatting

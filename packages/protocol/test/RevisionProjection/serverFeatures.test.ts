@@ -2,6 +2,16 @@ import { icons, lastModified, meta, schema, testExamples, textBlock } from "./ex
 
 const annotations = { audience: ["user"], priority: 1 }
 
+/** The members of a tool that 2025-06-18 has. */
+const add = {
+  name: "add",
+  title: "Add",
+  description: "Adds",
+  inputSchema: schema,
+  outputSchema: schema,
+  annotations: { title: "Add", readOnlyHint: true }
+}
+
 const inTools = (tool: unknown) => ({ tools: [tool], nextCursor: "", _meta: meta })
 const inContent = (content: unknown) => ({ content: [content], isError: false, _meta: meta })
 const inMessages = (content: unknown) => ({ messages: [{ role: "user", content }], description: "", _meta: meta })
@@ -14,38 +24,11 @@ testExamples([
     within: inTools,
     // A client of an older revision would misread `execution`; it has no tasks.
     tolerant: {
-      "2025-06-18": {
-        name: "add",
-        title: "Add",
-        description: "Adds",
-        inputSchema: schema,
-        outputSchema: schema,
-        annotations: { title: "Add", readOnlyHint: true },
-        icons,
-        _meta: meta
-      }
+      "2025-06-18": { ...add, icons, _meta: meta }
     },
     revisions: {
-      "2025-11-25": {
-        name: "add",
-        title: "Add",
-        description: "Adds",
-        inputSchema: schema,
-        outputSchema: schema,
-        annotations: { title: "Add", readOnlyHint: true },
-        execution: { taskSupport: "optional" },
-        icons,
-        _meta: meta
-      },
-      "2025-06-18": {
-        name: "add",
-        title: "Add",
-        description: "Adds",
-        inputSchema: schema,
-        outputSchema: schema,
-        annotations: { title: "Add", readOnlyHint: true },
-        _meta: meta
-      },
+      "2025-11-25": { ...add, execution: { taskSupport: "optional" }, icons, _meta: meta },
+      "2025-06-18": { ...add, _meta: meta },
       "2025-03-26": {
         name: "add",
         description: "Adds",

@@ -400,8 +400,8 @@ export class ClientHandshake {
   }
 
   /**
-   * Sends `ping`, and completes when the server has answered it. Many servers ignore a method that they do not know, and
-   * write nothing when they start: without this they would get the time of a process that has not started. A server
+   * Sends `ping`, and completes when the server has answered it. Many servers ignore a method that they do not know,
+   * and write nothing when they start: without this they would get the time of a process that has not started. A server
    * that reads the messages in their order answers `server/discover` first, if it answers it at all.
    */
   #ping(metadata: Meta.Meta): Effect.Effect<void> {

@@ -37,8 +37,8 @@ export interface LineWriter {
 /** Makes some messages wait, while later ones are written. */
 export interface Pacing {
   /**
-   * Called with each message, in order. Returns a function that returns the milliseconds for which the message still has
-   * to wait, and `undefined` if it does not wait.
+   * Called with each message, in order. Returns a function that returns the milliseconds that the message still has to
+   * wait, and `undefined` if it does not wait.
    */
   readonly waitBefore: (message: JsonRpc.Frame) => (() => number) | undefined
   /** Called when the sink has taken all that was ready at the call before. */
