@@ -190,10 +190,11 @@ export interface Connection {
    */
   readonly started?: Effect.Effect<void>
   /**
-   * Returns a text of the peer without the secrets that this side sends. A client uses it for errors about an invalid
-   * result of the handshake, because a transport changes no results. Absent if the transport knows no secrets.
+   * Returns a JSON value of the peer without the secrets that this side sends. A text remains a text. A client uses it
+   * for the errors of its handshake, because a transport changes neither results nor the `data` of error responses.
+   * Absent if the transport knows no secrets.
    */
-  readonly hideSecrets?: (text: string) => string
+  readonly hideSecrets?: (value: unknown) => unknown
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */
   readonly onHandshake?: (profile: Profile.Profile) => void
   /** Called when the session ends, with the reason. Next the session closes the scope of the connection. */

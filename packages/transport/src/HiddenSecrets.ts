@@ -5,74 +5,32 @@ import type { CloseReason } from "@effect-mcp/protocol"
 import type { Connection, End, Hooks, Inbound, Transport, TransportEvent } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
-import * as Base64 from "effect/encoding/Base64"
 import * as Exit from "effect/Exit"
-import { flow } from "effect/Function"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as KnownSecrets from "./internal/shared/KnownSecrets.ts"
 import * as ServerAddress from "./internal/shared/ServerAddress.ts"
-
-const replacement = "<redacted>"
-
-/** The length of the shortest text that is hidden. A shorter one, such as a digit, would be hidden everywhere. */
-const minLength = 4
-
-/** Words that are no secrets, and that many texts contain. */
-const common: ReadonlySet<string> = new Set(["true", "false", "null", "none"])
-
-/** The number of secrets that are remembered. A program may send another token with each request. */
-const maxSecrets = 64
-
-/** The levels of a value that are searched. What is deeper is left out. */
-const maxLevels = 256
-
-/** Returns a secret, and its parts that are secrets themselves: what follows a scheme, and the password of `Basic`. */
-const partsOf = (secret: string): ReadonlyArray<string> => {
-  const [, scheme = "", credentials] = /^([A-Za-z][\w-]*) +(\S.*)$/s.exec(secret) ?? []
-  if (credentials === undefined) return [secret]
-  if (scheme.toLowerCase() !== "basic") return [secret, credentials]
-  const user = Result.getOrElse(Base64.decodeString(credentials), () => "")
-  return [secret, credentials, user, user.slice(user.indexOf(":") + 1)]
-}
-
-/** Returns the forms that a text has in URLs, in names of hosts, in quotes, and as base64. */
-const formsOf = (secret: string): ReadonlyArray<string> => {
-  const inUrl = URL.canParse(`http://h/${secret}`) ? new URL(`http://h/${secret}`) : undefined
-  const alone = URL.canParse(secret) ? new URL(secret) : undefined
-  const asHost = URL.canParse(`http://${secret}`) ? new URL(`http://${secret}`) : undefined
-  return [
-    secret,
-    // Half of a character cannot be encoded.
-    encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, "\u{fffd}")),
-    JSON.stringify(secret).slice(1, -1),
-    Base64.encode(secret),
-    inUrl?.href.slice("http://h/".length) ?? "",
-    inUrl?.pathname.slice(1) ?? "",
-    alone?.hostname ?? "",
-    alone?.pathname ?? "",
-    asHost?.hostname ?? "",
-    asHost?.pathname ?? ""
-  ]
-}
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null
-
-const sameMembers = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>): boolean =>
-  one.every((member, index) => member === other[index])
 
 /**
  * Hides secrets of at least 4 characters in what a transport reports: errors, lost streams, the exit of a process,
  * error responses of the peer, and texts of it that are no messages. A secret after a scheme (`Bearer …`) is hidden by
  * itself, and so is the password of `Basic`, and each of them as it is written in URLs, in JSON and in base64.
  *
- * Results and other messages are not changed: they are the data of the program. An error about an invalid result of
- * the handshake shows no secrets of that result.
+ * Results, the `data` of error responses and other messages are not changed: they are the data of the program. An error
+ * of the handshake shows no secrets that an invalid result or the `data` of an error repeats.
+ *
+ * The first 262,144 characters of a frame are searched, and what follows them becomes `<redacted>`.
  *
  * @category models
  */
 export interface HiddenSecrets {
-  /** Hides a secret from now on. At most 64 are remembered, and the oldest one is forgotten. */
+  /**
+   * Hides a secret from now on, besides those of {@link make}. The last 64 are remembered: one that is added again
+   * counts as the newest.
+   */
   readonly add: (secret: string | Redacted.Redacted<string>) => void
   /** Returns a text without the secrets: each one becomes `<redacted>`, also one that is cut by an ellipsis. */
   readonly text: (text: string) => string
@@ -82,30 +40,16 @@ export interface HiddenSecrets {
 
 class Hiding implements HiddenSecrets {
   readonly #description: string | undefined
-  readonly #known = new Map<string, ReadonlyArray<string>>()
-  /** The forms of all secrets, the longest first, because one may contain another. */
-  #forms: ReadonlyArray<string> = []
+  readonly #known: KnownSecrets.KnownSecrets
 
-  constructor(description: string | undefined) {
+  constructor(secrets: ReadonlyArray<KnownSecrets.Secret>, description: string | undefined) {
+    this.#known = new KnownSecrets.KnownSecrets(secrets)
     this.#description = description
   }
 
-  readonly add = (given: string | Redacted.Redacted<string>): void => {
-    const secret = typeof given === "string" ? given : Redacted.value(given)
-    if (this.#known.has(secret)) return
-    const forms = partsOf(secret).flatMap(formsOf).flatMap((form) => [form, form.toLowerCase()])
-    this.#known.set(secret, forms.filter((form) => form.length >= minLength && !common.has(form)))
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > maxSecrets && oldest !== undefined) this.#known.delete(oldest)
-    this.#forms = [...new Set([...this.#known.values()].flat())].toSorted((a, b) => b.length - a.length)
-  }
+  readonly add = (secret: KnownSecrets.Secret): void => this.#known.learn(secret)
 
-  readonly text = (text: string): string => {
-    // What cuts a text writes an ellipsis (`Excerpt`), and may have cut a secret.
-    const parts = this.#forms.some((form) => form.includes("…")) ? [text] : text.split("…")
-    const uncut = parts.map((part, index) => index === parts.length - 1 ? part : this.#withoutCutSecret(part))
-    return this.#forms.reduce((shown, form) => shown.replaceAll(form, replacement), uncut.join("…"))
-  }
+  readonly text = (text: string): string => this.#known.text(text)
 
   readonly transport = ({ connect }: Transport["Service"]): Transport["Service"] => ({
     connect: Effect.mapBoth(connect, {
@@ -114,41 +58,14 @@ class Hiding implements HiddenSecrets {
     })
   })
 
-  /** Returns a text without the beginning of a secret at its end. */
-  #withoutCutSecret(text: string): string {
-    // The leftmost one, because the beginning of one secret may be the end of another.
-    const begins = this.#forms.map((form) => {
-      const begin = Math.max(0, text.length - form.length)
-      let at = text.indexOf(form.slice(0, minLength), begin)
-      while (at >= 0 && !form.startsWith(text.slice(at))) at = text.indexOf(form.slice(0, minLength), at + 1)
-      return at < 0 ? text.length : at
-    })
-    const end = Math.min(text.length, ...begins)
-    return end === text.length ? text : text.slice(0, end) + replacement
-  }
-
-  /** Returns a value without the secrets: the same one if it has none. */
-  #value(value: unknown, levels = maxLevels): unknown {
-    if (typeof value === "string") return this.text(value)
-    if (!isObject(value)) return value
-    if (levels === 0) return replacement
-    if (Array.isArray(value)) {
-      const members = value.map((member: unknown) => this.#value(member, levels - 1))
-      return sameMembers(value, members) ? value : members
-    }
-    const entries = Object.entries(value)
-    const shown = entries.map(([name, member]) => [this.text(name), this.#value(member, levels - 1)] as const)
-    return sameMembers(entries.flat(), shown.flat()) ? value : Object.fromEntries(shown)
-  }
-
   #cause(cause: unknown): unknown {
     if (cause instanceof TransportError.TransportError) return this.#error(cause)
-    if (!(cause instanceof Error)) return this.#value(cause)
+    if (!(cause instanceof Error)) return this.#known.value(cause)
     const message = this.text(cause.message)
     // Its other members may have the secret as well, such as the arguments of a command that could not be started.
     const members = Object.entries(cause).flatMap(([name, member]: readonly [string, unknown]) =>
       name !== "message" && (typeof member === "string" || typeof member === "number")
-        ? [[name, this.#value(member)]]
+        ? [[name, this.#known.value(member)]]
         : []
     )
     const nested = cause.cause === undefined ? undefined : { cause: this.#cause(cause.cause) }
@@ -213,28 +130,32 @@ class Hiding implements HiddenSecrets {
   }
 
   /**
-   * Returns a frame: an error response is one that a peer writes for its log as well, with what it was sent. A text
-   * that is no message is one that a program prints, and its client reports it.
+   * Returns a message: an error response is one that a peer writes for its log as well, with what it was sent. Its
+   * `data` is for the program, as results are: an address to visit, or the revisions of the server. A text that is no
+   * message is one that a program prints, and its client reports it.
    */
-  #message(message: unknown): unknown {
-    if (!isMessage(message)) return this.#value(message)
-    return "error" in message ? { ...message, error: this.#value(message["error"]) } : message
+  #message(message: unknown, allowed: KnownSecrets.Allowance): unknown {
+    if (!isMessage(message)) return this.#known.value(message, allowed)
+    if (!("error" in message)) return message
+    const { error } = message
+    if (!isObject(error) || !("data" in error)) return { ...message, error: this.#known.value(error, allowed) }
+    const { data, ...words } = error
+    return { ...message, error: Object.assign({ data }, this.#known.value(words, allowed)) }
   }
 
   #inbound(inbound: Inbound): Inbound {
     const { frame } = inbound
     if (Result.isFailure(frame)) {
-      return frame.failure._tag === "NotJson"
-        ? {
-          ...inbound,
-          frame: Result.fail({ ...frame.failure, text: this.text(this.#withoutCutSecret(frame.failure.text)) })
-        }
+      const { failure } = frame
+      return failure._tag === "NotJson"
+        ? { ...inbound, frame: Result.fail({ ...failure, text: this.#known.text(failure.text, true) }) }
         : inbound
     }
     const { success } = frame
+    const allowed = KnownSecrets.allowance()
     const shown = Array.isArray(success)
-      ? success.map((message: unknown) => this.#message(message))
-      : this.#message(success)
+      ? success.map((message: unknown) => this.#message(message, allowed))
+      : this.#message(success, allowed)
     return { ...inbound, frame: Result.succeed(shown) }
   }
 
@@ -244,13 +165,12 @@ class Hiding implements HiddenSecrets {
       hooks === undefined ? undefined : { ...hooks, report: (event) => hooks.report(this.#event(event)) }
     return {
       ...connection,
-      hideSecrets: connection.hideSecrets === undefined
-        ? this.text
-        : flow(connection.hideSecrets, this.text),
+      hideSecrets: (value) =>
+        this.#known.value(connection.hideSecrets === undefined ? value : connection.hideSecrets(value)),
       run: (deliver, hooks) =>
         Effect.mapBoth(
           connection.run(
-            (inbound) => deliver(this.#forms.length > 0 && mayHaveError(inbound) ? this.#inbound(inbound) : inbound),
+            (inbound) => deliver(!this.#known.isEmpty && mayHaveError(inbound) ? this.#inbound(inbound) : inbound),
             hooksOf(hooks)
           ),
           { onFailure: this.#error, onSuccess: this.#end }
@@ -309,8 +229,4 @@ export const url = (given: string | URL): string => ServerAddress.shown(given)
 export const make = (
   secrets: ReadonlyArray<string | Redacted.Redacted<string>>,
   description?: string
-): HiddenSecrets => {
-  const hiding = new Hiding(description)
-  for (const secret of secrets) hiding.add(secret)
-  return hiding
-}
+): HiddenSecrets => new Hiding(secrets, description)

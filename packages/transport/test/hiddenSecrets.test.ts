@@ -1,6 +1,6 @@
 /** Secrets that a server repeats in its errors and on its standard error. */
 import { ClientSession } from "@effect-mcp/session"
-import type { Transport } from "@effect-mcp/session/Transport"
+import type { Connection, Transport } from "@effect-mcp/session/Transport"
 import {
   HiddenSecrets,
   HttpFallbackClient,
@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { inspect } from "node:util"
 
@@ -245,9 +246,95 @@ describe("hidden secrets", () => {
     assert.strictEqual(text("abc is true: abcd"), "abc is true: <redacted>")
   })
 
-  it("are the last 64 that became known", () => {
-    const hidden = HiddenSecrets.make([])
-    for (let index = 0; index < 100; index++) hidden.add(`token-${1_000 + index}`)
-    assert.strictEqual(hidden.text("token-1000 token-1036 token-1099"), "token-1000 <redacted> <redacted>")
+  it("are those of the construction, and the last 64 that were added", () => {
+    const hidden = HiddenSecrets.make(Array.from({ length: 70 }, (_, index) => `static-${1_000 + index}`))
+    for (let index = 0; index < 100; index++) {
+      hidden.add("kept-token")
+      hidden.add(`token-${1_000 + index}`)
+    }
+    assert.strictEqual(
+      hidden.text("static-1000 static-1069 kept-token token-1036 token-1037 token-1099"),
+      "<redacted> <redacted> <redacted> token-1036 <redacted> <redacted>"
+    )
   })
+
+  it("are hidden from their first 64 characters on, as far as a text agrees with them", () => {
+    const { text } = HiddenSecrets.make(["key-".repeat(50)])
+    assert.strictEqual(text(`a ${"key-".repeat(49)}b`), "a <redacted>b")
+    assert.strictEqual(text(`a ${"key-".repeat(15)}b`), `a ${"key-".repeat(15)}b`)
+  })
+})
+
+/** Returns the frames as they arrive through a transport that hides these secrets. */
+const received = Effect.fnUntraced(function*(secrets: ReadonlyArray<string>, frames: ReadonlyArray<unknown>) {
+  const connection: Connection = {
+    run: (deliver) =>
+      Effect.sync(() => {
+        for (const frame of frames) deliver({ frame: Result.succeed(frame) })
+        return { exit: undefined, writable: false }
+      }),
+    send: () => Effect.void
+  }
+  const shown: Array<unknown> = []
+  const { run } = yield* HiddenSecrets.make(secrets).transport({ connect: Effect.succeed(connection) }).connect
+  yield* run(({ frame }) => void shown.push(Result.getOrThrow(frame)))
+  return shown
+}, Effect.scoped)
+
+describe("frames of a server that repeats secrets", () => {
+  it.effect("keep the data of errors, of which a program reads addresses and revisions", () =>
+    Effect.gen(function*() {
+      const errors = [
+        { code: -32042, message: "visit", data: { elicitations: [{ url: "https://api.example.com/auth/1" }] } },
+        { code: -32022, message: "use", data: { supported: ["2026-07-28"], "2026-07-28": 1 } }
+      ]
+      const [visit, use, batch] = yield* received(["https://api.example.com", "2026-07-28"], [
+        { jsonrpc: "2.0", id: 1, error: { ...errors[0], message: "visit https://api.example.com" } },
+        { jsonrpc: "2.0", id: 1, error: { ...errors[1], message: "use 2026-07-28", more: ["2026-07-28"] } },
+        [{ jsonrpc: "2.0", id: 1, error: { code: 1, message: "2026-07-28", data: "2026-07-28" } }]
+      ])
+      assert.deepStrictEqual<unknown>(visit, {
+        jsonrpc: "2.0",
+        id: 1,
+        error: { ...errors[0], message: "visit <redacted>" }
+      })
+      assert.deepStrictEqual<unknown>(use, {
+        jsonrpc: "2.0",
+        id: 1,
+        error: { ...errors[1], message: "use <redacted>", more: ["<redacted>"] }
+      })
+      assert.deepStrictEqual<unknown>(batch, [
+        { jsonrpc: "2.0", id: 1, error: { code: 1, message: "<redacted>", data: "2026-07-28" } }
+      ])
+    }))
+
+  it.effect("are searched up to 65,536 characters, so that a large one does not stop the event loop", () =>
+    Effect.gen(function*() {
+      const secrets = Array.from({ length: 8 }, (_, index) => `Bearer sk-live-${"x".repeat(20)}${index}`)
+      const [secret = ""] = secrets
+      const strings = Array.from({ length: 1_000_000 }, () => "a")
+      const texts = `${secret} `.repeat(100_000)
+      // The time of the processor, because the tests of other files may take this one's.
+      const begun = process.cpuUsage()
+      const [stray, error, long, dots, data] = yield* received(secrets, [
+        { strings },
+        { id: 1, error: { code: 1, message: "m", more: strings } },
+        { id: 1, error: { code: 1, message: texts } },
+        { id: 1, error: { code: 1, message: `${"Bear…".repeat(600_000)}${secret}` } },
+        { id: 1, error: { code: 1, message: "m", data: strings } }
+      ])
+      assert.isBelow(process.cpuUsage(begun).user / 1_000, 1_000)
+      for (const frame of [stray, error]) {
+        const shown = JSON.stringify(frame)
+        assert.isBelow(shown.length, 65_536)
+        assert.include(shown, "\"a\",\"<redacted>\"]")
+      }
+      for (const frame of [long, dots]) {
+        const shown = JSON.stringify(frame)
+        assert.isBelow(shown.length, 200_000)
+        assert.notInclude(shown, "sk-live")
+        assert.include(shown, "<redacted>")
+      }
+      assert.deepStrictEqual<unknown>(data, { id: 1, error: { code: 1, message: "m", data: strings } })
+    }))
 })

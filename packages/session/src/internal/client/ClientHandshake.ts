@@ -470,17 +470,23 @@ export class ClientHandshake {
     ))
   }
 
-  /** Hides the secrets that a result of the server repeats, such as in the names of its members. */
+  /** Hides the secrets that a result or an error of the server repeats, such as in the names of its members. */
   #withoutSecrets(reason: HandshakeError.HandshakeErrorReason): HandshakeError.HandshakeErrorReason {
     const { hideSecrets } = this.#runtime.connection
     if (hideSecrets === undefined) return reason
+    const hidden = (text: string): string => String(hideSecrets(text))
     switch (reason._tag) {
+      case "Rejected":
+      case "ModernServer": {
+        const { code, data, message } = reason.error
+        return { ...reason, error: McpError.received({ code, message, data: hideSecrets(data) }) }
+      }
       case "InvalidResult":
-        return { ...reason, problem: hideSecrets(reason.problem) }
+        return { ...reason, problem: hidden(reason.problem) }
       case "UnsupportedRevision":
-        return { ...reason, chosen: hideSecrets(reason.chosen) }
+        return { ...reason, chosen: hidden(reason.chosen) }
       case "NoCommonRevision":
-        return { ...reason, offered: reason.offered.map(hideSecrets) }
+        return { ...reason, offered: reason.offered.map(hidden) }
       default:
         return reason
     }
@@ -632,8 +638,9 @@ export class ClientHandshake {
 
   /** Fails, unless another connection is to replace this one. */
   #failOrReconnect(
-    reason: HandshakeError.HandshakeErrorReason
+    given: HandshakeError.HandshakeErrorReason
   ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
+    const reason = this.#withoutSecrets(given)
     if ((this.#isWrongGuess || this.#isSpoiled) && this.#runtime.state()._tag === "Initializing") {
       return Effect.as(this.#close(reason), {
         _tag: this.#isWrongGuess ? "WithoutHandshake" : "SpoiledByProbe",

@@ -9,6 +9,11 @@ import { headersOf } from "./AuthorizationHeaders.ts"
 /** The headers whose values are secrets, whether they are redacted or not. */
 const secretNames: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"])
 
+const secretsIn = (values: HeaderValues = {}): ReadonlyArray<string | Redacted.Redacted<string>> =>
+  Object.entries(values).flatMap(([name, value]) =>
+    Redacted.isRedacted(value) || secretNames.has(name.toLowerCase()) ? [value] : []
+  )
+
 /** The options of headers, which hide what they give. */
 interface SecretHeaders {
   readonly headers: Effect.Effect<HeaderValues>
@@ -19,14 +24,9 @@ interface SecretHeaders {
 
 /** Returns options that remember the secrets among the headers. */
 export const of = ({ authorize, headers }: HeaderOptions): SecretHeaders => {
-  const hidden = HiddenSecrets.make([])
-  const learn = (values: HeaderValues | undefined): void => {
-    for (const [name, value] of Object.entries(values ?? {})) {
-      if (Redacted.isRedacted(value) || secretNames.has(name.toLowerCase())) hidden.add(value)
-    }
-  }
+  const hidden = HiddenSecrets.make(Effect.isEffect(headers) ? [] : secretsIn(headers))
+  const learn = (values: HeaderValues | undefined): void => secretsIn(values).forEach(hidden.add)
   const values = headersOf(headers)
-  if (!Effect.isEffect(headers)) learn(headers)
   return {
     headers: Effect.isEffect(headers) ? Effect.tap(values, (values) => Effect.sync(() => learn(values))) : values,
     authorize: authorize === undefined
