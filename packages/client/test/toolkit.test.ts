@@ -414,7 +414,7 @@ describe("a toolkit of remote tools", () => {
       const inputSchema = {
         type: "object" as const,
         properties: { "filter[id]": { type: "string" } },
-        anyOf: [{ required: ["filter[id]"] }, { properties: { url: { type: "any" } } }]
+        anyOf: [{ required: ["filter[id]"] }, { properties: { url: { type: "any" } }, required: ["url"] }]
       }
       const clients = {
         tools: Effect.succeed([{ ...tool, inputSchema, description: " " }]),
@@ -433,7 +433,7 @@ describe("a toolkit of remote tools", () => {
       assert.isUndefined(Tool.getDescription(offered))
       assert.deepStrictEqual(Tool.getJsonSchema(offered), {
         type: "object",
-        description: "Give one of these sets of arguments: (\"filter[id]\"), (url).",
+        description: "Give one of these sets of arguments: (filter[id]), (url).",
         properties: { filter_id_: { type: "string" }, url: {} }
       })
     }))

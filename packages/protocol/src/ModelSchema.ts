@@ -5,6 +5,7 @@
 import * as Result from "effect/Result"
 import * as SchemaCleaning from "./internal/models/SchemaCleaning.ts"
 import * as SchemaFolding from "./internal/models/SchemaFolding.ts"
+import { UniqueNames } from "./internal/models/UniqueNames.ts"
 import type { ObjectSchema } from "./Tool.ts"
 
 /**
@@ -24,44 +25,30 @@ const maxLength = 65_536
 /** The names of arguments that all large providers accept. */
 const allowed = /^[\w.-]{1,64}$/
 
-/** Returns allowed names for all arguments, by their names. */
-const namesFor = (names: ReadonlyArray<string>): ReadonlyMap<string, string> => {
-  const used = new Set(names.filter((name) => allowed.test(name)))
-  return new Map(names.map((name) => {
-    if (allowed.test(name)) return [name, name]
-    const readable = name.replace(/[^\w.-]+/g, "_").slice(0, 56)
-    let given = readable
-    for (let number = 2; given === "" || given === "__proto__" || used.has(given); number++) {
-      given = `${readable}_${number}`
-    }
-    used.add(given)
-    return [name, given]
-  }))
-}
-
 /** Replaces names of arguments that a provider does not accept. */
 const renamed = (schema: ObjectSchema): ModelSchema => {
-  const properties = SchemaFolding.isObject(schema["properties"]) ? schema["properties"] : {}
-  const names = namesFor(Object.keys(properties))
-  const changed = [...names].filter(([name, given]) => name !== given)
-  if (changed.length === 0) return { schema, names: new Map() }
-  const given = (name: unknown): unknown => typeof name === "string" ? names.get(name) ?? name : name
-  const all = (list: unknown): unknown => Array.isArray(list) ? list.map(given) : list
-  const { dependentRequired, required } = schema
+  const { dependentRequired, patternProperties, properties, propertyNames: _, required, ...rest } = schema
+  const given = Object.keys(SchemaFolding.membersOf(properties))
+  const rejected = given.filter((name) => !allowed.test(name))
+  if (rejected.length === 0) return { schema, names: new Map() }
+  const unique = new UniqueNames(given.filter((name) => allowed.test(name)))
+  const names = new Map(rejected.map((name) => [name, unique.make(name)]))
+  const nameOf = (name: unknown) => names.get(String(name)) ?? name
+  const namesIn = (list: unknown) => Array.isArray(list) ? list.map(nameOf) : list
+  const membersIn = (members: unknown, read: (value: unknown) => unknown) =>
+    Object.fromEntries(
+      Object.entries(SchemaFolding.membersOf(members)).map(([name, value]) => [nameOf(name), read(value)])
+    )
   return {
     schema: {
-      ...schema,
-      properties: Object.fromEntries(Object.entries(properties).map(([name, part]) => [given(name), part])),
-      ...required === undefined ? undefined : { required: all(required) },
-      ...SchemaFolding.isObject(dependentRequired)
-        ? {
-          dependentRequired: Object.fromEntries(
-            Object.entries(dependentRequired).map(([name, others]) => [given(name), all(others)])
-          )
-        }
-        : undefined
+      ...rest,
+      // Patterns would judge the new names.
+      ...patternProperties === undefined ? undefined : { additionalProperties: {} },
+      properties: membersIn(properties, (part) => part),
+      ...required === undefined ? undefined : { required: namesIn(required) },
+      ...dependentRequired === undefined ? undefined : { dependentRequired: membersIn(dependentRequired, namesIn) }
     },
-    names: new Map(changed.map(([name, given]) => [given, name]))
+    names: new Map(Array.from(names, ([name, given]) => [given, name]))
   }
 }
 
@@ -73,7 +60,9 @@ const bounded = (schema: ObjectSchema): ObjectSchema => {
 /**
  * Returns a schema whose root has `properties` and neither a reference nor a combinator: `anyOf`, `oneOf` and `allOf`
  * become one object with the properties of all members. Properties that some alternative does not need are optional,
- * and the description of the schema lists the alternatives. The schema accepts the same objects, or more.
+ * and the description of the schema lists the alternatives. The schema accepts the same objects, or more: a property
+ * that only some of the alternatives restrict accepts any value (`anyOf: [schema, {}]`), and of several restrictions
+ * that apply at once, the first one remains.
  *
  * @example
  * ```ts
@@ -98,8 +87,8 @@ export const fold = (schema: ObjectSchema): ObjectSchema => SchemaFolding.fold(s
  * more: the server still checks them.
  *
  * - Its root is that of {@link fold}.
- * - It has the keywords of draft 2020-12 only, each with a value that it may have. Keywords of older drafts are
- *   converted. References lead to its own definitions.
+ * - It has keywords of draft 2020-12 only, each with a value that it may have. Keywords of older drafts are converted.
+ *   Conditions become alternatives, and `not` is left out. References lead to its own definitions.
  * - The names of arguments consist of at most 64 letters, digits, `_`, `.` and `-`. `names` has the original ones.
  * - It has at most 64 levels and 65,536 characters.
  *

@@ -19,6 +19,9 @@ const schemaOf = (keywords: object): Tool.ObjectSchema => {
 
 const string = { type: "string" }
 
+/** Returns the schema of a property that only some of the alternatives have. */
+const sometimes = (schema: object) => ({ anyOf: [schema, {}] })
+
 /** Returns a list that is nested this deeply. */
 const nested = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`)
 
@@ -41,10 +44,19 @@ describe("the root", () => {
     })
     assert.deepStrictEqual(schemaOf({ anyOf: [branch("file", "path"), branch("page", "url"), { type: "null" }] }), {
       type: "object",
-      description: "Give one of these sets of arguments: (kind: \"file\", path), (kind: \"page\", url).",
-      properties: { kind: { enum: ["file", "page"] }, path: string, url: string },
+      description: "Give one of these sets of arguments: (kind, path), (kind, url).",
+      properties: {
+        kind: { anyOf: [{ const: "file" }, { const: "page" }] },
+        path: sometimes(string),
+        url: sometimes(string)
+      },
       required: ["kind"]
     })
+    const closed = { additionalProperties: false }
+    assert.deepStrictEqual(
+      schemaOf({ anyOf: [{ ...branch("a", "b"), ...closed }, { ...branch("a", "c"), ...closed }] })["properties"],
+      { kind: { const: "a" }, b: string, c: string }
+    )
     assert.deepStrictEqual(
       schemaOf({
         description: "Reads.",
@@ -55,7 +67,7 @@ describe("the root", () => {
       {
         type: "object",
         description: "Reads.",
-        properties: { a: { allOf: [string, { type: "integer" }] }, b: string },
+        properties: { a: string, b: string },
         required: ["b"]
       }
     )
@@ -73,8 +85,7 @@ describe("the root", () => {
       }),
       {
         type: "object",
-        description: "The server rejects some combinations of arguments.",
-        properties: { a: string, b: { $ref: "#/$defs/S" }, c: string },
+        properties: { a: string, b: { $ref: "#/$defs/S" }, c: sometimes(string) },
         required: ["a", "b"],
         $defs: { S: string }
       }
@@ -87,8 +98,34 @@ describe("the root", () => {
     assert.deepStrictEqual(schemaOf({ $ref: "#", properties: { a: string } }), R)
     assert.deepStrictEqual(
       schemaOf({ $ref: "#/$defs/A", $defs: { A: { anyOf: [{ $ref: "#/$defs/A" }, R] } } })["properties"],
-      { a: string }
+      { a: sometimes(string) }
     )
+  })
+
+  it("has no argument of the definitions after 64 references", () => {
+    const chain = (length: number) => {
+      const definitions = Array.from({ length }, (_, at) => [`${at}`, { allOf: [{ $ref: `#/$defs/${at + 1}` }] }])
+      return {
+        $ref: "#/$defs/0",
+        $defs: { ...Object.fromEntries(definitions), [length]: { properties: { a: string } } }
+      }
+    }
+    assert.deepStrictEqual(schemaOf(chain(63))["properties"], { a: string })
+    // More would end the stack; found by a schema of 47 kB.
+    for (const length of [64, 1_500]) {
+      assert.deepStrictEqual(schemaOf(chain(length)), { type: "object", properties: {} })
+    }
+  })
+
+  it("has the properties of conditional parts, whose schemas bind only sometimes", () => {
+    const parts = { if: { required: ["a"] }, then: { properties: { b: string } } }
+    const otherwise = { else: { properties: { b: { type: "number" } } } }
+    assert.deepStrictEqual(schemaOf(parts)["properties"], { b: sometimes(string) })
+    assert.deepStrictEqual(schemaOf({ ...parts, ...otherwise })["properties"], {
+      b: { anyOf: [string, { type: "number" }] }
+    })
+    assert.deepStrictEqual(schemaOf({ dependentSchemas: { a: parts.then } })["properties"], { b: sometimes(string) })
+    assert.deepStrictEqual(schemaOf({ ...parts, properties: { b: {} } })["properties"], { b: {} })
   })
 
   it("stays an object if the schema accepts none", () => {
@@ -96,16 +133,12 @@ describe("the root", () => {
     assert.deepStrictEqual(schemaOf({ not: {}, enum: [1], const: 1 })["properties"], {})
   })
 
-  it("lists the first of many alternatives, and no long one", () => {
+  it("lists alternatives up to a length", () => {
     const anyOf = Array.from({ length: 1_000 }, (_, index) => ({ required: [`${index}${"a".repeat(20)}`] }))
-    const { description } = schemaOf({ anyOf })
-    assert.isString(description)
-    assert.isBelow(String(description).length, 500)
-    assert.isTrue(String(description).endsWith(", or another one."))
-    const one = schemaOf({
-      anyOf: [{ required: Array.from({ length: 500 }, (_, at) => `name${at}`) }, { required: ["b"] }]
-    })
-    assert.isBelow(String(one["description"]).length, 400)
+    const description = String(schemaOf({ anyOf })["description"])
+    assert.strictEqual(description.length, 2_048)
+    assert.isTrue(description.startsWith("Give one of these sets of arguments: (0aaaaaaaaaaaaaaaaaaaa), (1aa"))
+    assert.notProperty(schemaOf({ anyOf: [{ required: ["a"] }, {}] }), "description")
   })
 
   it("of many definitions that each use the next one twice is made in one step for each", () => {
@@ -165,7 +198,25 @@ describe("a keyword", () => {
     })
     assert.deepStrictEqual(property({ dependencies: { a: ["b"], c: { required: ["d"] } } }), {
       dependentRequired: { a: ["b"] },
-      dependentSchemas: { c: { required: ["d"] } }
+      anyOf: [{ required: ["d"] }, {}]
+    })
+    assert.deepStrictEqual(property({ type: "string", nullable: true }), { type: ["string", "null"] })
+  })
+
+  it("in which a part that accepts more makes the whole accept less is left out or converted", () => {
+    const foreign = { $ref: "https://example.com/" }
+    assert.deepStrictEqual(property({ not: foreign, unevaluatedProperties: false, unevaluatedItems: false }), {})
+    assert.deepStrictEqual(property({ oneOf: [string, foreign] }), { anyOf: [string, {}] })
+    assert.deepStrictEqual(property({ anyOf: [string], oneOf: [foreign] }), {
+      anyOf: [string],
+      allOf: [{ anyOf: [{}] }]
+    })
+    assert.deepStrictEqual(property({ contains: foreign, maxContains: 1, minContains: 2 }), {
+      contains: {},
+      minContains: 2
+    })
+    assert.deepStrictEqual(property({ patternProperties: { "(?i)a": {}, b: {} }, additionalProperties: false }), {
+      patternProperties: { b: {} }
     })
   })
 

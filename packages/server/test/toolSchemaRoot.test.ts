@@ -68,8 +68,12 @@ describe("the root", () => {
     const named = Schema.Struct({ name: Schema.String, kind: Schema.Literal("named") })
     assert.deepStrictEqual(inputSchema(Schema.Union([Task, named])), {
       type: "object",
-      description: "Give one of these sets of arguments: (id), (name, kind: \"named\").",
-      properties: { id: integer, name: { type: "string" }, kind: { type: "string", enum: ["named"] } }
+      description: "Give one of these sets of arguments: (id), (name, kind).",
+      properties: {
+        id: { anyOf: [integer, {}] },
+        name: { anyOf: [{ type: "string" }, {}] },
+        kind: { anyOf: [{ type: "string", enum: ["named"] }, {}] }
+      }
     })
     assert.deepStrictEqual(inputSchema(Schema.Union([Task, Task.annotate({ description: "a task" })])), {
       type: "object",

@@ -1,6 +1,7 @@
-/** Copies of JSON Schemas of any draft with the keywords of draft 2020-12, each with a value that it may have. */
+/** Copies of JSON Schemas of any draft with keywords of draft 2020-12, each with a value that it may have. */
 
-import { isObject, type JsonSchema } from "./SchemaFolding.ts"
+import { isObject, type JsonSchema, pointerOf } from "./SchemaFolding.ts"
+import { UniqueNames } from "./UniqueNames.ts"
 
 /** The greatest number of values, and the greatest depth, of a schema that is copied. */
 const max = { levels: 64, values: 65_536 }
@@ -11,7 +12,7 @@ export class TooLarge extends Error {}
 const types: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"])
 
 /** Returns a text without half surrogate pairs: a provider could not read the JSON of a request with one. */
-export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
 
 const isExpression = (text: string): boolean => {
   try {
@@ -23,7 +24,10 @@ const isExpression = (text: string): boolean => {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** The kinds of values that keywords have. A keyword with another value is left out, and so is an unknown keyword. */
+/**
+ * The kinds of values that keywords have. A keyword with another value is left out, and so is an unknown keyword. `not`,
+ * `maxContains` and the like are missing: there, a part that accepts more makes the whole accept less.
+ */
 const kinds: { readonly [keyword: string]: keyof Copying["kinds"] } = {
   title: "text",
   description: "text",
@@ -50,66 +54,61 @@ const kinds: { readonly [keyword: string]: keyof Copying["kinds"] } = {
   minItems: "count",
   maxItems: "count",
   minContains: "count",
-  maxContains: "count",
   minProperties: "count",
   maxProperties: "count",
   required: "names",
   dependentRequired: "namesByName",
   properties: "schemasByName",
   patternProperties: "schemasByPattern",
-  dependentSchemas: "schemasByName",
   additionalProperties: "restriction",
-  unevaluatedProperties: "restriction",
-  unevaluatedItems: "restriction",
   items: "restriction",
   propertyNames: "schema",
   contains: "schema",
   contentSchema: "schema",
-  not: "schema",
-  if: "schema",
-  then: "schema",
-  else: "schema",
   prefixItems: "schemas",
   allOf: "schemas",
   anyOf: "schemas",
-  oneOf: "schemas",
   $ref: "reference"
 }
 
-/** Returns a schema of an older draft, or of OpenAPI, with the keywords of draft 2020-12. */
+/** Returns the alternatives of a schema: each list has a schema that accepts the value. */
+const alternativesOf = (schema: JsonSchema): ReadonlyArray<unknown> => {
+  const { anyOf, dependencies, dependentSchemas, else: otherwise = true, oneOf, then = true } = schema
+  const dependents = [dependencies, dependentSchemas].flatMap((parts) => isObject(parts) ? Object.values(parts) : [])
+  return [
+    ...[anyOf, oneOf].filter((list) => Array.isArray(list) && list.length > 0),
+    ..."if" in schema ? [[then, otherwise]] : [],
+    ...dependents.filter((part) => !Array.isArray(part)).map((part) => [part, true])
+  ]
+}
+
+/** Returns a schema of any draft, or of OpenAPI, with the keywords of draft 2020-12 that are copied. */
 const upgraded = (schema: JsonSchema): JsonSchema => {
-  const { additionalItems, dependencies, exclusiveMaximum, exclusiveMinimum, items, ...rest } = schema
-  const entries = isObject(dependencies) ? Object.entries(dependencies) : []
-  const limit = (bound: "minimum" | "maximum", exclusive: unknown): JsonSchema =>
-    exclusive === true
-      ? { [`exclusiveM${bound.slice(1)}`]: schema[bound] }
-      : { [`exclusiveM${bound.slice(1)}`]: exclusive }
+  const { additionalItems, allOf, dependencies, items, nullable, patternProperties, type } = schema
+  const [anyOf, ...others] = alternativesOf(schema)
+  const limit = (bound: "Minimum" | "Maximum"): JsonSchema => {
+    const exclusive = schema[`exclusive${bound}`]
+    return { [`exclusive${bound}`]: exclusive === true ? schema[bound.toLowerCase()] : exclusive }
+  }
   return {
-    ...rest,
-    ...limit("minimum", exclusiveMinimum),
-    ...limit("maximum", exclusiveMaximum),
-    ...Array.isArray(items) ? { prefixItems: items, items: additionalItems } : { items },
-    ...entries.length === 0 ? undefined : {
-      dependentRequired: Object.fromEntries(entries.filter(([, value]) => Array.isArray(value))),
-      dependentSchemas: Object.fromEntries(entries.filter(([, value]) => !Array.isArray(value)))
-    }
+    ...schema,
+    ...limit("Minimum"),
+    ...limit("Maximum"),
+    anyOf,
+    ...others.length === 0
+      ? undefined
+      : { allOf: [...Array.isArray(allOf) ? allOf : [], ...others.map((anyOf) => ({ anyOf }))] },
+    ...Array.isArray(items) ? { prefixItems: items, items: additionalItems } : undefined,
+    ...isObject(dependencies) ? { dependentRequired: dependencies } : undefined,
+    ...nullable === true && types.has(type) ? { type: [type, "null"] } : undefined,
+    // Without one of the patterns, the properties that match it would be additional ones.
+    ...isObject(patternProperties) && !Object.keys(patternProperties).every(isExpression)
+      ? { additionalProperties: undefined }
+      : undefined
   }
 }
 
-/** Returns the place that a reference leads to, if it is in the same schema. */
-const pointerOf = (reference: unknown, root: JsonSchema): ReadonlyArray<string> | undefined => {
-  if (typeof reference !== "string") return undefined
-  const { $id } = root
-  const local = typeof $id === "string" && reference.startsWith(`${$id}#`) ? reference.slice($id.length) : reference
-  if (local !== "#" && !local.startsWith("#/")) return undefined
-  try {
-    return local.split("/").slice(1).map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"))
-  } catch {
-    return undefined
-  }
-}
-
-/** Returns definitions none of which is itself by nothing but references. A provider could not end to follow one. */
+/** Returns definitions without references that lead back to themselves. A provider could follow these forever. */
 const withoutLoops = (definitions: { readonly [name: string]: JsonSchema }): JsonSchema => {
   const ends = new Set<string>()
   return Object.fromEntries(
@@ -132,7 +131,9 @@ const withoutLoops = (definitions: { readonly [name: string]: JsonSchema }): Jso
 /** Copies one schema. */
 class Copying {
   readonly #root: JsonSchema
+  /** The names of definitions, by the places that references lead to. */
   readonly #names = new Map<string, string>()
+  readonly #uniqueNames = new UniqueNames()
   readonly #open: Array<readonly [name: string, schema: unknown]> = []
   #values = 0
 
@@ -235,7 +236,9 @@ class Copying {
 
   /** Returns a reference to a definition, which has a copy of the place that the given one leads to. */
   #reference(reference: unknown): string | undefined {
-    const pointer = pointerOf(reference, this.#root)
+    const { $id } = this.#root
+    const isOwn = typeof reference === "string" && typeof $id === "string" && reference.startsWith(`${$id}#`)
+    const pointer = pointerOf(isOwn ? reference.slice($id.length) : reference)
     if (pointer === undefined) return undefined
     const key = JSON.stringify(pointer)
     const known = this.#names.get(key)
@@ -246,11 +249,8 @@ class Copying {
       target = Reflect.get(target, step)
     }
     const [container, own = ""] = pointer
-    const wished = pointer.length === 2 && (container === "$defs" || container === "definitions") ? own : "Part"
-    const readable = wished.replace(/[^\w.-]+/g, "_").slice(0, 48)
-    const used = new Set(this.#names.values())
-    let name = readable
-    for (let number = 2; name === "" || name === "__proto__" || used.has(name); number++) name = `${readable}_${number}`
+    const isDefinition = pointer.length === 2 && (container === "$defs" || container === "definitions")
+    const name = this.#uniqueNames.make(isDefinition ? own : "Part")
     this.#names.set(key, name)
     this.#open.push([name, target])
     return `#/$defs/${name}`
