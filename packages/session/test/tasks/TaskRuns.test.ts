@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import { OwnedTasks } from "../../src/internal/tasks/OwnedTasks.ts"
 import { TaskRuns } from "../../src/internal/tasks/TaskRuns.ts"
 
@@ -360,6 +361,16 @@ describe("two processes on one store", () => {
       ...store,
       renew: (id, lease) => Effect.delay(Effect.suspend(() => store.renew(id, lease)), isBroken(id) ? "2 seconds" : 0)
     }), 340)
+    assert.deepStrictEqual(errors.filter((error) => error !== undefined), [])
+  }, timeout)
+
+  it("keep the leases of all tasks in a store that renews half of them in the time of a round", () => {
+    const { errors } = errorsAfter(100, 3_000, (store) => {
+      const connection = Semaphore.makeUnsafe(1)
+      const renew: typeof store.renew = (id, lease) =>
+        connection.withPermits(1)(Effect.delay(Effect.suspend(() => store.renew(id, lease)), "9 millis"))
+      return { ...store, renew }
+    })
     assert.deepStrictEqual(errors.filter((error) => error !== undefined), [])
   }, timeout)
 

@@ -327,8 +327,22 @@ export class TaskRuns {
       "unbounded",
       () => Effect.succeed([...this.#running.keys()]),
       () => false,
-      (id) => Effect.clockWith((clock) => this.#tasks.renew(id, this.#leaseFrom(clock.currentTimeMillisUnsafe())))
+      (id) =>
+        Effect.clockWith((clock) => this.#tasks.renew(id, this.#leaseFrom(clock.currentTimeMillisUnsafe()))).pipe(
+          Effect.tap(() => Effect.sync(() => this.#moveToEnd(id)))
+        )
     )
+  }
+
+  /**
+   * Moves a task behind the others, so that the next round begins with those that were not renewed. Otherwise a store
+   * that renews some of them only in the time of a round would renew the same ones each time, and never the last ones.
+   */
+  #moveToEnd(id: string): void {
+    const fiber = this.#running.get(id)
+    if (fiber === undefined) return
+    this.#running.delete(id)
+    this.#running.set(id, fiber)
   }
 
   /** Deletes tasks that have expired, and runs again, or ends, those whose processes have ended. */
@@ -433,6 +447,8 @@ export class TaskRuns {
     })
     // What has failed would fail again at once.
     const rounds = Effect.repeat(logged, { while: (isDone) => isDone && goesOn(), times: maxRounds })
-    return Effect.forever(Effect.andThen(Effect.sleep(intervalMillis), rounds))
+    const interval = Effect.sleep(intervalMillis)
+    // The time of the work belongs to the interval: three intervals make a lease.
+    return Effect.andThen(interval, Effect.forever(Effect.all([rounds, interval], { concurrency: 2, discard: true })))
   }
 }

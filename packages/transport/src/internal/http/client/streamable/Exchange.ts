@@ -72,6 +72,12 @@ export class Exchange {
         return yield* this.#request(message, json, true)
       }
       if (isInitialize) state.session = yield* sessionIdentity(SessionCleanup.sessionOf(response), false)
+      if (response.status === 202 && (yield* this.#standalone.isOpened)) {
+        // The response comes on the standalone stream, which the specification forbids and some servers do. The
+        // session ends the wait when the response has arrived, or at the deadline of the request.
+        yield* ResponseBody.discard(response)
+        return yield* Effect.never
+      }
       const type = HttpCall.mediaType(response)
       if (type === "application/json") {
         yield* readJson(response, state.settings, state.deliver)
