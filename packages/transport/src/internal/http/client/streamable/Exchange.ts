@@ -11,6 +11,7 @@ import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.t
 import { resume } from "./ResumableStream.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 import { indicatesLoss, type Renew } from "./SessionRenewal.ts"
+import type { StandaloneStream } from "./StandaloneStream.ts"
 
 type Sent = Effect.Effect<void, TransportError.TransportError>
 
@@ -20,7 +21,7 @@ export interface ExchangeDependencies {
   readonly sessions: SessionCleanup.SessionCleanup
   readonly renew: Renew
   /** The standalone SSE stream, which starts after the handshake. */
-  readonly standalone: { readonly start: Effect.Effect<void> }
+  readonly standalone: Pick<StandaloneStream, "isOpened" | "start">
 }
 
 export class Exchange {
