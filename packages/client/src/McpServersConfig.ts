@@ -2,16 +2,18 @@
  * The configuration of servers that hosts keep in files: `mcpServers` of Claude Desktop, Claude Code and Cursor, and
  * `servers` of VS Code.
  */
+import { Transport } from "@effect-mcp/session/Transport"
+import * as HiddenSecrets from "@effect-mcp/transport/HiddenSecrets"
 import * as HttpSseClient from "@effect-mcp/transport/HttpSseClient"
 import * as StreamableHttpClient from "@effect-mcp/transport/StreamableHttpClient"
 import * as WebSocketClient from "@effect-mcp/transport/WebSocketClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as EntryReader from "./internal/configuration/EntryReader.ts"
 import type * as Expansion from "./internal/configuration/Expansion.ts"
-import * as HiddenSecrets from "./internal/configuration/HiddenSecrets.ts"
 import * as JsonWithComments from "./internal/configuration/JsonWithComments.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 import * as McpTarget from "./McpTarget.ts"
@@ -156,10 +158,6 @@ const kindOf = (reader: Reader): Kind | "any" | undefined => {
   return undefined
 }
 
-/** Hides values of references in the errors of a target. */
-const withoutSecrets = (target: McpTarget.McpTarget, secrets: ReadonlyArray<string>): McpTarget.McpTarget =>
-  secrets.length === 0 ? target : HiddenSecrets.hide(target, secrets)
-
 const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {
   const command = reader.text("command")
   const args = reader.texts("args")
@@ -170,13 +168,13 @@ const commandTarget = (reader: Reader, options: Options): McpTarget.McpTarget | 
     reader.report("envFile", "files of variables are not supported", "put the variables into env")
   }
   if (command === undefined || reader.problems.length > 0) return undefined
-  const target = McpTarget.command(command.value, args, {
+  return McpTarget.command(command.value, args, {
     ...options.command,
     env,
+    secrets: [...options.command?.secrets ?? [], ...command.secrets, ...cwd?.secrets ?? []],
     ...cwd === undefined ? undefined : { cwd: cwd.value },
     ...command.isSecret ? { description: reader.raw("command") } : undefined
   })
-  return withoutSecrets(target, [...command.secrets, ...cwd?.secrets ?? []])
 }
 
 /** Returns a URL as it is written, without what may be secret: user, password, query and fragment. */
@@ -231,7 +229,12 @@ const urlTarget = (
         return McpTarget.url(url, url.protocol === "unix:" ? { maxMessageBytes, maxMessageNodes } : all).transport
     }
   }
-  return withoutSecrets(McpTarget.transport(layerOf(), description), text.secrets)
+  // The values of references in the URL. The transport itself hides those in the headers.
+  const { transport } = HiddenSecrets.make(text.secrets, description)
+  const layer = text.secrets.length === 0
+    ? layerOf()
+    : Layer.provide(Layer.effect(Transport, Effect.map(Transport, transport)), layerOf())
+  return McpTarget.transport(layer, description)
 }
 
 const entryTarget = (reader: Reader, options: Options): McpTarget.McpTarget | undefined => {

@@ -13,7 +13,6 @@ import type * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as CommandDescription from "./internal/configuration/CommandDescription.ts"
-import * as HiddenSecrets from "./internal/configuration/HiddenSecrets.ts"
 import * as UnixPath from "./internal/configuration/UnixPath.ts"
 
 const TypeId = "~@effect-mcp/client/McpTarget"
@@ -82,7 +81,7 @@ export const transport = <E, R>(
  *
  * @category models
  */
-export interface CommandOptions extends Omit<StdioClient.Options, "command" | "args"> {
+export interface CommandOptions extends Omit<StdioClient.Options, "command" | "args" | "description"> {
   /** The words of logs, errors and questions for this command. Default: see {@link command}. */
   readonly description?: string | undefined
 }
@@ -109,24 +108,21 @@ export interface CommandOptions extends Omit<StdioClient.Options, "command" | "a
 export const command = (
   command: string,
   args: ReadonlyArray<string | Redacted.Redacted<string>> = [],
-  { description, stderr, ...options }: CommandOptions = {}
+  { stderr, ...options }: CommandOptions = {}
 ): McpTarget => {
   const count = CommandDescription.shownArguments(command, args)
-  const shown = args.slice(0, count)
-  const layerOf = (stderr: CommandOptions["stderr"]) => StdioClient.layerNode({ ...options, command, args, stderr })
-  const target = transport(layerOf(stderr), description ?? CommandDescription.of(command, shown, args.length - count))
-  // The error of a command that cannot be started shows the description in place of the arguments.
-  return HiddenSecrets.hide<McpTarget>(
-    stderr === "inherit" ? target : {
-      ...target,
-      withStderr: (onLine) =>
-        layerOf((line) => {
-          onLine(line)
-          stderr?.(line)
-        })
-    },
-    []
-  )
+  const { description = CommandDescription.of(command, args.slice(0, count), args.length - count) } = options
+  const layerOf = (stderr: CommandOptions["stderr"]) =>
+    StdioClient.layerNode({ ...options, command, args, description, stderr })
+  const target = transport(layerOf(stderr), description)
+  return stderr === "inherit" ? target : {
+    ...target,
+    withStderr: (onLine) =>
+      layerOf((line) => {
+        onLine(line)
+        stderr?.(line)
+      })
+  }
 }
 
 /**

@@ -46,6 +46,13 @@ export interface Options {
   readonly command: string
   /** The arguments. Errors and lines of standard error show a `Redacted` argument as `<redacted>`. */
   readonly args?: ReadonlyArray<string | Redacted.Redacted<string>> | undefined
+  /**
+   * The command in the words of errors, because arguments may be secrets. Default: the command and its arguments,
+   * without those that are `Redacted`.
+   */
+  readonly description?: string | undefined
+  /** Other texts that errors and lines of standard error show as `<redacted>`, such as a part of `cwd`. */
+  readonly secrets?: ReadonlyArray<string | Redacted.Redacted<string>> | undefined
   /** The working directory. Default: that of this process. */
   readonly cwd?: string | undefined
   /**
@@ -101,8 +108,8 @@ const environment = (options: Options): Record<string, string | Redacted.Redacte
 
 /**
  * Creates the transport as a value. Each `connect` starts another process, so one transport carries any number of
- * sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with the command line as the target, if
- * the process cannot be started. `send` fails with `PeerEnded` and the exit report if the process has exited, and with
+ * sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with the command line or the
+ * `description` as the target, if the process cannot be started. `send` fails with `PeerEnded` and the exit report if the process has exited, and with
  * `WriteFailed` if only its input is closed. `send` suspends while 1 MiB waits for the child to read.
  *
  * `run` ends with the child's output. It also ends if the child has exited and its output falls silent, although
@@ -132,11 +139,12 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Transport.Transport["Service"], never, ChildProcessSpawner> {
   NumericOption.check(options, rules)
   const spawner = yield* ChildProcessSpawner
-  const secrets = [...options.args ?? [], ...Object.values(options.env ?? {})].filter((value) =>
-    Redacted.isRedacted(value)
-  )
-  const hidden = HiddenSecrets.make(secrets)
-  const { stderr } = options
+  const { args = [], description, env = {}, stderr } = options
+  const secrets = [
+    ...[...args, ...Object.values(env)].filter((value) => Redacted.isRedacted(value)),
+    ...options.secrets ?? []
+  ]
+  const hidden = HiddenSecrets.make(secrets, description)
   const settings = {
     ...options,
     env: environment(options),
@@ -147,7 +155,7 @@ export const make = Effect.fnUntraced(function*(
     ChildProcessSpawner,
     spawner
   )
-  return secrets.length === 0 ? { connect } : hidden.transport({ connect })
+  return secrets.length === 0 && description === undefined ? { connect } : hidden.transport({ connect })
 })
 
 /**

@@ -253,6 +253,23 @@ describe.concurrent("the end of a connection", () => {
       assert.notInclude(error.message, "secret")
     }).pipe(Effect.scoped))
 
+  it.live("the error of connect shows the description, and no secrets of the options", () =>
+    Effect.gen(function*() {
+      const options = { args: ["--key=abcd-1234"], description: "the notes", secrets: ["/no/such/ada", "efgh-5678"] }
+      const unknown = yield* Effect.flip(connectTo({ command: "no-such-server", ...options }))
+      assert.include(unknown.message, "the notes")
+      assert.notInclude(JSON.stringify(unknown) + unknown.message, "abcd-1234")
+      const nowhere = yield* Effect.flip(connectTo(peer([], { ...options, cwd: "/no/such/ada" })))
+      assert.notInclude(JSON.stringify(nowhere) + nowhere.message, "/no/such/ada")
+      const lines: Array<string> = []
+      const { reading } = yield* start(["complain=1", "exit=0"], {
+        secrets: [Redacted.make("complaint")],
+        stderr: (line) => void lines.push(line)
+      })
+      assert.deepStrictEqual((yield* exitReport(reading))?.stderr, ["<redacted> 1"])
+      assert.deepStrictEqual(lines, ["<redacted> 1"])
+    }).pipe(Effect.scoped))
+
   it.live("connect fails if the working directory does not exist", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(connectTo(peer([], { cwd: "/no/such/folder" })))
