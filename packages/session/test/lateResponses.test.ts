@@ -97,6 +97,12 @@ describe("responses that match no request", () => {
       yield* TestClock.adjust("1 second")
       link.deliver(JsonRpc.success("another", {}))
       assert.strictEqual(warnings.length, 11)
+      link.deliver(JsonRpc.success(`a\n${"x".repeat(1_000_000)}`, {}))
+      assert.deepStrictEqual(warnings[11], [
+        "Warn",
+        "received a response that matches no request",
+        { id: `a\\n${"x".repeat(124)}…` }
+      ])
     }).pipe(Effect.provide(logging))
   })
 })

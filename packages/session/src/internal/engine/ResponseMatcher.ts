@@ -1,6 +1,6 @@
 /** The matching of responses of the peer to pending requests. */
 
-import { type Handshake, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { Excerpt, type Handshake, type JsonRpc, RequestId } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { SessionEvent } from "../../SessionEvent.ts"
@@ -38,7 +38,10 @@ const unmatched = (
   runtime.emit({ _tag: "UnmatchedResponse", kind, response: message })
   // The other kinds belong to requests of this side, and occur although the peer makes no mistake.
   if (kind !== "Unknown" || !runtime.unmatchedWarnings.take(runtime.timer.now())) return
-  runtime.fork(Effect.logWarning("received a response that matches no request", { id: message.id }))
+  const { id } = message
+  // The peer decides the length of the id.
+  const shown = typeof id === "string" ? Excerpt.line(id, Excerpt.defaultLength) : id
+  runtime.fork(Effect.logWarning("received a response that matches no request", { id: shown }))
 }
 
 /**
