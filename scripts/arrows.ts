@@ -23,7 +23,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   benchmarks: ["protocol", "session", "transport", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
   conformance: ["protocol", "session", "transport", "server"],
-  soak: ["protocol", "session", "transport", "client", "testing"]
+  soak: ["protocol", "session", "transport", "server", "client", "testing"]
 }
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */

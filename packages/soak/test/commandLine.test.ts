@@ -40,7 +40,7 @@ const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<
   ["soak", ["--ending", "toString"], /^--ending takes one of .*, not "toString"$/],
   ["soak", ["more"], /^Unexpected argument 'more'/],
   ["hostile", ["--seconds", "NaN"], /^--seconds takes an integer of at least 1, not "NaN"$/],
-  ["hostile", ["--side", "both"], /^--side takes one of server, client, not "both"$/],
+  ["hostile", ["--side", "both"], /^--side takes one of server, client, gateway, not "both"$/],
   ["simulate", ["--sessions", "1.5"], /^--sessions takes an integer of at least 1, not "1\.5"$/],
   ["simulate", ["--conversation", "{"], /^--conversation takes a conversation as a report prints it: /],
   ["mutants", ["--only", "nothing"], /^--only takes the name of a mutant in table\.ts, not "nothing"$/],

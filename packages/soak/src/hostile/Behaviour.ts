@@ -9,6 +9,10 @@ export interface Behaviour {
   readonly endless?: (index: number) => string
   /** The shortest interval between two messages, in milliseconds. */
   readonly everyMillis?: number
+  /** Returns progress of a call, to send without end instead of a response. The token is JSON. Over stdio and HTTP. */
+  readonly progress?: (token: string, index: number) => string
+  /** A text to write to standard error without end. Over stdio. */
+  readonly standardError?: string
   /** Stops reading after initialization, so that replies of the client are never received. */
   readonly unread?: boolean
   /** Whether the server is of revision 2026-07-28: `server/discover` takes the place of the initialization. */

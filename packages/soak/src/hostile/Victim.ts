@@ -3,11 +3,15 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import * as VictimLog from "./VictimLog.ts"
 import { none, reportMillis, type Vitals } from "./Vitals.ts"
 
 export interface Victim {
   readonly vitals: () => Vitals
   readonly exit: () => string | number | undefined
+  /** Whether an attacker has reported that the attack is in progress. */
+  readonly isPrepared: () => boolean
+  readonly log: () => VictimLog.VictimLog
   /** The address of a server. */
   readonly address: Effect.Effect<string>
   readonly send: (message: string) => void
@@ -23,7 +27,9 @@ export const start = Effect.fnUntraced(function*(
   let reportedAt = performance.now()
   let exit: string | number | undefined
   let address: string | undefined
-  const listeners: Array<(address: string) => void> = []
+  let log = VictimLog.none
+  let isPrepared = false
+  const listeners: Array<(address: string | undefined) => void> = []
   const running = yield* Effect.acquireRelease(
     Effect.sync((): ChildProcess => {
       const child = spawn(
@@ -34,14 +40,16 @@ export const start = Effect.fnUntraced(function*(
           fileURLToPath(new URL(program, import.meta.url)),
           ...args
         ],
-        { stdio: ["ignore", "inherit", "inherit", "ipc"] }
+        { stdio: ["ignore", "pipe", "pipe", "ipc"] }
       )
+      if (child.stdout !== null && child.stderr !== null) log = VictimLog.follow(child.stdout, child.stderr)
       child.on("message", (message) => {
         if (typeof message !== "object" || message === null) return
         if ("address" in message) {
           address = String(message.address)
           for (const listener of listeners) listener(address)
-        } else if ("exit" in message) exit ??= String(message.exit)
+        } else if ("prepared" in message) isPrepared = true
+        else if ("exit" in message) exit ??= String(message.exit)
         else {
           vitals = { ...vitals, ...message }
           reportedAt = performance.now()
@@ -49,6 +57,7 @@ export const start = Effect.fnUntraced(function*(
       })
       child.on("exit", (code, signal) => {
         exit ??= signal ?? code ?? undefined
+        for (const listener of listeners) listener(undefined)
       })
       return child
     }),
@@ -66,10 +75,14 @@ export const start = Effect.fnUntraced(function*(
         ? vitals
         : { ...vitals, loopMillis: Math.max(vitals.loopMillis, performance.now() - reportedAt - reportMillis) },
     exit: () => exit,
+    isPrepared: () => isPrepared,
+    log: () => log(),
     send: (message) => void running.send(message),
     address: Effect.callback<string>((resume) => {
-      if (address === undefined) listeners.push((value) => resume(Effect.succeed(value)))
-      else resume(Effect.succeed(address))
+      const complete = (value: string | undefined) =>
+        resume(value === undefined ? Effect.die(`${program} exited before it was ready`) : Effect.succeed(value))
+      if (address === undefined && exit === undefined) listeners.push(complete)
+      else complete(address)
     })
   }
 })

@@ -5,6 +5,9 @@
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { cacheAttacks } from "./applications/cacheAttacks.ts"
+import { gatewayAttacks } from "./applications/gatewayAttacks.ts"
+import { taskAttacks } from "./applications/taskAttacks.ts"
 import * as Connection from "./Connection.ts"
 import { connectionAttacks, multiConnectionAttacks, type Open } from "./connectionAttacks.ts"
 import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
@@ -18,6 +21,10 @@ const [transport = "", address = "", name = ""] = process.argv.slice(2)
 const stop = new AbortController()
 process.on("message", () => stop.abort())
 process.on("disconnect", () => process.exit(0))
+
+const prepared = (): void => void process.send?.({ prepared: true })
+// These attacks report it themselves.
+if (!(name in taskAttacks || name in gatewayAttacks)) prepared()
 
 const findAttack = <Target>(attacks: Readonly<Record<string, Target>>): Target => {
   const attack = attacks[name]
@@ -70,6 +77,16 @@ switch (transport) {
       () => SseConnection.open(new URL(address)),
       stop.signal
     )
+    break
+  case "http-application":
+  case "http-sql":
+    await findAttack({ ...taskAttacks, ...cacheAttacks })(
+      { url: new URL(address), sessions: true, prepared },
+      stop.signal
+    )
+    break
+  case "http-gateway":
+    await findAttack(gatewayAttacks)({ url: new URL(address), sessions: true, prepared }, stop.signal)
     break
   default:
     await findAttack({ ...httpAttacks, ...httpSessionAttacks, ...statelessHttpAttacks })({

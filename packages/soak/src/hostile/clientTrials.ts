@@ -1,14 +1,8 @@
 /**
  * Attacks on a client: the victim and the hostile server are separate processes; the honest server is in this one.
  */
-import { Content } from "@effect-mcp/protocol"
-import { SessionHost } from "@effect-mcp/session"
-import { UnixSocketServer } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as fs from "node:fs"
-import * as os from "node:os"
-import * as path from "node:path"
+import * as HonestServer from "./honestServer.ts"
 import { behaviours } from "./serverBehaviours.ts"
 import type { Trial } from "./Trial.ts"
 import * as Victim from "./Victim.ts"
@@ -21,23 +15,13 @@ export type ClientTransport = (typeof clientTransports)[number]
 /** The names of the attacks over a transport. */
 export const attacksOver = (transport: ClientTransport): ReadonlyArray<string> => Object.keys(behaviours(transport))
 
-const honestServer = Effect.gen(function*() {
-  const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "honest-")), "socket")
-  const host = SessionHost.layer(
-    { "tools/call": () => Effect.succeed({ content: [Content.text("here")] }) },
-    { info: { name: "honest", version: "1.0.0" } }
-  )
-  yield* Layer.build(Layer.provide(UnixSocketServer.layerNode({ path: address }), host))
-  return address
-})
-
 /** Runs an attack on a client, with a heap size and a duration. */
 export const run = Effect.fnUntraced(function*(
   transport: ClientTransport,
   attack: string,
   { heapMebibytes, seconds }: { readonly heapMebibytes: number; readonly seconds: number }
 ) {
-  const honest = yield* Effect.orDie(honestServer)
+  const honest = yield* Effect.orDie(HonestServer.start)
   // Over stdio the victim starts the hostile server itself.
   const address = transport === "stdio"
     ? attack
@@ -54,6 +38,7 @@ export const run = Effect.fnUntraced(function*(
     attack,
     vitals: victim.vitals(),
     exit: victim.exit(),
+    log: victim.log(),
     newClients: undefined
   }
   return trial

@@ -24,8 +24,10 @@ export const callWithToken = (id: number, tokenLength: number): string =>
     String(id).padEnd(tokenLength, "x")
   }"}}}`
 
-export const request = (id: number | string, method: string): string =>
-  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)}}`
+/** Returns a request. `params` are members of its params. */
+export const request = (id: number | string, method: string, params = ""): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":${JSON.stringify(method)}` +
+  `${params === "" ? "" : `,"params":{${params}}`}}`
 
 /** Returns a batch of a given size in which no entry is a message. */
 export const badBatch = (bytes: number): string => `[${"1,".repeat(Math.floor(bytes / 2) - 2)}1]`

@@ -10,13 +10,14 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { Readable, Writable } from "node:stream"
 import * as zlib from "node:zlib"
+import { proxiedBehaviours } from "./applications/proxiedBehaviours.ts"
 import type { Behaviour } from "./Behaviour.ts"
 import { drained } from "./drained.ts"
 import * as Frames from "./frames.ts"
 import { behaviours, usualResult } from "./serverBehaviours.ts"
 
 const [transport = "", name = ""] = process.argv.slice(2)
-const found = behaviours(transport)[name]
+const found = { ...behaviours(transport), ...proxiedBehaviours(transport) }[name]
 if (found === undefined) throw new Error(`unknown attack "${name}" over ${transport}`)
 const behaviour: Behaviour = found
 const revision = behaviour.revision ?? "2025-11-25"
@@ -33,6 +34,8 @@ let requests = 0
 interface Message {
   readonly method: string | undefined
   readonly id: unknown
+  /** The token of a call that may report progress, as JSON. */
+  readonly progressToken: string | undefined
 }
 
 const read = (text: string): Message => {
@@ -40,7 +43,8 @@ const read = (text: string): Message => {
   const isObject = typeof message === "object" && message !== null
   return {
     method: isObject && "method" in message ? String(message.method) : undefined,
-    id: isObject && "id" in message ? message.id : undefined
+    id: isObject && "id" in message ? message.id : undefined,
+    progressToken: /"progressToken":("[^"]*"|\d+)/.exec(text)?.[1]
   }
 }
 
@@ -48,12 +52,21 @@ const responseTo = ({ id, method = "" }: Message): string =>
   Frames.success(id, behaviour.result?.(method, requests++) ?? usualResult(method, revision))
 
 /** Sends messages without end. `write` waits for back-pressure, and returns `false` after the client has closed. */
-const sendForever = async (write: (text: string) => Promise<boolean>): Promise<void> => {
-  const { everyMillis = 0, endless: text } = behaviour
+const sendForever = async (
+  write: (text: string) => Promise<boolean>,
+  text: ((index: number) => string) | undefined = behaviour.endless
+): Promise<void> => {
+  const { everyMillis = 0 } = behaviour
   if (text === undefined) return
   for (let index = 1; await write(text(index)); index++) {
     if (everyMillis > 0 || index % 16 === 0) await pause(everyMillis)
   }
+}
+
+/** Returns the progress of a call that never gets a response, if the behaviour has such calls. */
+const progressOf = ({ progressToken }: Message): ((index: number) => string) | undefined => {
+  const { progress } = behaviour
+  return progress === undefined || progressToken === undefined ? undefined : (index) => progress(progressToken, index)
 }
 
 /** Creates the receiver of a conversation of lines or messages. */
@@ -62,6 +75,8 @@ const receiver = (write: (text: string) => Promise<boolean>, stopReading: () => 
   if (message.method === "notifications/initialized") {
     if (behaviour.unread === true) stopReading()
     void sendForever(write)
+  } else if (progressOf(message) !== undefined) {
+    void sendForever(write, progressOf(message))
   } else if (message.method !== undefined && message.id !== undefined) {
     void write(responseTo(message))
     if (behaviour.isStateless === true && message.method === "server/discover") void sendForever(write)
@@ -110,6 +125,10 @@ const handleHttp = (request: http.IncomingMessage, response: http.ServerResponse
     if (message.id === undefined || message.method === undefined) return void response.writeHead(202).end()
     const headers = { "content-type": "application/json", "mcp-session-id": `s${Math.random()}` }
     if (message.method === "initialize") return void response.writeHead(200, headers).end(responseTo(message))
+    if (progressOf(message) !== undefined) {
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      return void sendForever(write, progressOf(message))
+    }
     switch (behaviour.http) {
       case "lose sessions":
         return void response.writeHead(404).end()
@@ -137,6 +156,18 @@ const handleHttp = (request: http.IncomingMessage, response: http.ServerResponse
 const repeat = async (output: Writable, text: string, times: number): Promise<void> => {
   for (let sent = 0; sent < times && !output.destroyed; sent += 10_000) {
     if (!output.write(text)) await drained(output)
+  }
+}
+
+/** Writes the text of the behaviour to standard error without end. */
+const writeErrors = async (): Promise<void> => {
+  const { standardError } = behaviour
+  if (standardError === undefined) return
+  // The victim has been killed.
+  process.stderr.on("error", () => process.exit(0))
+  while (true) {
+    if (!process.stderr.write(standardError)) await drained(process.stderr)
+    await pause(0)
   }
 }
 
@@ -184,6 +215,7 @@ const listen = (server: net.Server, url: (port: number) => string): void => {
 switch (transport) {
   case "stdio":
     serveLines(process.stdin, process.stdout)
+    void writeErrors()
     break
   case "unix": {
     const address = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "hostile-")), "socket")

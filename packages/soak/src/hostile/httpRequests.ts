@@ -22,8 +22,9 @@ export const post = ({ url }: Target, body: string, session?: string, extraHeade
   `${extraHeaders}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
 /** Returns the text of a GET for a stream of messages. */
-export const get = ({ url }: Target, session: string): string =>
-  `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`
+export const get = ({ url }: Target, session: string, extraHeaders = ""): string =>
+  `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nAccept: text/event-stream\r\n` +
+  `Mcp-Session-Id: ${session}\r\n${extraHeaders}\r\n`
 
 /** Opens a socket. Later errors close the socket and are ignored. */
 export const connect = ({ url }: Target): Promise<net.Socket | undefined> =>
@@ -45,19 +46,28 @@ export const write = async (socket: net.Socket, text: string): Promise<boolean> 
 
 const agent = new http.Agent({ keepAlive: true, ...fromAttacker })
 
-/** Posts a text and reads the whole response. Returns the session id of the response, if it has one. */
+/** A response that was read. */
+export interface Answer {
+  /** The session id of the response, if it has one. */
+  readonly session: string | undefined
+  readonly text: string
+}
+
+/** Posts a text and reads the whole response. Returns `undefined` if there is none. */
 export const postAndRead = (
   { url }: Target,
   body: string,
   headers: Readonly<Record<string, string>> = {},
   signal?: AbortSignal
-): Promise<string | undefined> =>
+): Promise<Answer | undefined> =>
   new Promise((resolve) => {
     const all = { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers }
     const options = { method: "POST", headers: all, agent, ...(signal === undefined ? {} : { signal }) }
     http.request(url, options, (response) => {
       const session = response.headers["mcp-session-id"]
-      response.on("close", () => resolve(typeof session === "string" ? session : undefined)).resume()
+      let text = ""
+      response.setEncoding("utf8").on("data", (chunk: string) => text += chunk)
+      response.on("close", () => resolve({ session: typeof session === "string" ? session : undefined, text }))
     }).on("error", () => resolve(undefined)).end(body)
   })
 
@@ -65,10 +75,11 @@ export const postAndRead = (
 export const handshake = async (
   target: Target,
   revision?: string,
-  capabilities?: string
+  capabilities?: string,
+  headers: Readonly<Record<string, string>> = {}
 ): Promise<string | undefined> => {
   if (!target.sessions) return undefined
-  const id = await postAndRead(target, Frames.initialize(revision, capabilities))
-  if (id !== undefined) await postAndRead(target, Frames.initialized, { "mcp-session-id": id })
+  const id = (await postAndRead(target, Frames.initialize(revision, capabilities), headers))?.session
+  if (id !== undefined) await postAndRead(target, Frames.initialized, { ...headers, "mcp-session-id": id })
   return id
 }

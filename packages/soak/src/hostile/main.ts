@@ -1,6 +1,7 @@
 /**
- * Runs hostile peers against a server and a client over every transport, and checks that the victims keep running and
- * that other peers are served. Each victim is a process with a small heap.
+ * Runs hostile peers against a server and a client over every transport, against an application with tasks and kept
+ * results, and against both sides of a gateway. Checks that the victims keep running, that other peers are served, and
+ * that a log stays small. Each victim is a process with a small heap.
  *
  * `--seconds 10` sets the duration of each attack, and `--heap 512` the heap of a victim in MiB. `--side server`,
  * `--transport http` and `--attack results` (a part of the name) select attacks. Prints, for each attack, the longest
@@ -11,6 +12,7 @@ import * as Effect from "effect/Effect"
 import { parseArgs } from "node:util"
 import * as CommandLine from "../../../../scripts/commandLine.ts"
 import * as ClientTrials from "./clientTrials.ts"
+import * as ProxyTrials from "./proxyTrials.ts"
 import { serverTransports } from "./ServerTransport.ts"
 import * as ServerTrials from "./serverTrials.ts"
 import { heading, problemOf, row, type Trial } from "./Trial.ts"
@@ -26,7 +28,7 @@ const { options, selected } = CommandLine.orExit(() => {
     }
   })
   const { attack, side, transport } = values
-  if (side !== undefined) CommandLine.choice("side", side, ["server", "client"])
+  if (side !== undefined) CommandLine.choice("side", side, ["server", "client", "gateway"])
   if (transport !== undefined) {
     CommandLine.choice("transport", transport, [...new Set([...serverTransports, ...ClientTrials.clientTransports])])
   }
@@ -51,6 +53,10 @@ const trials: ReadonlyArray<Effect.Effect<Trial>> = [
   ...ClientTrials.clientTransports.flatMap((transport) =>
     ClientTrials.attacksOver(transport).filter((attack) => isSelected("client", transport, attack))
       .map((attack) => ClientTrials.run(transport, attack, options))
+  ),
+  ...ProxyTrials.proxiedTransports.flatMap((transport) =>
+    ProxyTrials.attacksOver(transport).filter((attack) => isSelected("gateway", transport, attack))
+      .map((attack) => ProxyTrials.run(transport, attack, options))
   )
 ]
 

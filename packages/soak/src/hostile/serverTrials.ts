@@ -3,10 +3,16 @@ import type { Transport } from "@effect-mcp/session"
 import { HttpSseClient, StreamableHttpClient, UnixSocketClient, WebSocketClient } from "@effect-mcp/transport"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Bearer from "./applications/Bearer.ts"
+import { cacheAttacks } from "./applications/cacheAttacks.ts"
+import { gatewayAttacks } from "./applications/gatewayAttacks.ts"
+import { smallRequestDelay, smallTaskAttacks, taskAttacks } from "./applications/taskAttacks.ts"
 import * as Bystanders from "./bystander.ts"
 import { connectionAttacks, multiConnectionAttacks } from "./connectionAttacks.ts"
+import * as HonestServer from "./honestServer.ts"
 import { httpAttacks, httpSessionAttacks } from "./httpAttacks.ts"
-import type { ServerTransport } from "./ServerTransport.ts"
+import { authenticated, type ServerTransport } from "./ServerTransport.ts"
 import { statelessAttacks } from "./statelessAttacks.ts"
 import { statelessHttpAttacks } from "./statelessHttpAttacks.ts"
 import type { Trial } from "./Trial.ts"
@@ -35,6 +41,12 @@ export const attacksOver = (transport: ServerTransport): ReadonlyArray<string> =
     case "http":
     case "http-stored":
       return Object.keys({ ...httpAttacks, ...httpSessionAttacks, ...statelessHttpAttacks })
+    case "http-application":
+      return Object.keys({ ...taskAttacks, ...cacheAttacks })
+    case "http-sql":
+      return Object.keys(taskAttacks)
+    case "http-gateway":
+      return Object.keys(gatewayAttacks)
   }
 }
 
@@ -50,9 +62,32 @@ const transportTo = (transport: ServerTransport, address: string): Layer.Layer<T
     case "http-sse":
       return HttpSseClient.layerNode({ url: address })
     default:
-      return StreamableHttpClient.layerNode({ url: address })
+      return StreamableHttpClient.layerNode({
+        url: address,
+        headers: authenticated.has(transport) ? { authorization: Redacted.make(Bearer.header("bystander")) } : {}
+      })
   }
 }
+
+/** Starts the victim of a transport; over stdio the attacker does so. */
+const startVictim = Effect.fnUntraced(function*(transport: ServerTransport, heap: string) {
+  switch (transport) {
+    case "stdio":
+      return undefined
+    case "http-application":
+    case "http-sql":
+      return yield* Victim.start("applications/applicationVictim.ts", [transport], [heap])
+    case "http-gateway": {
+      const honest = yield* Effect.orDie(HonestServer.start)
+      return yield* Victim.start("applications/gatewayVictim.ts", ["unix", honest], [heap])
+    }
+    default:
+      return yield* Victim.start("serverVictim.ts", [transport], [heap])
+  }
+})
+
+/** The longest time that an attack has to reach the limits of the victim, before its time starts: a minute. */
+const preparationTurns = 1200
 
 /** Runs an attack on a server, with a heap size and a duration. */
 export const run = Effect.fnUntraced(function*(
@@ -63,7 +98,7 @@ export const run = Effect.fnUntraced(function*(
   const heap = `--max-old-space-size=${heapMebibytes}`
   const sessionBystander = new Bystander()
   const newClients = new Bystander()
-  const victim = transport === "stdio" ? undefined : yield* Victim.start("serverVictim.ts", [transport], [heap])
+  const victim = yield* startVictim(transport, heap)
   const address = victim === undefined ? "" : yield* victim.address
   const honestTransport = transportTo(transport, address)
   if (honestTransport !== undefined) {
@@ -73,13 +108,16 @@ export const run = Effect.fnUntraced(function*(
     while (sessionBystander.served < 5) yield* Effect.sleep(50)
   }
   const attacker = yield* Victim.start("attacker.ts", [transport, address, attack], victim === undefined ? [heap] : [])
+  const reporting = victim ?? attacker
+  for (let turn = 0; turn < preparationTurns && !attacker.isPrepared() && reporting.exit() === undefined; turn++) {
+    yield* Effect.sleep(50)
+  }
   // Over stdio the victim starts with its attacker, and measures its event loop after its first second.
   if (victim === undefined) {
     while (attacker.vitals() === none && attacker.exit() === undefined) yield* Effect.sleep(50)
     yield* Effect.sleep(1000)
   }
   yield* Effect.sleep(seconds * 1000)
-  const reporting = victim ?? attacker
   // Over stdio the victim ends with its attacker. Missing reports after that are not a delay of the event loop.
   const attacked = reporting.vitals()
   attacker.send("stop")
@@ -90,9 +128,11 @@ export const run = Effect.fnUntraced(function*(
     side: "server",
     transport,
     attack,
+    ...attack in smallTaskAttacks ? { longestDelay: smallRequestDelay } : {},
     vitals: { ...(victim?.vitals() ?? attacked), failed, lastFailure, longestMillis, served },
     // Over stdio a server that closes its only session exits, with code 0.
     exit: victim === undefined && String(exit) === "0" ? undefined : exit,
+    log: reporting.log(),
     newClients: honestTransport === undefined ? undefined : { served: newClients.served, failed: newClients.failed }
   }
   return trial

@@ -85,7 +85,7 @@ const unixSocket = () => {
   return Layer.tap(UnixSocketServer.layerNode({ path: address }), () => Effect.sync(() => sendAddress(address)))
 }
 
-const servers: Readonly<Record<Exclude<ServerTransport, "stdio">, () => Layer.Layer<never, unknown>>> = {
+const servers: { readonly [T in ServerTransport]?: () => Layer.Layer<never, unknown> } = {
   "unix": () => Layer.provide(unixSocket(), host),
   "websocket": () =>
     sendingAddress(WebSocketServer.layerNode({ port: 0 }), (port) => `ws://127.0.0.1:${port}/mcp`).pipe(

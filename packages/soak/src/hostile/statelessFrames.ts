@@ -3,13 +3,20 @@
 /** The revision of these texts. */
 export const revision = "2026-07-28"
 
-const meta = (id: number): string =>
+/** The capabilities of a client that answers questions. */
+const elicitation = `{"elicitation":{"form":{}}}`
+
+/** The capabilities of a client whose calls may become tasks. */
+export const tasks = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+
+const meta = (id: number, capabilities: string): string =>
   `"_meta":{"io.modelcontextprotocol/protocolVersion":"${revision}","io.modelcontextprotocol/clientInfo":` +
-  `{"name":"hostile","version":"${id % 40}"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}`
+  `{"name":"hostile","version":"${id % 40}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`
 
 /** Returns a request. `params` are further members of its params. */
-export const request = (id: number, method: string, params: string): string =>
-  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${params}${params === "" ? "" : ","}${meta(id)}}}`
+export const request = (id: number, method: string, params: string, capabilities = elicitation): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}",` +
+  `"params":{${params}${params === "" ? "" : ","}${meta(id, capabilities)}}}`
 
 /** Returns the request of a stream of notifications about many resources. */
 export const listen = (id: number, uris: number): string =>
