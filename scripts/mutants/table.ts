@@ -52,6 +52,12 @@ export const mutants: ReadonlyArray<Mutant> = [
     broken: "HashMap.get(this.#current, Number(id))"
   },
   {
+    name: "does not take \"1\" for 1",
+    file: responseMatcher,
+    original: "number === undefined ? undefined : exchanges.find(number)",
+    broken: "number === undefined ? exchanges.find(id) : undefined"
+  },
+  {
     name: "fails no pending request when it closes",
     file: pendingRequests,
     original: ": [state.exchanges, { _tag: \"Closed\", reason }]",

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Command from "../../src/internal/conversations/Command.ts"
 import * as Conversation from "../../src/internal/conversations/Conversation.ts"
-import type * as ConversationLaws from "../../src/internal/conversations/ConversationLaws.ts"
+import * as ConversationLaws from "../../src/internal/conversations/ConversationLaws.ts"
 import * as FailureReport from "../../src/internal/conversations/FailureReport.ts"
 import type * as History from "../../src/internal/conversations/History.ts"
 import * as Search from "../../src/internal/conversations/Search.ts"
@@ -57,7 +57,7 @@ describe("simulated conversations", () => {
   })
 
   it("reach every kind of end and every event, and every command is drawn", () => {
-    const drawn = Effect.runSync(Arbitrary.sampleEffect(Conversation.arbitrary, { count: 1000, size: 20, seed: 1 }))
+    const drawn = Effect.runSync(Arbitrary.sampleEffect(Conversation.arbitrary, { count: 1000, size: 20, seed: 2 }))
     const commands = new Set(drawn.flatMap(({ commands }) => commands.map(({ _tag }) => _tag)))
     assert.strictEqual(commands.size, Command.Command.members.length)
     const missing = new Set<string>([
@@ -79,6 +79,7 @@ describe("simulated conversations", () => {
       "event: ProgressDropped",
       "event: HandlerFailed",
       "event: SendFailed",
+      "event: Tolerated",
       "event: Closed"
     ])
     // Runs no more conversations than the rarest one needs: on a crowded machine, all 1,000 take half a minute.
@@ -116,6 +117,23 @@ describe("simulated conversations", () => {
     const decode = Schema.decodeUnknownSync(Conversation.Conversation)
     assert.strictEqual(decode(stored).era, "Handshake")
     assert.strictEqual(decode({ ...stored, era }).era, "Modern")
+  })
+
+  it("a response whose id is the text of a number completes the call with this number", () => {
+    for (const era of ["Handshake", "Modern"] as const) {
+      const history = Simulation.run(conversation([
+        { _tag: "Open", session: 0 },
+        { _tag: "Advance", millis: 10 },
+        { _tag: "Inject", session: 0, at: "client", what: "TextualId" },
+        { _tag: "Call", session: 0, tool: "echo", deadline: 60_000, extension: "None" }
+      ], { era }))
+      assert.strictEqual(ends(history)[0], "Success")
+      const reports = history.entries.flatMap(({ event }) =>
+        event._tag === "SessionEvent" && event.detail._tag === "Tolerated" ? [event.detail.problem] : []
+      )
+      assert.deepStrictEqual(reports, ["the id of the response is \"1\", and that of the request 1"])
+      assert.deepStrictEqual(ConversationLaws.violations(history), [])
+    }
   })
 
   it("an hour passes at once", () => {

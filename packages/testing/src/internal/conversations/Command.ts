@@ -51,6 +51,7 @@ export const Injection = Schema.Literals([
   "MuchNotJson",
   "Malformed",
   "UnknownResponse",
+  "PaddedId",
   "TextualId",
   "NullId",
   "RepeatedResponse",
@@ -81,7 +82,7 @@ export type Injection = typeof Injection.Type
  * - `ServerRequest` makes the server send a request on its own initiative; `Notify` makes a side send a notification.
  * - `Subscribe` and `Unsubscribe` make the client subscribe to a resource, in a fiber of its own, or end that. `Change`
  *   makes the server notify of a change of a resource.
- * - `Inject` puts bytes on the wire towards a side.
+ * - `Inject` puts bytes on the wire towards a side, or changes its next response (`TextualId`).
  * - `Advance` advances the clock by this number of milliseconds.
  * - `Stall` holds all messages towards a side until `Recover`. `FailWrite`, `HalfClose` and `Cut` affect the
  *   connection. An unterminated half-close sends a request without its line feed first.

@@ -52,7 +52,7 @@ const wordsOf = (event: Event): string | undefined => {
     case "Commanded":
       return typeof event.command === "string" ? `— ${event.command} —` : `do ${withoutTag(event.command)}`
     case "Sent":
-      return `→ ${shortened(JSON.stringify(event.message))}`
+      return `→ ${shortened(JSON.stringify(event.carried))}`
     case "Received":
       return `← ${shortened(JSON.stringify(event.message))}`
     case "Unreadable":
@@ -123,7 +123,7 @@ export const sequenceDiagram = ({ entries }: History, session: number): string =
       return [`  Note over ${side}: request ${event.nonce} ends as ${event.end.kind}`]
     }
     if (event._tag !== "Sent") return []
-    const text = JSON.stringify(event.message)
+    const text = JSON.stringify(event.carried)
     const other = side === "client" ? "server" : "client"
     const receipt = ours.slice(index).find((entry) =>
       entry.side === other && entry.event._tag === "Received" && !taken.has(entry) &&

@@ -49,6 +49,8 @@ export type Event =
   | {
     readonly _tag: "Sent"
     readonly message: JsonRpc.Message
+    /** The message on the wire, where the id of a reply may be text. */
+    readonly carried: JsonRpc.Message
     readonly stream: JsonRpc.Request["id"] | undefined
   }
   | { readonly _tag: "Received"; readonly message: JsonRpc.Message }

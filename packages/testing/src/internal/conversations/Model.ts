@@ -1,6 +1,6 @@
 /** A model of a session: the actions that its messages and its program demand. */
 
-import { JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, type MethodDefinition, RequestId, Revision } from "@effect-mcp/protocol"
 import * as Faults from "../../Faults.ts"
 import type { Command } from "./Command.ts"
 import type { Era } from "./Conversation.ts"
@@ -187,6 +187,9 @@ const received = (entry: Placed): JsonRpc.Message | undefined =>
 const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
   message !== undefined && JsonRpc.isNotification(message) && message.method === method
 
+/** Returns whether a response has the id of its request as text. */
+export const isTextual = ({ id }: Outbound, { response }: Outbound["responses"][number]): boolean => response.id !== id
+
 /** Returns whether the server closes its session by itself, while it serves. */
 const closesInside = ({ event }: Entry): boolean =>
   event._tag === "Commanded" && typeof event.command === "object" && "tool" in event.command &&
@@ -291,7 +294,8 @@ const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
       if (open === undefined || open.responses.length > 0 || typeof progress !== "number") continue
       if (progress > (open.steps.at(-1)?.progress ?? Number.NEGATIVE_INFINITY)) open.steps.push({ at, progress })
     } else if (incoming !== undefined && isResponse(incoming)) {
-      byId.get(incoming.id)?.responses.push({ place, at, response: incoming })
+      const open = byId.get(incoming.id) ?? byId.get(RequestId.numberIn(incoming.id))
+      open?.responses.push({ place, at, response: incoming })
     }
   }
   return { outbound: [...byId.values()], strayCancels }
@@ -431,9 +435,8 @@ const openedOf = (side: MethodDefinition.Role, era: Era, entries: ReadonlyArray<
     if (isFirst) ids.add(message.id)
     if (side === "server") return isFirst
     const response = received(entry)
-    if (response === undefined || !isResponse(response) || JsonRpc.isFailure(response) || !ids.has(response.id)) {
-      return false
-    }
+    if (response === undefined || !isResponse(response) || JsonRpc.isFailure(response)) return false
+    if (!ids.has(response.id) && !ids.has(RequestId.numberIn(response.id))) return false
     if (era === "Modern") {
       const versions = member(response.result, "supportedVersions")
       return Array.isArray(versions) && versions.includes("2026-07-28")

@@ -125,7 +125,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
       const messages = (of: "client" | "server", tag: "Sent" | "Received") =>
         all.slice(0, end).flatMap(({ event, ...entry }) =>
           entry.session === session && entry.side === of && event._tag === tag
-            ? [JSON.stringify(event.message)]
+            ? [JSON.stringify(event._tag === "Sent" ? event.carried : event.message)]
             : []
         )
       const receivedMessages = messages(side, "Received")

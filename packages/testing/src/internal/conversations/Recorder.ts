@@ -25,6 +25,8 @@ export interface Recorder {
   ) => Effect.Effect<void>
   /** The last messages of the peer. */
   readonly last: Last
+  /** Sends the id of the next reply as text, if it is a number. */
+  readonly textualReply: () => void
   /** Runs an action directly after the next reply. */
   readonly afterReply: (action: (id: JsonRpc.Response["id"]) => void) => void
 }
@@ -97,16 +99,23 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
   /** The numbers of the requests that arrived on a stream. Requests are counted from 0, in the order of arrival. */
   const numbers = new Map<Transport.StreamOrigin, Array<number>>()
   let requests = 0
-  const sent = (frame: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
+  const sent = (frame: JsonRpc.Frame, carried: JsonRpc.Frame, replyTo?: Transport.StreamOrigin) => {
     const stream = replyTo === undefined ? undefined : streams.get(replyTo)
     const writable = isWritable(frame)
-    for (const message of JsonRpc.messages(frame)) {
+    const onWire = JsonRpc.messages(carried)
+    for (const [index, message] of JsonRpc.messages(frame).entries()) {
       note(
         writable
-          ? { _tag: "Sent", message, stream }
+          ? { _tag: "Sent", message, carried: onWire[index] ?? message, stream }
           : { _tag: "Unwritable", id: "id" in message ? message.id : undefined }
       )
     }
+  }
+  let isNextTextual = false
+  const carriedFor = (frame: JsonRpc.Frame): JsonRpc.Frame => {
+    if (!isNextTextual || JsonRpc.isBatch(frame) || "method" in frame || typeof frame.id !== "number") return frame
+    isNextTextual = false
+    return { ...frame, id: String(frame.id) }
   }
   let onReply: ((id: JsonRpc.Response["id"]) => void) | undefined
   const replied = (frame: JsonRpc.Frame) => {
@@ -135,6 +144,9 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
   return {
     note,
     last,
+    textualReply: () => {
+      isNextTextual = true
+    },
     afterReply: (action) => {
       onReply = action
     },
@@ -160,13 +172,17 @@ export const make = (journal: Journal, session: number, side: MethodDefinition.R
             ),
           send: (outbound) =>
             Effect.suspend(() => {
-              sent(outbound.message, outbound.replyTo)
-              return Effect.ensuring(connection.send(outbound), Effect.sync(() => replied(outbound.message)))
+              const message = carriedFor(outbound.message)
+              sent(outbound.message, message, outbound.replyTo)
+              return Effect.ensuring(
+                connection.send({ ...outbound, message }),
+                Effect.sync(() => replied(outbound.message))
+              )
             }),
           ...(request === undefined ? undefined : {
             request: (message: JsonRpc.Request) =>
               Effect.suspend(() => {
-                sent(message)
+                sent(message, message)
                 return Effect.onInterrupt(request(message), () =>
                   Effect.sync(() => note({ _tag: "StreamLeft", id: message.id, received: [] })))
               })

@@ -44,6 +44,29 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     }
   },
   {
+    name: "law 3: a response whose id is the text of a number is reported when it completes a request",
+    lossy: true,
+    *findings(side) {
+      const tolerated = side.entries.filter(({ event }) =>
+        event._tag === "SessionEvent" && event.detail._tag === "Tolerated" && event.detail.problem.includes("the id of")
+      )
+      for (const { ended, nonce } of side.requests) {
+        const request = Model.roundsOf(side, nonce).at(-1)
+        const first = request?.responses[0]
+        if (request === undefined || first === undefined || !Model.isTextual(request, first)) continue
+        if (ended?.end.kind !== "Success" && ended?.end.kind !== "ErrorResponse") continue
+        if (tolerated.some(({ at, place }) => at === first.at && place > first.place)) continue
+        yield { place: first.place, problem: `the textual id of the response to request ${nonce} was not reported` }
+      }
+      for (const { at, place } of tolerated) {
+        const isTrue = side.outbound.some((request) =>
+          request.responses.some((one) => one.at === at && one.place < place && Model.isTextual(request, one))
+        )
+        if (!isTrue) yield { place, problem: "a textual id was reported, and no response has one" }
+      }
+    }
+  },
+  {
     name: "law 4: progress is delivered completely, in order, and before the response",
     lossy: false,
     *findings(side, { conversation }) {

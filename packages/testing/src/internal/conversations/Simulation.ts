@@ -150,13 +150,12 @@ export const run = (conversation: Conversation): History => {
         const { pair, recorders } = open(command.session)
         const { at, what } = command
         const towards = at === "client" ? pair.toClient : pair.toServer
-        if (what !== "LateProgress") {
-          return runtime.act(() =>
-            towards.inject(lineOf(what, recorders[at].last, journal.entries.length, conversation.era))
-          )
-        }
         const other = at === "client" ? recorders.server : recorders.client
-        return other.afterReply((id) => towards.inject(lateProgress(id)))
+        if (what === "TextualId") return other.textualReply()
+        if (what === "LateProgress") return other.afterReply((id) => towards.inject(lateProgress(id)))
+        return runtime.act(() =>
+          towards.inject(lineOf(what, recorders[at].last, journal.entries.length, conversation.era))
+        )
       }
       case "ServerRequest":
         return requestFromServer(command.session, {

@@ -6,6 +6,9 @@ import type { Era } from "./Conversation.ts"
 import type { Last } from "./Recorder.ts"
 import { resultFor } from "./simulatedTools.ts"
 
+/** The injections that are lines of their own. */
+type Written = Exclude<Command.Injection, "LateProgress" | "TextualId">
+
 /** An id that no session assigns. */
 const unassignedId = 4711
 
@@ -35,7 +38,7 @@ const call = (
 export const forgedState = "forged"
 
 const frameOf = (
-  what: Exclude<Command.Injection, "NotJson" | "MuchNotJson" | "LateProgress">,
+  what: Exclude<Written, "NotJson" | "MuchNotJson">,
   last: Last,
   number: number,
   era: Era
@@ -45,8 +48,8 @@ const frameOf = (
       return { jsonrpc: "2.0", id: 1.5, method: "ping" }
     case "UnknownResponse":
       return JsonRpc.success(unassignedId, resultFor("unknown"))
-    case "TextualId":
-      return JsonRpc.success("01", resultFor("textual"))
+    case "PaddedId":
+      return JsonRpc.success("01", resultFor("padded"))
     case "NullId":
       return { jsonrpc: "2.0", id: null, error: { code: -32700, message: "what?" } }
     case "RepeatedResponse":
@@ -95,7 +98,7 @@ const notJson = "npm warn {\n"
  * number.
  */
 export const lineOf = (
-  what: Exclude<Command.Injection, "LateProgress">,
+  what: Written,
   last: Last,
   number: number,
   era: Era
