@@ -281,8 +281,17 @@ const decodeField = Schema.decodeUnknownOption(Field, { onExcessProperty: "error
 
 const fieldTypes = "use a string, a finite number, a boolean, an enum of strings, or an array of such an enum"
 
-/** The encoded types of members that can be fields, and of those whose JSON form can be one. */
-type FieldInput = string | number | bigint | boolean | Date | ReadonlyArray<string> | null | undefined
+/** The encoded types of members that can be fields. */
+type FieldInput = string | number | bigint | boolean | ReadonlyArray<string> | null | undefined
+
+/**
+ * The part of an encoded type whose JSON form is certainly no field: arrays, and objects without methods. A value with
+ * methods, such as a `Date`, a `URL` or a `DateTime`, may be a string in JSON.
+ */
+type Structured<Value> = Value extends FieldInput ? never
+  : Value extends ReadonlyArray<unknown> ? Value
+  : [Extract<Value[keyof Value], (...args: never) => unknown>] extends [never] ? Value
+  : never
 
 /** The names of the members that no form has a field for. */
 type Unsuitable<Encoded> = {
@@ -290,19 +299,20 @@ type Unsuitable<Encoded> = {
     // A member of an unknown type may be one of them.
     Name in keyof Encoded
   ]-?: unknown extends Encoded[Name] ? never
-    : Encoded[Name] extends FieldInput ? never
+    : [Structured<Encoded[Name]>] extends [never] ? never
     : Name
 }[keyof Encoded]
 
 /**
  * A type that a schema satisfies if a form can be made from it: a struct or a class whose members are no structs, and
- * no arrays of other values than strings. Otherwise it is a text that names the first such member. What types cannot
- * show, such as the limits of a number, is checked when the form is made.
+ * no arrays of other values than strings. A value that is a string in JSON, such as a `Date` or a `URL`, can be a
+ * member. Otherwise the type is a text that names the first unsuitable member. What types cannot show, such as the
+ * limits of a number, is checked when the form is made.
  *
  * @category models
  */
 export type FormSchema<S extends Schema.Constraint> = unknown extends S["Encoded"] ? unknown
-  : S["Encoded"] extends FieldInput | ReadonlyArray<unknown>
+  : S["Encoded"] extends FieldInput | Date | ReadonlyArray<unknown>
     ? "a form is made from a struct or a class; this schema describes no object"
   : [Unsuitable<S["Encoded"]>] extends [never] ? unknown
   : `the member ${Unsuitable<S["Encoded"]> & string} cannot be a field of a form; ${typeof fieldTypes}`

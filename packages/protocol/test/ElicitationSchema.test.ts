@@ -49,6 +49,20 @@ describe("a form from a Schema", () => {
     assert.deepStrictEqual<unknown>(fieldOf(member), expected)
   })
 
+  it("has a string for each value that is a string in JSON", () => {
+    const { properties } = ElicitationSchema.fromSchema(Schema.Struct({
+      at: Schema.DateTimeUtc,
+      date: Schema.Date,
+      page: Schema.URL,
+      word: Schema.Redacted(Schema.String),
+      price: Schema.BigDecimal,
+      count: Schema.BigInt,
+      nick: Schema.OptionFromNullOr(Schema.String),
+      until: Schema.optionalKey(Schema.DateTimeUtc)
+    }))
+    assert.deepStrictEqual(new Set(Object.values(properties).map(({ type }) => type)), new Set(["string"]))
+  })
+
   it("requires the members that are not optional", () => {
     const form = ElicitationSchema.fromSchema(Schema.Struct({
       a: Schema.String,
