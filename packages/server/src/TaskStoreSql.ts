@@ -43,8 +43,8 @@ interface TaskRow {
   readonly bytes: number
   /** The time at which the lease of an unfinished task expires. It may have been renewed since `task` was written. */
   readonly lease_expires_at: number | null
-  /** The JSON of a `StoredTask.TaskState`. A row that an earlier version of this library has written has none. */
-  readonly state: string | null
+  /** The JSON of a `StoredTask.TaskState`. */
+  readonly state: string
   /** The JSON of the status message that was set since `task` and `state` were written. */
   readonly message: string | null
   /** The time at which that was. */
@@ -52,15 +52,10 @@ interface TaskRow {
   readonly task: string
 }
 
-/** The columns of a state. The task of a row without a state is read in its place. */
-const stateColumns = `version, lease_expires_at, message, updated_at, coalesce(state, task) as state,
-  state is null as is_old`
+/** The columns of a state. */
+const stateColumns = "version, lease_expires_at, message, updated_at, state"
 
-/** The columns of a state that the database returns. `is_old` is a boolean of PostgreSQL, or a number of SQLite. */
-interface StateRow extends Omit<TaskRow, "id" | "owner" | "bytes" | "state" | "task"> {
-  readonly state: string
-  readonly is_old: boolean | number
-}
+type StateRow = Pick<TaskRow, "lease_expires_at" | "message" | "state" | "updated_at" | "version">
 
 /** The tasks of an owner, and their bytes. */
 interface Count {
@@ -105,10 +100,7 @@ const taskOf = (row: Pick<TaskRow, "lease_expires_at" | "message" | "task" | "up
 }
 
 const stateOf = (row: StateRow): StoredTask.TaskState => {
-  const written: unknown = JSON.parse(row.state)
-  const state = row.is_old
-    ? StoredTask.stateOf(trust<StoredTask.StoredTask>(written))
-    : trust<StoredTask.TaskState>(written)
+  const state = trust<StoredTask.TaskState>(JSON.parse(row.state))
   return { ...state, ...renewed(state, row) }
 }
 
@@ -167,9 +159,6 @@ const dialectOf = (sql: SqlClient.SqlClient) =>
  * Times, numbers and versions are `double precision`, which both databases return as numbers. PostgreSQL limits its
  * indexes: ids and principals of more than 2,500 bytes are errors.
  *
- * A table that has no `state`, `message` and `updated_at` gets these columns if `createTables` permits it, and its rows
- * stay readable. Stop the processes that wrote it first.
- *
  * Operations within a transaction of the same client are part of it, and are rolled back with it. Give the store a
  * client of its own if handlers use transactions.
  *
@@ -215,20 +204,6 @@ export const make = (
 
     const failing = Effect.mapError((cause: unknown) => new TaskStore.TaskStoreError({ cause }))
 
-    /** Adds the columns that an earlier version of this library has not created. */
-    const addColumns = Effect.gen(function*() {
-      const existing = yield* dialect.isPg
-        ? sql<{ readonly name: string }>`select attname as name from pg_attribute
-          where attrelid = to_regclass(${`${prefix}tasks`}) and not attisdropped`
-        : sql<{ readonly name: string }>`select name from pragma_table_info(${`${prefix}tasks`})`
-      const names = new Set(existing.map(({ name }) => name))
-      for (
-        const [name, type] of [["state", "text"], ["message", "text"], ["updated_at", "double precision"]] as const
-      ) {
-        if (!names.has(name)) yield* sql`alter table ${tasks} add column ${sql(name)} ${sql.literal(type)}`
-      }
-    })
-
     if (createTables) {
       yield* failing(atomic(Effect.gen(function*() {
         // Without the lock, two processes of PostgreSQL that create the same table at the same time fail.
@@ -243,12 +218,11 @@ export const make = (
           lease_owner text,
           lease_expires_at double precision,
           bytes double precision not null,
-          state text,
+          state text not null,
           message text,
           updated_at double precision,
           task text not null
         )`
-        yield* addColumns
         yield* sql`create index if not exists ${sql(`${prefix}tasks_owner`)} on ${tasks} (owner, created_at, id)`
         yield* sql`create index if not exists ${sql(`${prefix}tasks_due`)} on ${tasks} (due_at)`
         yield* sql`create table if not exists ${owners} (
@@ -299,10 +273,7 @@ export const make = (
       if (next === undefined) return "Conflict"
       const columns = columnsOf(next)
       const more = columns.bytes - row.bytes
-      // That of an earlier version counted fewer bytes. Its task must be able to end.
-      const within = more > 0 && row.state !== null
-        ? sql`and bytes + ${more} <= ${finite(limits.maxBytes)}`
-        : sql.literal("")
+      const within = more > 0 ? sql`and bytes + ${more} <= ${finite(limits.maxBytes)}` : sql.literal("")
       const counted = yield* sql`update ${owners} set bytes = bytes + ${more} where owner = ${row.owner} ${within}
         returning owner`
       if (counted.length === 0) return "TooLarge"
