@@ -5,7 +5,7 @@
  * fill quickly is also charged to the budget of the process: the requests that a session serves, the notifications and
  * progress that wait for a slow consumer, and the messages that wait to be sent. The bytes are released when the memory
  * is no longer used, at the latest with the session. What a task holds is charged until its handler has ended; all
- * running tasks together can take half of the budget, so that the other half stays for requests. A client's profile is
+ * running tasks together can take a quarter of the budget, so that the rest stays for requests. A client's profile is
  * not charged, because its size (`Limits.maxProfileBytes`) and the number of sessions are limited separately.
  */
 import * as Context from "effect/Context"

@@ -214,10 +214,10 @@ describe("a task", () => {
   /** Params that take about 56 KB of memory, and 3 KB of text. */
   const large = { ...ada, request: { ...request, params: { arrays: Array.from({ length: 1_000 }, () => []) } } }
 
-  it("is charged to the memory budget until its fiber has ended, and rejected when tasks take half of it", () =>
+  it("is charged to the memory budget until its fiber has ended, and rejected when tasks take a quarter of it", () =>
     virtually(Effect.gen(function*() {
       const store = yield* storeInMemory
-      const budget = MemoryBudget.make({ maxBytes: 250_000 })
+      const budget = MemoryBudget.make({ maxBytes: 500_000 })
       const budgeted = Effect.provideService(MemoryBudget.MemoryBudget, budget)
       const [one, other] = yield* Effect.all([budgeted(processOn(store)), budgeted(processOn(store))])
       const release = yield* Deferred.make<void>()

@@ -24,7 +24,7 @@ const works = Effect.as(Effect.sleep("1 minute"), text("done"))
 describe("the memory budget is charged", () => {
   it.effect("for a call that becomes a task while its handler runs, and the call goes on without room for it", () =>
     Effect.gen(function*() {
-      const { budget, within } = budgeted(3 * heldBytes)
+      const { budget, within } = budgeted(6 * heldBytes)
       const store = yield* TaskStore.makeMemory()
       const tasks = yield* ServerTasks.make({ tools: () => ({ support: "optional", begins: 1_000 }) }).pipe(
         Effect.provideService(TaskStore.TaskStore, store),
@@ -51,7 +51,7 @@ describe("the memory budget is charged", () => {
 
   it.effect("for the next run of a task, which waits until there is room for it", () =>
     Effect.gen(function*() {
-      const { budget, within } = budgeted(3 * heldBytes)
+      const { budget, within } = budgeted(6 * heldBytes)
       const store = yield* TaskStore.makeMemory()
       let runs = 0
       const work: Work = Effect.andThen(Effect.sync(() => runs++), works)
@@ -75,7 +75,7 @@ describe("the memory budget is charged", () => {
 
   it.effect("for the tasks of a client, whose server gets the rejection", () =>
     Effect.gen(function*() {
-      const { budget, within } = budgeted(3 * heldBytes)
+      const { budget, within } = budgeted(6 * heldBytes)
       const store = yield* TaskStore.makeMemory()
       const tasks = yield* within(Effect.provideService(AnswerTasks.make(), TaskStore.TaskStore, store))
       const { server } = yield* connected({

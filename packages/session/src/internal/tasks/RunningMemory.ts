@@ -5,8 +5,11 @@ import type { Account, MemoryBudget } from "../../MemoryBudget.ts"
 import type * as StoredTask from "../../StoredTask.ts"
 import * as Weight from "../engine/Weight.ts"
 
-/** The part of a budget that all running tasks together may hold. The rest stays for requests, which end soon. */
-const share = 1 / 2
+/**
+ * The part of a budget that all running tasks together may hold. The rest stays for requests, which end soon. It is
+ * less than the half at which a budget is scarce: tasks run for hours, and messages would have no buffers as long.
+ */
+const share = 1 / 4
 
 /** The memory of the running tasks that share a budget. */
 export class RunningMemory {
@@ -51,7 +54,7 @@ export class RunningMemory {
     return McpError.received({
       code: ErrorCode.Overloaded,
       message: `Overloaded: the request cannot become a task, because all running tasks together may take ` +
-        `${this.#maxBytes} bytes, half of the memory budget of the process, and those of one client as much as is free ` +
+        `${this.#maxBytes} bytes, a quarter of the memory budget of the process, and those of one client as much as is free ` +
         "for others; send it again when some have ended"
     })
   }

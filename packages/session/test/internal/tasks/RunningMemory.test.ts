@@ -24,7 +24,7 @@ const task = (principal: string | undefined, arrays = 1_000): StoredTask.StoredT
 
 /** Makes the memory for this number of tasks. */
 const memoryFor = (tasks: number) =>
-  RunningMemory.of(MemoryBudget.make({ maxBytes: 2 * tasks * Weight.of(task("bob")) }))
+  RunningMemory.of(MemoryBudget.make({ maxBytes: 4 * tasks * Weight.of(task("bob")) }))
 
 /** Holds tasks of a principal until one is rejected, and returns the functions that release them. */
 const fill = (memory: RunningMemory.RunningMemory, principal: string | undefined): ReadonlyArray<() => void> => {
@@ -52,6 +52,16 @@ describe("the memory of running tasks", () => {
     assert.isUndefined(memory.hold(task("bob")))
     release?.()
     assert.isDefined(memory.hold(task("bob", 3_500)))
+  })
+
+  it("law 12: is no reason for messages to have no buffers: the budget is not scarce when tasks have all of theirs", () => {
+    const budget = MemoryBudget.make({ maxBytes: 400 * Weight.of(task("bob")) })
+    const memory = RunningMemory.of(budget)
+    for (let principal = 0; fill(memory, String(principal)).length > 0;) principal++
+    assert.isFalse(MemoryBudget.isScarce(budget))
+    // A request of another client.
+    assert.isTrue(budget.take(budget.maxBytes / 8))
+    assert.isFalse(MemoryBudget.isScarce(budget))
   })
 
   it("is free for a principal again when its tasks have ended, each released once", () => {
