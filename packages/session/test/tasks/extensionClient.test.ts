@@ -74,6 +74,22 @@ describe("a client that has declared the tasks extension", () => {
       assert.strictEqual(methods().filter((method) => method === "tasks/get").length, 5)
     }))
 
+  it.effect("asks again after the poll interval when its server has too many requests about tasks", () =>
+    Effect.gen(function*() {
+      const { methods, session } = yield* served({ long: Effect.as(Effect.sleep("5 seconds"), text("done")) }, {}, {
+        maxRequestsPerSecond: 1
+      })
+      const task = yield* session.tasks.call("long")
+      const waiting = yield* start(Effect.all([session.callTool("long"), task.result], { concurrency: "unbounded" }))
+      const states = yield* start(Stream.runCollect(task.states))
+      yield* settled
+      yield* TestClock.adjust("30 seconds")
+      const done = contentOf(text("done"))
+      assert.deepStrictEqual((yield* Fiber.join(waiting)).map(contentOf), [done, done])
+      assert.strictEqual((yield* Fiber.join(states)).at(-1)?.status, "completed")
+      assert.isAtMost(methods().filter((method) => method === "tasks/get").length, 100)
+    }))
+
   it.effect("answers a task that asks without an end in as many rounds as a call", () =>
     Effect.gen(function*() {
       let asked = 0

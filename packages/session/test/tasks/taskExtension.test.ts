@@ -1,5 +1,5 @@
 /** Calls of tools that become tasks, in revision 2026-07-28: the server's side of the extension. */
-import { McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
+import { JsonRpc, McpError, RequestMetadata, Revision, TaskExtension, type Tool } from "@effect-mcp/protocol"
 import {
   type Principal,
   RequestContext,
@@ -7,6 +7,7 @@ import {
   ServerTasks,
   type SessionEvent,
   SessionHost,
+  SessionlessServer,
   TaskStore
 } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -193,7 +194,7 @@ describe("a server with the tasks extension", () => {
       }
     }))
 
-  it.effect("rejects a principal that sends too many requests about tasks, and no other one", () =>
+  it.effect("rejects a principal that reads its tasks too often, and no other one, and none of its changes", () =>
     Effect.gen(function*() {
       const tasks = yield* tasksOf({ maxRequestsPerSecond: 30 })
       const host = yield* SessionHost.make(tools({ long: Effect.never }), { info, tasks })
@@ -208,21 +209,61 @@ describe("a server with the tasks extension", () => {
       for (let count = 0; count < 10; count++) {
         yield* one.get(taskId)
         yield* same.get(taskId)
-        yield* one.result("tasks/update", { taskId, inputResponses: {} })
+        yield* one.get(taskId)
       }
-      for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
-        const rejected = yield* same.request(method, { taskId, inputResponses: {} })
-        assert.strictEqual(at(rejected, "error", "code"), -31010)
-        assert.strictEqual(
-          at(rejected, "error", "message"),
-          "Overloaded: a client may send 30 requests about its tasks each second; wait for the poll interval of a " +
-            "task before the next request for its state"
-        )
-      }
+      const message = "Overloaded: a client may send 30 requests about its tasks each second; wait for the poll " +
+        "interval of a task before the next request for its state"
+      const rejected = yield* same.request("tasks/get", { taskId })
+      assert.deepStrictEqual(at(rejected, "error"), { code: -31010, message })
+      const listening = yield* same.request("subscriptions/listen", { notifications: { taskIds: [taskId] } })
+      assert.deepStrictEqual(at(listening, "error"), { code: -31010, message })
       // Without a look at the task, which belongs to another principal.
       assert.strictEqual(yield* other.code("tasks/get", { taskId }), -32602)
+      for (let count = 0; count < 30; count++) {
+        yield* same.result("tasks/update", { taskId, inputResponses: {} })
+      }
+      for (const method of ["tasks/update", "tasks/cancel"]) {
+        assert.strictEqual(yield* same.code(method, { taskId, inputResponses: {} }), -31010)
+      }
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* same.get(taskId)).status, "working")
+      yield* same.result("tasks/cancel", { taskId })
+    }))
+
+  it.effect("rejects an anonymous client that reads tasks too often, and no other session", () =>
+    Effect.gen(function*() {
+      const tasks = yield* tasksOf({ maxRequestsPerSecond: 5 })
+      const host = yield* SessionHost.make(tools({ long: Effect.never }), { info, tasks })
+      const open = Effect.flatMap(openedFor(host, undefined), (transport) => extensionClient(transport))
+      const [one, other] = yield* Effect.all([open, open])
+      const legacy = yield* Effect.flatMap(openedFor(host, undefined), (transport) => taskClient(transport))
+      const { taskId } = yield* other.start("long")
+      for (let count = 0; count < 5; count++) yield* one.code("tasks/get", { taskId: "unknown" })
+      assert.strictEqual(yield* one.code("tasks/get", { taskId }), -31010)
+      assert.strictEqual((yield* other.get(taskId)).status, "working")
+      assert.isUndefined(yield* legacy.code("tasks/get", { taskId }))
+    }))
+
+  it.effect("rejects an anonymous client without a session that reads tasks too often, and no other address", () =>
+    Effect.gen(function*() {
+      const tasks = yield* tasksOf({ maxRequestsPerSecond: 5 })
+      const server = yield* SessionlessServer.make(tools({ long: Effect.never }), { info, tasks })
+      const { clientCapabilities, clientInfo, protocolVersion } = RequestMetadata.keys
+      const get = JsonRpc.request(1, "tasks/get", {
+        taskId: "unknown",
+        _meta: {
+          [protocolVersion]: Revision.latest,
+          [clientInfo]: info,
+          [clientCapabilities]: { extensions: { [TaskExtension.name]: {} } }
+        }
+      })
+      const codeFor = (client: string | undefined) =>
+        Effect.map(server.handle(get, { revision: Revision.latest, client }), (reply) => at(reply, "error", "code"))
+      for (const client of ["192.0.2.1", undefined]) {
+        for (let count = 0; count < 5; count++) assert.strictEqual(yield* codeFor(client), -32602)
+        assert.strictEqual(yield* codeFor(client), -31010)
+      }
+      assert.strictEqual(yield* codeFor("192.0.2.2"), -32602)
     }))
 
   it.effect("[TKX-18] hides a task from all other principals, and has ids that cannot be guessed", () =>
@@ -344,6 +385,40 @@ describe("a stream of notifications of tasks", () => {
       yield* settled
       yield* TestClock.adjust("5 minutes")
       assert.strictEqual(client.of("notifications/tasks").length, 1)
+    }))
+
+  it.effect("has no task that has ended, whose outcome tasks/get returns, and counts as all tasks that it names", () =>
+    Effect.gen(function*() {
+      const tool = Effect.succeed(text("x".repeat(1_000)))
+      const tasks = yield* tasksOf({ maxRequestsPerSecond: 30 })
+      const client = yield* served(tools({ tool, long: Effect.never }), { tasks })
+      const ended = yield* Effect.forEach(Array.from({ length: 19 }), () => client.start("tool"))
+      const { taskId } = yield* client.start("long")
+      yield* settled
+      const taskIds = [...ended.map((task) => task.taskId), taskId]
+      yield* start(client.send("subscriptions/listen", { notifications: { taskIds } }, "stream"))
+      yield* settled
+      const [acknowledged, ...states] = client.received
+      assert.deepStrictEqual(acknowledged?.params?.["notifications"], { taskIds: [taskId] })
+      assert.deepStrictEqual(states.map(({ params }) => [params?.["taskId"], params?.["status"]]), [[
+        taskId,
+        "working"
+      ]])
+      assert.strictEqual(yield* client.code("subscriptions/listen", { notifications: { taskIds } }), -31010)
+      for (let count = 0; count < 10; count++) yield* client.get(taskId)
+      assert.strictEqual(yield* client.code("tasks/get", { taskId }), -31010)
+    }))
+
+  it.effect("is opened for more tasks than there may be requests each second", () =>
+    Effect.gen(function*() {
+      const client = yield* served(tools({ long: Effect.never }), {
+        tasks: yield* tasksOf({ maxRequestsPerSecond: 2 })
+      })
+      const tasks = yield* Effect.forEach(Array.from({ length: 5 }), () => client.start("long"))
+      const taskIds = tasks.map((task) => task.taskId)
+      yield* start(client.send("subscriptions/listen", { notifications: { taskIds } }, "stream"))
+      yield* settled
+      assert.deepStrictEqual(client.received[0]?.params?.["notifications"], { taskIds })
     }))
 
   it.effect("[TKX-04] is rejected for a client that has not declared the extension", () =>

@@ -128,9 +128,11 @@ export class ExtensionTasks {
     /** The answered questions. The server may still show them, and a key means the same for the life of the task. */
     const answered = new Set<string>()
     let rounds = 0
-    const next = (): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> =>
-      Effect.flatMap(this.#get(taskId), (task) => {
-        const again = Effect.andThen(this.#pause(task.pollIntervalMs), Effect.suspend(next))
+    const { closed } = this.#dependencies.runtime
+    const next = (wished?: number): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> =>
+      Effect.flatMap(TaskPolling.patiently(this.#get(taskId), wished, closed), (task) => {
+        const { pollIntervalMs } = task
+        const again = Effect.andThen(this.#pause(pollIntervalMs), Effect.suspend(() => next(pollIntervalMs)))
         switch (task.status) {
           case "completed":
             return Effect.succeed(task.result)
@@ -149,7 +151,7 @@ export class ExtensionTasks {
             return again
         }
       })
-    return Effect.suspend(next)
+    return Effect.suspend(() => next())
   }
 
   #cancel(taskId: string): Effect.Effect<unknown, RequestError.RequestError> {

@@ -16,6 +16,8 @@ export interface HandlerContextDependencies {
     readonly timer: Pick<AnySessionRuntime["timer"], "now">
   }
   readonly sender: Pick<Sender, "notify" | "request">
+  /** Distinguishes clients without a principal: their session, or the identity that a frame without one has. */
+  readonly source?: object | string | undefined
 }
 
 /**
@@ -44,6 +46,10 @@ export class HandlerContext<
 
   get method(): string {
     return this.incoming.method
+  }
+
+  get source(): HandlerContextDependencies["source"] {
+    return this.dependencies.source
   }
 
   get meta(): Meta.RequestMeta | undefined {

@@ -8,13 +8,15 @@ export class RateLimit {
     this.#perSecond = perSecond
   }
 
-  /** Returns whether it may happen once more in this second. `now` is in milliseconds on a monotonic clock. */
-  take(now: number): boolean {
+  /** Returns whether it may happen so often more in this second. `now` is in milliseconds on a monotonic clock. */
+  take(now: number, times = 1): boolean {
     if (now - this.#second >= 1000) {
       this.#second = now
       this.#taken = 0
     }
-    return ++this.#taken <= this.#perSecond
+    if (this.#taken + times > this.#perSecond) return false
+    this.#taken += times
+    return true
   }
 
   /** Returns the milliseconds until `take` returns `true`. */

@@ -68,6 +68,8 @@ export interface ModernCarrier {
   readonly timer: { readonly now: () => number }
   /** The `Mcp-Param-*` headers of the request, if it came by HTTP. */
   readonly parameterHeaders: { readonly [name: string]: string } | undefined
+  /** Distinguishes clients without a principal: their session, or the identity that a frame without one has. */
+  readonly source: object | string | undefined
   emit(event: SessionEvent): void
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** Called with the client of the request, when its metadata have been read. */
@@ -303,6 +305,7 @@ export class ModernExchange implements RequestRuntime, RequestGate<Profile.Clien
       },
       once: run === undefined ? undefined : (key, schemas, step) => run.once(key, schemas, step),
       session: undefined,
+      source: this.#carrier.source,
       parameterHeaders: () => this.#carrier.parameterHeaders,
       detachStream: undefined,
       sendLog: (message) =>

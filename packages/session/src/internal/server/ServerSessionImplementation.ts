@@ -311,6 +311,7 @@ export class ServerSessionImplementation
       replies: runtime.replies,
       timer: runtime.timer,
       parameterHeaders: undefined,
+      source: this,
       onClient: (profile) => {
         // A client without a handshake never sends `initialize`.
         if (runtime.needsHandshake) this.#onUseWithoutHandshake?.()

@@ -191,6 +191,10 @@ export class SessionlessExchange
     return this.#from.parameterHeaders
   }
 
+  get source(): IncomingFrame["client"] {
+    return this.#from.client
+  }
+
   get exchanges(): PendingRequests {
     return this.#server.exchanges
   }
@@ -309,6 +313,7 @@ export class SessionlessExchange
       runtime: this,
       sender: { notify: (row, params) => this.#notify(row, params), request: (row) => this.#request(row.name) },
       session: undefined,
+      source: this.source,
       detachStream: undefined,
       // No client has a log level, because none is stored.
       sendLog: (message) => this.#notify(MethodTable.notifications["notifications/message"], message)

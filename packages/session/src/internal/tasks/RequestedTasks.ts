@@ -59,7 +59,7 @@ export type Checked<A> = <R>(received: Effect.Effect<A, RequestError, R>) => Eff
 
 const { "tasks/cancel": cancelRow, "tasks/get": getRow } = MethodTable.requests
 
-/** The pause before a request whose stream was lost is sent again, in milliseconds. */
+/** The pause before a request for a result is sent again, in milliseconds: its stream was lost, or there were many. */
 const repeatMillis = 1_000
 
 /** The tasks of the peer of one session. */
@@ -114,7 +114,7 @@ export class RequestedTasks {
       result: this.#following(
         progress,
         Effect.retry(checked(received), {
-          while: ({ reason }) => reason._tag === "OutcomeUnknown",
+          while: (error) => error.reason._tag === "OutcomeUnknown" || TaskPolling.isOverloaded(error),
           schedule: Schedule.spaced(repeatMillis)
         })
       ),

@@ -322,7 +322,7 @@ export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server
     const others = dispatch.handles(message.method)
       ? dispatch.prepare(message, profile)
       : Result.succeed(Effect.succeed({ notifications: {} }))
-    return Result.map(others, (handling) => TaskListening.serving(endpoint.tasks, taskIds, handling))
+    return Result.map(others, (handling) => TaskListening.serving(endpoint, taskIds, handling))
   }
 
   /** Prepares another run of a task, whose process has ended. */

@@ -6,23 +6,28 @@ import * as Extension from "../../Extension.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
-import type { TaskRate } from "./TaskRate.ts"
+import * as TaskRate from "./TaskRate.ts"
 import * as TaskState from "./TaskState.ts"
+
+type Limit = <A, E, R>(
+  client: TaskRate.TaskClient,
+  request: Effect.Effect<A, E, R>
+) => Effect.Effect<A, E | McpError.McpError, R>
 
 /**
  * Runs an effect with the id of the principal, if the client has declared the extension (TKX-02), and has not sent too
  * many requests.
  */
 const declared = <A, R>(
-  rate: TaskRate,
+  limit: Limit,
   method: string,
   use: (principal: string | undefined) => Effect.Effect<A, McpError.McpError, R>
 ): Effect.Effect<A, McpError.McpError, R | RequestContext> =>
   Effect.flatMap(
     RequestContext,
-    ({ principal, profile }) =>
-      DeclaredExtension.isIn(profile)
-        ? rate.limit(principal?.id, Effect.suspend(() => use(principal?.id)))
+    (context) =>
+      DeclaredExtension.isIn(context.profile)
+        ? limit(TaskRate.clientOf(context), Effect.suspend(() => use(context.principal?.id)))
         : Effect.fail(DeclaredExtension.missing(method))
   )
 
@@ -35,12 +40,14 @@ export const make = (
   { rate, runs, tasks }: TaskEndpoint
 ): ReadonlyArray<Extension.Extension<"client", RequestContext>> => {
   const { requests } = TaskExtension
+  const read: Limit = (client, request) => rate.limitRead(client, request)
+  const change: Limit = (client, request) => rate.limitChange(client, request)
   return [
     Extension.request(
       requests["tasks/get"],
       ({ taskId }) =>
         declared(
-          rate,
+          read,
           "tasks/get",
           (principal) =>
             Effect.flatMap(tasks.load(taskId, principal), (state) =>
@@ -53,7 +60,7 @@ export const make = (
       requests["tasks/update"],
       ({ inputResponses, taskId }) =>
         declared(
-          rate,
+          change,
           "tasks/update",
           (principal) =>
             Effect.flatMap(tasks.load(taskId, principal), ({ openQuestions }) => {
@@ -78,7 +85,7 @@ export const make = (
     ),
     Extension.request(
       requests["tasks/cancel"],
-      ({ taskId }) => declared(rate, "tasks/cancel", (principal) => Effect.as(runs.cancel(taskId, principal), {}))
+      ({ taskId }) => declared(change, "tasks/cancel", (principal) => Effect.as(runs.cancel(taskId, principal), {}))
     )
   ]
 }

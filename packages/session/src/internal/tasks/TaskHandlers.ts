@@ -7,6 +7,7 @@ import type { Handlers } from "../../Handlers.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import type { AnswerEndpoint } from "./AnswerEndpoint.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
+import * as TaskRate from "./TaskRate.ts"
 import * as TaskResult from "./TaskResult.ts"
 import * as TaskState from "./TaskState.ts"
 
@@ -22,18 +23,18 @@ export const capabilities: Capabilities.ServerTasks = { list: {}, cancel: {}, re
 /** Returns the handlers of the tasks of one principal at a time, which `from` provides. */
 const handlersOf = <R, Result>(
   { rate, runs, tasks }: Pick<TaskEndpoint, "rate" | "runs" | "tasks">,
-  from: <A, E, R1>(use: (principal: string | undefined) => Effect.Effect<A, E, R1>) => Effect.Effect<A, E, R | R1>,
+  from: <A, E, R1>(use: (client: TaskRate.TaskClient) => Effect.Effect<A, E, R1>) => Effect.Effect<A, E, R | R1>,
   mayList: (principal: string | undefined) => boolean,
   result: (taskId: string) => Effect.Effect<Task.TaskPayload, McpError.McpError, Result>
 ) => {
-  const using = <A, E, R1 = never>(use: (principal: string | undefined) => Effect.Effect<A, E, R1>) =>
-    from((principal) => rate.limit(principal, Effect.suspend(() => use(principal))))
+  const reading = <A, E, R1 = never>(use: (principal: string | undefined) => Effect.Effect<A, E, R1>) =>
+    from((client) => rate.limitRead(client, Effect.suspend(() => use(client.principal))))
   return {
     "tasks/get": ({ taskId }: Task.TaskParams) =>
-      using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),
-    "tasks/result": ({ taskId }: Task.TaskParams) => using(() => result(taskId)),
+      reading((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),
+    "tasks/result": ({ taskId }: Task.TaskParams) => reading(() => result(taskId)),
     "tasks/list": ({ cursor }: { readonly cursor?: string }) =>
-      using((principal) =>
+      reading((principal) =>
         mayList(principal)
           ? Effect.map(tasks.list(principal, cursor), ({ next, tasks }) => ({
             tasks: tasks.map((task) => TaskState.legacy(task)),
@@ -42,13 +43,16 @@ const handlersOf = <R, Result>(
           : Effect.fail(anonymousList)
       ),
     "tasks/cancel": ({ taskId }: Task.TaskParams) =>
-      using((principal) =>
-        Effect.flatMap(runs.cancel(taskId, principal), ({ isNew, task }) => {
-          const state = TaskState.legacy(task)
-          return isNew
-            ? Effect.succeed(state)
-            : Effect.fail(McpError.invalidParams(`The task has ended already (${state.status})`))
-        })
+      from((client) =>
+        rate.limitChange(
+          client,
+          Effect.flatMap(runs.cancel(taskId, client.principal), ({ isNew, task }) => {
+            const state = TaskState.legacy(task)
+            return isNew
+              ? Effect.succeed(state)
+              : Effect.fail(McpError.invalidParams(`The task has ended already (${state.status})`))
+          })
+        )
       )
   }
 }
@@ -63,7 +67,7 @@ export const make = (
 ): Handlers<"client", RequestContext | Scope.Scope> =>
   handlersOf(
     endpoint,
-    (use) => Effect.flatMap(RequestContext, ({ principal }) => use(principal?.id)),
+    (use) => Effect.flatMap(RequestContext, (context) => use(TaskRate.clientOf(context))),
     (principal) => principal !== undefined || listsAnonymous,
     (taskId) => TaskResult.make(endpoint, taskId)
   )
@@ -72,7 +76,7 @@ export const make = (
 export const ofClient = (endpoint: AnswerEndpoint): Handlers<"server"> =>
   handlersOf(
     endpoint,
-    (use) => use(endpoint.owner),
+    (use) => use({ principal: endpoint.owner }),
     () => true,
     (taskId) =>
       Effect.flatMap(endpoint.tasks.outcome(taskId, endpoint.owner), (outcome) => TaskState.payload(taskId, outcome))

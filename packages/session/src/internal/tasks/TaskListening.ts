@@ -9,6 +9,8 @@ import type * as StoredTask from "../../StoredTask.ts"
 import type { TaskStoreError } from "../../TaskStore.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
+import type { TaskEndpoint } from "./TaskEndpoint.ts"
+import * as TaskRate from "./TaskRate.ts"
 import * as TaskState from "./TaskState.ts"
 
 /** The most tasks of one stream. The others are not acknowledged. */
@@ -39,20 +41,26 @@ export const follow = (
   return Effect.ignore(report(known))
 }
 
-/** Serves the tasks of a filter that belong to the client, beside what the program serves of it. */
+/**
+ * Serves the tasks of a filter that belong to the client, beside what the program serves of it. Each of them counts as
+ * a request about tasks. A task that has ended changes no more, and its client gets the outcome by `tasks/get`: the
+ * outcomes of all tasks would be the largest answer to a small request.
+ */
 export const serving = (
-  tasks: OwnedTasks,
+  { rate, tasks }: Pick<TaskEndpoint, "rate" | "tasks">,
   requested: ReadonlyArray<string>,
   handling: Effect.Effect<unknown, McpError.McpError, unknown>
 ): Effect.Effect<unknown, McpError.McpError, unknown> =>
   Effect.gen(function*() {
-    const { principal, profile } = yield* RequestContext
+    const context = yield* RequestContext
+    const { principal, profile } = context
     if (!DeclaredExtension.isIn(profile)) return yield* DeclaredExtension.missing("subscriptions/listen")
     const listener = yield* Listener
-    const result = yield* handling
     const ids = [...new Set(requested.slice(0, maxTasks))]
+    yield* rate.limitRead(TaskRate.clientOf(context), Effect.void, ids.length)
+    const result = yield* handling
     const found = yield* Effect.forEach(ids, (id) => Effect.option(tasks.load(id, principal?.id)), { concurrency: 16 })
-    const own = Arr.getSomes(found)
+    const own = Arr.getSomes(found).filter(({ ending }) => ending === undefined)
     for (const task of own) yield* Effect.forkScoped(follow(tasks, listener, task))
     return { notifications: { ...Object(Object(result).notifications), taskIds: own.map(({ id }) => id) } }
   })

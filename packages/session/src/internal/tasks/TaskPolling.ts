@@ -1,6 +1,6 @@
 /** The polling of a task until it has ended (TSK-13, TKX-05). */
 
-import type { Task } from "@effect-mcp/protocol"
+import { ErrorCode, type Task } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -19,6 +19,18 @@ export const pause = (wished: number | undefined, closed: Effect.Effect<unknown>
     Effect.raceFirst(Effect.sleep(Math.min(Math.max(wished ?? defaultMillis, leastMillis), longestMillis)), closed)
   )
 
+/** Returns whether the other side has too many requests now. The task goes on. */
+export const isOverloaded = ({ reason }: RequestError): boolean =>
+  reason._tag === "ErrorResponse" && reason.error.code === ErrorCode.Overloaded
+
+/** Requests a state, again after each pause for which the other side has too many requests. */
+export const patiently = <A>(
+  state: Effect.Effect<A, RequestError>,
+  wished: number | undefined,
+  closed: Effect.Effect<unknown>
+): Effect.Effect<A, RequestError> =>
+  Effect.catchIf(state, isOverloaded, () => Effect.andThen(pause(wished, closed), patiently(state, wished, closed)))
+
 /** Streams the states of a task until it has ended. It relies on no notification (TSK-21). */
 export const states = (
   state: Effect.Effect<Task.Task, RequestError>,
@@ -26,6 +38,8 @@ export const states = (
 ): Stream.Stream<Task.Task, RequestError> =>
   Stream.paginate<Task.Task | undefined, Task.Task, RequestError>(undefined, (last) =>
     Effect.map(
-      last === undefined ? state : Effect.andThen(pause(last.pollInterval, closed), state),
+      last === undefined
+        ? patiently(state, undefined, closed)
+        : Effect.andThen(pause(last.pollInterval, closed), patiently(state, last.pollInterval, closed)),
       (task) => [[task], isFinal(task) ? Option.none() : Option.some(task)] as const
     ))

@@ -23,8 +23,10 @@ export interface TaskOptions {
   /** The bytes of all tasks of a principal, as `StoredTask.bytesOf` counts them. Default 16 MiB. */
   readonly maxBytes?: number
   /**
-   * The requests `tasks/*` of a principal in a second. One more is rejected as `Overloaded`. Default: 20, or twice what
-   * a client sends that polls `maxTasks` tasks at `pollInterval`, if that is more: 200 with the defaults of both.
+   * The requests about tasks of a client in a second, and as many that change one: `tasks/update` and `tasks/cancel`.
+   * One more is rejected as `Overloaded`. A stream of notifications counts as the tasks that it names. A client without
+   * a principal is its session, or its address if there are no sessions. Default: 20, or twice what a client sends that
+   * polls `maxTasks` tasks at `pollInterval`, if that is more: 200 with the defaults of both.
    */
   readonly maxRequestsPerSecond?: number
 }
