@@ -205,9 +205,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "TSK-18",
     file: "packages/session/src/internal/tasks/TaskHandlers.ts",
     original:
-      "({ taskId }: Task.TaskParams) =>\n      using((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),",
+      "({ taskId }: Task.TaskParams) =>\n      reading((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy)),",
     broken:
-      "({ _meta, taskId }: Task.TaskParams) =>\n    using((principal) =>\n      Effect.map(\n        tasks.load(Object(Object(_meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal),\n        TaskState.legacy\n      )\n    ),",
+      "({ _meta, taskId }: Task.TaskParams) =>\n    reading((principal) =>\n      Effect.map(\n        tasks.load(Object(Object(_meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal),\n        TaskState.legacy\n      )\n    ),",
     test: "packages/session/test/tasks/serverTasks.test.ts",
     name: "[TSK-18]"
   },
