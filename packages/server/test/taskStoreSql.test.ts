@@ -1,6 +1,6 @@
 import * as NodeSqlite from "@effect-mcp/server/NodeSqlite"
 import * as TaskStoreSql from "@effect-mcp/server/TaskStoreSql"
-import * as StoredTask from "@effect-mcp/session/StoredTask"
+import type * as StoredTask from "@effect-mcp/session/StoredTask"
 import * as TaskStore from "@effect-mcp/session/TaskStore"
 import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
