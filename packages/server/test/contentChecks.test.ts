@@ -1,14 +1,14 @@
 import { Content, Prompt, Resource } from "@effect-mcp/protocol"
 import { McpGroup, McpPrompt, McpResource, McpTool } from "@effect-mcp/server"
 import type { RequestError } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as AiPrompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
-import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const png = Content.image(Uint8Array.of(0x89, 0x50, 0x4E, 0x47), "image/png")
 
@@ -32,37 +32,6 @@ const valid: ReadonlyArray<Content.ContentBlock> = [
   Content.resource(Resource.text("app://a", "text", "text/plain; charset=utf-8"))
 ]
 
-/** Serves the blocks by two tools, a prompt and a resource. */
-const serving = (blocks: ReadonlyArray<Content.ContentBlock>, logged: Array<string> = []) =>
-  connect(
-    McpGroup.make(
-      "media",
-      Tool.make("tool", { success: McpTool.Content }),
-      Tool.make("drawing", {
-        success: Schema.Struct({ width: Schema.Int }),
-        toModelOutput: () =>
-          blocks.flatMap((block) =>
-            block.type === "image"
-              ? [AiPrompt.makePart("file", { data: block.data, mediaType: block.mimeType })]
-              : []
-          )
-      }),
-      McpPrompt.make("prompt"),
-      McpResource.make("resource", { uri: "app://a" })
-    ).toLayer((handlers) =>
-      handlers
-        .tool("tool", () => Effect.succeed(blocks))
-        .tool("drawing", () => Effect.succeed({ width: 1 }))
-        .prompt("prompt", () => Effect.succeed(blocks.map(Prompt.user)))
-        .resource(
-          "resource",
-          Effect.succeed(blocks.flatMap((block) => block.type === "resource" ? [block.resource] : []))
-        )
-    )
-  ).pipe(Effect.provide(Logger.layer([
-    Logger.make(({ cause, message }) => void logged.push(`${String(message)} ${Cause.pretty(cause)}`))
-  ])))
-
 const codeOf = <A, R>(request: Effect.Effect<A, RequestError.RequestError, R>) =>
   Effect.map(
     Effect.flip(request),
@@ -71,7 +40,38 @@ const codeOf = <A, R>(request: Effect.Effect<A, RequestError.RequestError, R>) =
 
 const internalError = [-32603, "Internal error"]
 
-describe("content that a handler returns", () => {
+describeForBothEras("content that a handler returns", ({ connect }) => {
+  /** Serves the blocks by two tools, a prompt and a resource. */
+  const serving = (blocks: ReadonlyArray<Content.ContentBlock>, logged: Array<string> = []) =>
+    connect(
+      McpGroup.make(
+        "media",
+        Tool.make("tool", { success: McpTool.Content }),
+        Tool.make("drawing", {
+          success: Schema.Struct({ width: Schema.Int }),
+          toModelOutput: () =>
+            blocks.flatMap((block) =>
+              block.type === "image"
+                ? [AiPrompt.makePart("file", { data: block.data, mediaType: block.mimeType })]
+                : []
+            )
+        }),
+        McpPrompt.make("prompt"),
+        McpResource.make("resource", { uri: "app://a" })
+      ).toLayer((handlers) =>
+        handlers
+          .tool("tool", () => Effect.succeed(blocks))
+          .tool("drawing", () => Effect.succeed({ width: 1 }))
+          .prompt("prompt", () => Effect.succeed(blocks.map(Prompt.user)))
+          .resource(
+            "resource",
+            Effect.succeed(blocks.flatMap((block) => block.type === "resource" ? [block.resource] : []))
+          )
+      )
+    ).pipe(Effect.provide(Logger.layer([
+      Logger.make(({ cause, message }) => void logged.push(`${String(message)} ${Cause.pretty(cause)}`))
+    ])))
+
   it.effect("is sent if media is base64 with a media type [PRM-05]", () =>
     Effect.gen(function*() {
       const session = yield* serving(valid)

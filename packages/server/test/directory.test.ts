@@ -2,7 +2,7 @@
 import * as McpDirectory from "@effect-mcp/server/McpDirectory"
 import type { ClientSession } from "@effect-mcp/session"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FileSystem from "effect/FileSystem"
@@ -14,7 +14,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 /** A folder with the root `docs`, and files outside of it. It is removed when the scope closes. */
 const folder = Effect.acquireRelease(
@@ -54,11 +54,6 @@ const serve = (folder: string, options: Partial<McpDirectory.Options> = {}) =>
     NodeServices.layer
   )
 
-const serving = Effect.fnUntraced(function*(options: Partial<McpDirectory.Options> = {}) {
-  const at = yield* folder
-  return { folder: at, session: yield* connect(serve(at, options)) }
-})
-
 const read = (session: ClientSession.ClientSessionShape, path: string) =>
   Effect.map(session.readResource(`files://docs/${path}`), ({ contents }) => contents[0])
 
@@ -70,8 +65,6 @@ const failure = Effect.fnUntraced(function*(session: ClientSession.ClientSession
   const { code, data, message } = reason.error
   return { code, message, data }
 })
-
-const unknown = (uri: string) => ({ code: -32602, message: `Resource not found: ${uri}`, data: { uri } })
 
 const complete = (session: ClientSession.ClientSessionShape, value: string) =>
   Effect.map(
@@ -129,7 +122,15 @@ const attacks = [
   "x".repeat(5_000)
 ]
 
-describe("McpDirectory", () => {
+describeForBothEras("McpDirectory", ({ connect, isModern }) => {
+  const notFound = isModern ? -32602 : -32002
+  const unknown = (uri: string) => ({ code: notFound, message: `Resource not found: ${uri}`, data: { uri } })
+
+  const serving = Effect.fnUntraced(function*(options: Partial<McpDirectory.Options> = {}) {
+    const at = yield* folder
+    return { folder: at, session: yield* connect(serve(at, options)) }
+  })
+
   it.live("lists the regular files with sizes, media types and times, and neither links nor hidden files", () =>
     Effect.gen(function*() {
       const { session } = yield* serving()
@@ -166,7 +167,7 @@ describe("McpDirectory", () => {
       for (const attack of attacks) {
         const uri = `files://docs/${attack}`
         const { code, data, message } = (yield* failure(session, uri)) ?? assert.fail(uri)
-        assert.deepStrictEqual([code, data], [-32602, { uri }])
+        assert.deepStrictEqual([code, data], [notFound, { uri }])
         assert.notInclude(message, folder)
       }
       for (const uri of ["files://secret.txt", "files://docs", "files://../secret.txt", "file:///etc/passwd"]) {

@@ -5,8 +5,8 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Askers from "../src/internal/proxy/Askers.ts"
 import { RemoteEntries } from "../src/internal/proxy/RemoteEntries.ts"
-import { connect, info } from "./support/connect.ts"
-import { serve } from "./support/hosted.ts"
+import { info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 /** Returns the members of a server with these templates. */
 const entriesOf = (templates: ReadonlyArray<string>) => {
@@ -44,8 +44,10 @@ describe("a proxy matches", () => {
     const matches = [1_024, 1_025].map((length) => entry?.template?.match("app://".padEnd(length, "x")) !== undefined)
     assert.deepStrictEqual(matches, [true, false])
   })
+})
 
-  it.live("a template that it does not match is read by its server", () =>
+describeForBothEras("a proxied server", ({ connect, serve }) => {
+  it.live("reads URIs of a template that its proxy does not match", () =>
     Effect.gen(function*() {
       const uriTemplate = `app://a{?${variables(9)}}`
       const server = ServerSession.layerInProcess({
@@ -59,20 +61,20 @@ describe("a proxy matches", () => {
       const { resourceTemplates } = yield* client.listResourceTemplates()
       assert.deepStrictEqual(resourceTemplates, [{ name: "a", uriTemplate }])
     }).pipe(Effect.scoped))
-})
 
-it.live("a shared session with a server remembers two of its last clients, however many there were", () =>
-  Effect.gen(function*() {
-    const asker = Askers.shared()
-    const open = yield* serve(
-      McpGroup.make("group", Tool.make("use")).toLayer((handlers) =>
-        handlers.tool(
-          "use",
-          () => Effect.flatMap(RequestContext.RequestContext, (request) => asker.during(request, Effect.void))
+  it.live("a shared session with a server remembers two of its last clients, however many there were", () =>
+    Effect.gen(function*() {
+      const asker = Askers.shared()
+      const open = yield* serve(
+        McpGroup.make("group", Tool.make("use")).toLayer((handlers) =>
+          handlers.tool(
+            "use",
+            () => Effect.flatMap(RequestContext.RequestContext, (request) => asker.during(request, Effect.void))
+          )
         )
       )
-    )
-    for (const id of ["ada", "bob", "eve", "ada"]) yield* (yield* open(id)).callTool("use")
-    assert.strictEqual(asker.remembered, 2)
-    assert.isUndefined(yield* asker.decide)
-  }).pipe(Effect.scoped))
+      for (const id of ["ada", "bob", "eve", "ada"]) yield* (yield* open(id)).callTool("use")
+      assert.strictEqual(asker.remembered, 2)
+      assert.isUndefined(yield* asker.decide)
+    }).pipe(Effect.scoped))
+})

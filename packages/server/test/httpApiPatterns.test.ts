@@ -10,7 +10,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as PathPattern from "../src/internal/httpApi/PathPattern.ts"
-import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const Files = HttpApiGroup.make("files").add(
   HttpApiEndpoint.get("read", "/files/:name([a-z]+(?:\\.[a-z]+)?)", {
@@ -34,7 +34,7 @@ const tools = McpHttpApi.layer(Api).pipe(Layer.provide(
         Effect.succeed(String(number))))
 ))
 
-describe("a path parameter with a pattern", () => {
+describeForBothEras("a path parameter with a pattern", ({ connect }) => {
   it.effect("has it in the description of its schema, and accepts what the router would", () =>
     Effect.gen(function*() {
       const session = yield* connect(tools)

@@ -1,7 +1,7 @@
 import { Content, ExactJson, type Progress } from "@effect-mcp/protocol"
 import { McpGroup, McpProxy, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext, ServerSession, SessionlessServer } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -11,9 +11,10 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import { connect, handshake, info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 import { asking, everything } from "./support/proxies.ts"
 
-describe("a call", () => {
+describeForBothEras("a call", ({ connect }) => {
   it.live("forwards progress, `_meta` and cancellation", () =>
     Effect.gen(function*() {
       const cancelled = yield* Deferred.make<void>()
@@ -68,36 +69,36 @@ describe("a call", () => {
       const error = yield* Effect.flip(client.callTool("add", { a: 1, b: 2 }))
       assert.include(error.message, "-32603: the server \"remote\" is not available: tools/call: the session has ended")
     }).pipe(Effect.scoped))
-
-  it.live("opens a new session if the server has ended that of the client", () =>
-    Effect.gen(function*() {
-      let servers = 0
-      const server = McpServer.layerInProcess(
-        McpGroup.make("x", Tool.make("end"), Tool.make("id", { success: Schema.Int })).toLayer((handlers) => {
-          const id = servers++
-          return handlers
-            .tool("end", () =>
-              Effect.flatMap(RequestContext.RequestContext, ({ session }) =>
-                session === undefined ? Effect.void : Effect.asVoid(Effect.forkDetach(session.close))))
-            .tool("id", () =>
-              Effect.succeed(id))
-        }),
-        { info, limits: { gracefulCloseTimeout: "10 millis" } }
-      )
-      const client = yield* connect(McpProxy.layer("remote", server, { info, ...handshake }), { client: handshake })
-      const text = Effect.map(client.callTool("id"), ({ content }) =>
-        content)
-      // The first server is the one of the lists.
-      assert.deepStrictEqual(yield* text, [Content.text("1")])
-      assert.deepStrictEqual(yield* text, [Content.text("1")])
-      yield* Effect.ignore(client.callTool("end"))
-      // Until the proxy has noticed the end, calls may still fail.
-      const next = yield* Effect.repeat(Effect.orElseSucceed(text, () => []), {
-        until: ([block]) => block?.type === "text" && block.text !== "1"
-      })
-      assert.deepStrictEqual(next, [Content.text("2")])
-    }).pipe(Effect.scoped))
 })
+
+it.live("a call opens a new session if the server has ended that of the client", () =>
+  Effect.gen(function*() {
+    let servers = 0
+    const server = McpServer.layerInProcess(
+      McpGroup.make("x", Tool.make("end"), Tool.make("id", { success: Schema.Int })).toLayer((handlers) => {
+        const id = servers++
+        return handlers
+          .tool("end", () =>
+            Effect.flatMap(RequestContext.RequestContext, ({ session }) =>
+              session === undefined ? Effect.void : Effect.asVoid(Effect.forkDetach(session.close))))
+          .tool("id", () =>
+            Effect.succeed(id))
+      }),
+      { info, limits: { gracefulCloseTimeout: "10 millis" } }
+    )
+    const client = yield* connect(McpProxy.layer("remote", server, { info, ...handshake }), { client: handshake })
+    const text = Effect.map(client.callTool("id"), ({ content }) =>
+      content)
+    // The first server is the one of the lists.
+    assert.deepStrictEqual(yield* text, [Content.text("1")])
+    assert.deepStrictEqual(yield* text, [Content.text("1")])
+    yield* Effect.ignore(client.callTool("end"))
+    // Until the proxy has noticed the end, calls may still fail.
+    const next = yield* Effect.repeat(Effect.orElseSucceed(text, () => []), {
+      until: ([block]) => block?.type === "text" && block.text !== "1"
+    })
+    assert.deepStrictEqual(next, [Content.text("2")])
+  }).pipe(Effect.scoped))
 
 it.live("output that is no object passes a proxy as it is to a client of 2026-07-28, and as text to an older one", () =>
   Effect.gen(function*() {

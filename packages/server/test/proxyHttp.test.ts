@@ -2,7 +2,7 @@ import { Content } from "@effect-mcp/protocol"
 import { McpGroup, McpProxy, McpRequest, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext } from "@effect-mcp/session"
 import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,9 +11,10 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 import { answering, answersOf } from "./support/proxies.ts"
 
-describe("over Streamable HTTP", () => {
+describeForBothEras("over Streamable HTTP", ({ client }) => {
   const tokens = Authentication.layerBearer({ verify: (token) => Effect.succeed({ id: Redacted.value(token) }) })
 
   const serve = Effect.fnUntraced(function*<A, E>(groups: Layer.Layer<A, E, McpServer.McpServer>) {
@@ -45,7 +46,7 @@ describe("over Streamable HTTP", () => {
       ))
       const proxy = yield* serve(McpProxy.layer("asking", transport(remote, "gateway"), { info }))
       const ask = Effect.fnUntraced(function*(name: string) {
-        const session = yield* ClientSession.make({ info, handlers: answering(name) })
+        const session = yield* ClientSession.make({ info, ...client, handlers: answering(name) })
         return yield* Effect.repeat(answersOf(session), { times: 4 })
       })
       const answers = yield* Effect.forEach(

@@ -1,7 +1,7 @@
-import type { McpError } from "@effect-mcp/protocol"
+import { type McpError, Revision } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpProxy, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext, type RequestError, ServerSession, type Transport } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,18 +11,21 @@ import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
-import { connect, info } from "./support/connect.ts"
+import { info } from "./support/connect.ts"
+import { describeForBothEras, type Era } from "./support/eras.ts"
 import { type Client, everything, EverythingLive, tool } from "./support/proxies.ts"
 
-/** The three ways to proxy a server. */
+type Remote = Layer.Layer<Transport.Transport, unknown>
+
+/** The three ways to proxy a server, in sessions of one era. */
 const ways = {
-  "a session for each client": (remote: Layer.Layer<Transport.Transport, unknown>) =>
-    McpProxy.layer("remote", remote, { info }),
-  "one session for all clients": (remote: Layer.Layer<Transport.Transport, unknown>) =>
-    McpProxy.layer("remote", remote, { info, sessions: "shared" }),
-  "a session of the program": (remote: Layer.Layer<Transport.Transport, unknown>) =>
+  "a session for each client": (remote: Remote, era: Era["client"]) =>
+    McpProxy.layer("remote", remote, { info, ...era }),
+  "one session for all clients": (remote: Remote, era: Era["client"]) =>
+    McpProxy.layer("remote", remote, { info, sessions: "shared", ...era }),
+  "a session of the program": (remote: Remote, era: Era["client"]) =>
     Layer.unwrap(Effect.map(ClientSession.ClientSession, (session) => McpProxy.fromSession("remote", session))).pipe(
-      Layer.provide(Layer.provide(ClientSession.layer({ info }), remote))
+      Layer.provide(Layer.provide(ClientSession.layer({ info, ...era }), remote))
     )
 }
 
@@ -73,77 +76,83 @@ const observations = (client: Client) =>
     unsubscribe: outcome(client.unsubscribeResource("app://one"))
   })
 
-describe.each(Object.entries(ways))("a client of a proxy with %s", (_, proxy) => {
-  it.live("sees what a client of the server sees", () =>
-    Effect.gen(function*() {
-      const direct = yield* connect(EverythingLive)
-      const proxied = yield* connect(proxy(everything))
-      assert.deepStrictEqual(proxied.profile.capabilities, direct.profile.capabilities)
-      assert.deepStrictEqual(yield* observations(proxied), yield* observations(direct))
-    }).pipe(Effect.scoped))
+for (const [way, proxy] of Object.entries(ways)) {
+  describeForBothEras(`a client of a proxy with ${way}`, ({ client: era, connect }) => {
+    it.live("sees what a client of the server sees", () =>
+      Effect.gen(function*() {
+        const direct = yield* connect(EverythingLive)
+        const proxied = yield* connect(proxy(everything, era))
+        assert.deepStrictEqual(proxied.profile.capabilities, direct.profile.capabilities)
+        assert.deepStrictEqual(yield* observations(proxied), yield* observations(direct))
+      }).pipe(Effect.scoped))
 
-  it.live("sees changes of the server's lists after one notification, and none without a change", () =>
+    it.live("sees changes of the server's lists after one notification, and none without a change", () =>
+      Effect.gen(function*() {
+        const heard = yield* Queue.unbounded<string>()
+        const adding = yield* Queue.unbounded<void>()
+        const later = McpGroup.make("later", Tool.make("b"), Tool.make("c")).toLayer((handlers) =>
+          handlers.tool("b", () => Effect.void).tool("c", () => Effect.void)
+        )
+        const scope = yield* Scope.make()
+        const remote = Layer.mergeAll(
+          EverythingLive,
+          Layer.effectDiscard(Effect.forkScoped(
+            Effect.andThen(Queue.take(adding), Layer.buildWithScope(later, scope))
+          ))
+        )
+        // The server of the lists is the first that is built.
+        const client = yield* connect(proxy(McpServer.layerInProcess(remote, { info }), era), {
+          client: { handlers: { "notifications/tools/list_changed": () => Queue.offer(heard, "tools") } }
+        })
+        yield* Queue.offer(adding, undefined)
+        yield* Queue.take(heard)
+        const names = Effect.map(client.listTools(), ({ tools }) => tools.map(({ name }) => name))
+        assert.deepStrictEqual(yield* names, ["add", "b", "c", "content", "fail", "reject"])
+        yield* Scope.close(scope, Exit.void)
+        yield* Queue.take(heard)
+        assert.deepStrictEqual(yield* names, ["add", "content", "fail", "reject"])
+        assert.strictEqual(yield* Queue.size(heard), 0)
+      }).pipe(Effect.scoped))
+  })
+}
+
+describeForBothEras("a mounted proxy", ({ connect }) => {
+  it.live("of a server without tools gets them later, and clients are notified of this list only", () =>
     Effect.gen(function*() {
       const heard = yield* Queue.unbounded<string>()
-      const adding = yield* Queue.unbounded<void>()
-      const later = McpGroup.make("later", Tool.make("b"), Tool.make("c")).toLayer((handlers) =>
-        handlers.tool("b", () => Effect.void).tool("c", () => Effect.void)
-      )
-      const scope = yield* Scope.make()
-      const remote = Layer.mergeAll(
-        EverythingLive,
-        Layer.effectDiscard(Effect.forkScoped(
-          Effect.andThen(Queue.take(adding), Layer.buildWithScope(later, scope))
-        ))
-      )
-      // The server of the lists is the first that is built.
-      const client = yield* connect(proxy(McpServer.layerInProcess(remote, { info })), {
-        client: { handlers: { "notifications/tools/list_changed": () => Queue.offer(heard, "tools") } }
+      const tools = yield* Ref.make<ReadonlyArray<ReturnType<typeof tool>>>([])
+      const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
+      const server = ServerSession.layerInProcess({
+        "tools/list": () =>
+          Effect.gen(function*() {
+            const { session } = yield* RequestContext.RequestContext
+            if (session !== undefined) yield* Deferred.succeed(remote, session)
+            return { tools: yield* Ref.get(tools) }
+          }),
+        "tools/call": () => Effect.succeed({ content: [] }),
+        "prompts/list": () => Effect.succeed({ prompts: [{ name: "plan" }] }),
+        "prompts/get": () => Effect.succeed({ messages: [] })
+      }, { info, capabilities: { tools: { listChanged: true } } })
+      const client = yield* connect(McpMount.prefixed("far", McpProxy.layer("remote", server, { info })), {
+        // By default, a server whose proxied server has sessions serves only clients with a session.
+        server: { revisions: Revision.supported },
+        client: {
+          handlers: {
+            "notifications/tools/list_changed": () => Queue.offer(heard, "tools"),
+            "notifications/prompts/list_changed": () => Queue.offer(heard, "prompts")
+          }
+        }
       })
-      yield* Queue.offer(adding, undefined)
-      yield* Queue.take(heard)
-      const names = Effect.map(client.listTools(), ({ tools }) => tools.map(({ name }) => name))
-      assert.deepStrictEqual(yield* names, ["add", "b", "c", "content", "fail", "reject"])
-      yield* Scope.close(scope, Exit.void)
-      yield* Queue.take(heard)
-      assert.deepStrictEqual(yield* names, ["add", "content", "fail", "reject"])
-      assert.strictEqual(yield* Queue.size(heard), 0)
+      const names = Effect.map(client.listTools(), (listed) => listed.tools.map(({ name }) => name))
+      const session = yield* Deferred.await(remote)
+      const change = (...to: ReadonlyArray<string>) =>
+        Effect.andThen(Ref.set(tools, to.map(tool)), session.toolListChanged)
+      assert.deepStrictEqual(yield* names, [])
+      yield* change("a")
+      assert.strictEqual(yield* Queue.take(heard), "tools")
+      assert.deepStrictEqual(yield* names, ["far_a"])
+      yield* change("a", "b")
+      assert.strictEqual(yield* Queue.take(heard), "tools")
+      assert.deepStrictEqual(yield* names, ["far_a", "far_b"])
     }).pipe(Effect.scoped))
 })
-
-it.live("a mounted proxy of a server without tools gets them later, and clients are notified of this list only", () =>
-  Effect.gen(function*() {
-    const heard = yield* Queue.unbounded<string>()
-    const tools = yield* Ref.make<ReadonlyArray<ReturnType<typeof tool>>>([])
-    const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
-    const server = ServerSession.layerInProcess({
-      "tools/list": () =>
-        Effect.gen(function*() {
-          const { session } = yield* RequestContext.RequestContext
-          if (session !== undefined) yield* Deferred.succeed(remote, session)
-          return { tools: yield* Ref.get(tools) }
-        }),
-      "tools/call": () => Effect.succeed({ content: [] }),
-      "prompts/list": () => Effect.succeed({ prompts: [{ name: "plan" }] }),
-      "prompts/get": () => Effect.succeed({ messages: [] })
-    }, { info, capabilities: { tools: { listChanged: true } } })
-    const client = yield* connect(McpMount.prefixed("far", McpProxy.layer("remote", server, { info })), {
-      client: {
-        handlers: {
-          "notifications/tools/list_changed": () => Queue.offer(heard, "tools"),
-          "notifications/prompts/list_changed": () => Queue.offer(heard, "prompts")
-        }
-      }
-    })
-    const names = Effect.map(client.listTools(), (listed) => listed.tools.map(({ name }) => name))
-    const session = yield* Deferred.await(remote)
-    const change = (...to: ReadonlyArray<string>) =>
-      Effect.andThen(Ref.set(tools, to.map(tool)), session.toolListChanged)
-    assert.deepStrictEqual(yield* names, [])
-    yield* change("a")
-    assert.strictEqual(yield* Queue.take(heard), "tools")
-    assert.deepStrictEqual(yield* names, ["far_a"])
-    yield* change("a", "b")
-    assert.strictEqual(yield* Queue.take(heard), "tools")
-    assert.deepStrictEqual(yield* names, ["far_a", "far_b"])
-  }).pipe(Effect.scoped))

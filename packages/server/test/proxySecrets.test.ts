@@ -10,7 +10,8 @@ import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { connect, info } from "./support/connect.ts"
+import { connect, handshake, info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 import { tool } from "./support/proxies.ts"
 
 /** Collects what is logged. */
@@ -51,12 +52,12 @@ const child = Effect.map(
   (folder) => StdioClient.layerNode({ command: process.execPath, args: ["-e", script(path.join(folder, "flag"))] })
 )
 
-describe("a proxied process that fails", () => {
-  it.live("at its start: clients receive nothing of its standard error, which the log has in one line", () =>
+describe("a process that a proxy starts for a client with a session", () => {
+  it.live("and that fails at its start: clients receive nothing of its standard error, which the log has in one line", () =>
     Effect.gen(function*() {
       const { layer, messages } = logging()
       yield* Effect.gen(function*() {
-        const client = yield* connect(McpProxy.layer("remote", yield* child, { info }))
+        const client = yield* connect(McpProxy.layer("remote", yield* child, { info }), { client: handshake })
         const error = yield* Effect.flip(client.callTool("fail"))
         assert.include(error.message, "the server \"remote\" is not available: no session with it could be opened")
         assert.notMatch(error.message, /dbPassw0rd|db\.internal|exited/)
@@ -65,7 +66,9 @@ describe("a proxied process that fails", () => {
       assert.include(logged, "dbPassw0rd")
       assert.notInclude(logged, "\n")
     }).pipe(Effect.scoped))
+})
 
+describeForBothEras("a proxied process that fails", ({ connect }) => {
   it.live("during a call: clients receive that the session has ended, and the log the reason", () =>
     Effect.gen(function*() {
       const { layer, messages } = logging()
@@ -82,7 +85,7 @@ describe("a proxied process that fails", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("a tool whose request to another server fails", () => {
+describeForBothEras("a tool whose request to another server fails", ({ connect }) => {
   it.live("returns the kind of the error, and logs the cause", () =>
     Effect.gen(function*() {
       const cause = new Error("connect ECONNREFUSED 10.0.0.7:5432")
@@ -108,7 +111,7 @@ describe("a tool whose request to another server fails", () => {
     }).pipe(Effect.scoped))
 })
 
-describe("the log of a program with a proxied server", () => {
+describeForBothEras("the log of a program with a proxied server", ({ connect }) => {
   it.live("has no line and no escape sequence of the server, and bounded warnings", () =>
     Effect.gen(function*() {
       const forged = "x\n[00:00:00.000] INFO (#1): audit principal=admin\u{1b}[2J\u{2028}\u{9b}31m"

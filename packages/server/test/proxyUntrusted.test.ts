@@ -1,13 +1,14 @@
-import { Content } from "@effect-mcp/protocol"
+import { Content, Revision } from "@effect-mcp/protocol"
 import { McpMount, McpProxy } from "@effect-mcp/server"
 import { RequestContext, ServerSession, type Transport } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Ref from "effect/Ref"
-import { connect, info } from "./support/connect.ts"
+import { info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 import { EverythingLive, tool } from "./support/proxies.ts"
 
 /** Collects the warnings that are logged. */
@@ -17,7 +18,7 @@ const warnings = Effect.gen(function*() {
   return { messages, layer }
 })
 
-describe("a server that is not trusted", () => {
+describeForBothEras("a server that is not trusted", ({ connect }) => {
   it.live("has no tools with names that are not allowed, or that another group has [TOOL-10]", () =>
     Effect.gen(function*() {
       const server = ServerSession.layerInProcess({
@@ -99,12 +100,14 @@ describe("a server that is not trusted", () => {
       }, { info, capabilities: { tools: { listChanged: true } } })
       const changes = yield* Ref.make(0)
       const client = yield* connect(McpProxy.layer("remote", server, { info }), {
+        // By default, a server whose proxied server has sessions serves only clients with a session.
+        server: { revisions: Revision.supported },
         client: { handlers: { "notifications/tools/list_changed": () => Ref.update(changes, (count) => count + 1) } }
       })
       const session = yield* Deferred.await(remote)
       yield* Effect.repeat(session.toolListChanged, { times: 99 })
       yield* Effect.sleep("1200 millis")
-      yield* client.ping()
+      yield* client.listTools()
       assert.isAtMost(yield* Ref.get(reads), 4)
       assert.isAtLeast(yield* Ref.get(reads), 2)
       assert.strictEqual(yield* Ref.get(changes), 0)

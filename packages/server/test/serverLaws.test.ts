@@ -1,7 +1,7 @@
 /** Properties of every server of groups, over arbitrary members and results. */
 import { McpGroup, McpPrompt, McpResource, McpServer } from "@effect-mcp/server"
 import type { RequestError } from "@effect-mcp/session"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import { connect } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 import { validator } from "./toolSchemas.ts"
 
 class Task extends Schema.Class<Task>("Task")({ id: Schema.Int, due: Schema.Date }) {}
@@ -55,7 +55,7 @@ const strange: ReadonlyArray<unknown> = [
 const codeOf = ({ reason }: RequestError.RequestError): unknown =>
   reason._tag === "ErrorResponse" ? reason.error.code : reason
 
-describe("a tool never answers what its output schema forbids", () => {
+describeForBothEras("a tool never answers what its output schema forbids", ({ connect }) => {
   for (const [name, schema] of successes) {
     it.effect(name, () =>
       Effect.gen(function*() {
@@ -133,7 +133,7 @@ const methods: { readonly [capability: string]: ReadonlyArray<string> } = {
   logging: []
 }
 
-describe("a server declares what is there, and has handlers for what it declares", () => {
+describeForBothEras("a server declares what is there, and has handlers for what it declares", ({ connect }) => {
   for (const present of subsets) {
     it.effect(present.length === 0 ? "with no member" : `with ${present.join(", ")}`, () =>
       Effect.gen(function*() {
@@ -155,7 +155,7 @@ describe("a server declares what is there, and has handlers for what it declares
   }
 })
 
-describe("lists have the members that are registered, after every addition and removal", () => {
+describeForBothEras("lists have the members that are registered, after every addition and removal", ({ connect }) => {
   for (const seed of [1, 2, 3]) {
     it.effect(`with the steps of seed ${seed}`, () =>
       Effect.gen(function*() {

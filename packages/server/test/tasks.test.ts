@@ -1,4 +1,5 @@
 /** Tools of groups whose calls become tasks. */
+import { TaskExtension } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpProxy, McpServer, McpTool } from "@effect-mcp/server"
 import { RequestContext, type ServerTasks, type StoredTask, TaskStore } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { connect, handshake, info } from "./support/connect.ts"
+import { describeForBothEras } from "./support/eras.ts"
 
 const Reports = McpGroup.make(
   "reports",
@@ -69,16 +71,6 @@ describe("a tool with the annotation Task", () => {
       assert.strictEqual((yield* Effect.flip(session.callTool("archive"))).reason._tag, "InvalidParams")
     }))
 
-  it.effect("with wrong arguments fails as its plain call does", () =>
-    Effect.gen(function*() {
-      const session = yield* connect(ReportsLive, legacy)
-      const task = yield* session.tasks.call("report", { year: "x" })
-      const failed = yield* task.result
-      assert.isTrue(failed.isError)
-      assert.strictEqual((yield* task.state).status, "failed")
-      assert.deepStrictEqual(failed.content, (yield* session.callTool("report", { year: "x" })).content)
-    }))
-
   it.effect("keeps it under a mount, and a proxy passes no tasks on", () =>
     Effect.gen(function*() {
       const session = yield* connect(McpMount.prefixed("work", ReportsLive), legacy)
@@ -124,6 +116,31 @@ describe("a tool with the annotation Task", () => {
       assert.include(full.message, "There are 1 tasks already")
     }))
 
+  it.effect("declares no tasks on a server without such a tool", () =>
+    Effect.gen(function*() {
+      const Plain = McpGroup.make("plain", Tool.make("count", { success: Schema.Int }))
+      const session = yield* connect(
+        Plain.toLayer((handlers) => handlers.tool("count", () => Effect.succeed(1))),
+        legacy
+      )
+      assert.isUndefined(session.profile.capabilities.tasks)
+    }))
+})
+
+const withTasks = { capabilities: { extensions: { [TaskExtension.name]: {} } } }
+
+describeForBothEras("the annotation Task of a tool", ({ connect, isModern }) => {
+  it.effect("with wrong arguments fails as its plain call does", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(ReportsLive, { client: withTasks })
+      const task = yield* session.tasks.call("report", { year: "x" })
+      const failed = yield* task.result
+      assert.isTrue(failed.isError)
+      // Without a handshake, a task that ended with the result of an error is completed.
+      assert.strictEqual((yield* task.state).status, isModern ? "completed" : "failed")
+      assert.deepStrictEqual(failed.content, (yield* session.callTool("report", { year: "x" })).content)
+    }))
+
   it.effect("with a time that is none is a defect of the Layer", () =>
     Effect.gen(function*() {
       const Wrong = McpGroup.make(
@@ -136,16 +153,6 @@ describe("a tool with the annotation Task", () => {
         String(exit),
         "McpTool.Task of the tool \"slow\": begins must be a duration of at least 0, not -1"
       )
-    }))
-
-  it.effect("declares no tasks on a server without such a tool", () =>
-    Effect.gen(function*() {
-      const Plain = McpGroup.make("plain", Tool.make("count", { success: Schema.Int }))
-      const session = yield* connect(
-        Plain.toLayer((handlers) => handlers.tool("count", () => Effect.succeed(1))),
-        legacy
-      )
-      assert.isUndefined(session.profile.capabilities.tasks)
     }))
 })
 
