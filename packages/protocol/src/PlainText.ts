@@ -22,28 +22,48 @@ const joiningScripts = [
   "Telugu"
 ].map((script) => `\\p{Script_Extensions=${script}}`).join("")
 
+/** An ideograph and the selector of its variant. */
+const ideographicVariant = "\\p{Unified_Ideograph}[\\u{fe00}-\\u{fe02}\\u{e0100}-\\u{e01ef}]"
+
+/**
+ * The greatest number of such selectors in a text: names have one or two. A selector after each ideograph can hide a
+ * byte.
+ */
+const maxIdeographicVariants = 4
+
 /**
  * Invisible characters that change how a visible one before them looks: joiners of emoji and of some scripts, the
- * presentation of emoji, and variants of letters of Han and Mongolian. In other places, and several in a row, such
- * characters can hide text.
+ * presentation of emoji, and variants of Mongolian letters. In other places, and several in a row, such characters can
+ * hide text.
  */
-const visibleVariant = [
+const visibleVariants = [
   `[${joiningScripts}][\\u{200c}\\u{200d}]`,
   "\\p{Extended_Pictographic}[\\u{fe0f}\\p{Emoji_Modifier}]?\\u{200d}(?=\\p{Extended_Pictographic})",
-  "\\p{Emoji}[\\u{fe0e}\\u{fe0f}]",
-  "\\p{Unified_Ideograph}[\\u{fe00}-\\u{fe02}\\u{e0100}-\\u{e01ef}]",
+  "\\p{Extended_Pictographic}[\\u{fe0e}\\u{fe0f}]",
+  "[\\d#*]\\u{fe0f}(?=\\u{20e3})",
   "[\\u{1820}-\\u{18aa}][\\u{180b}-\\u{180d}\\u{180f}]"
-].join("|")
+]
 
 /**
  * Control characters (with these, all escape sequences of a terminal begin), characters that change the direction of
  * text, characters without a visible form (among them joiners, the fillers of Hangul, the blank of Braille, selectors
  * and tags), and halves of characters.
  */
-const harmful = new RegExp(
-  `[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u{2800}](?<!${visibleVariant})`,
-  "gu"
-)
+const harmfulExcept = (variants: ReadonlyArray<string>): RegExp =>
+  new RegExp(
+    `[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u{2800}](?<!${variants.join("|")})`,
+    "gu"
+  )
+
+const harmful = harmfulExcept([...visibleVariants, ideographicVariant])
+const harmfulAmongIdeographs = harmfulExcept(visibleVariants)
+const ideographicVariants = new RegExp(ideographicVariant, "gu")
+
+/** Replaces the harmful characters of a text. */
+const replaced = (text: string, replace: (character: string) => string): string => {
+  const variants = text.match(ideographicVariants)?.length ?? 0
+  return text.replaceAll(variants > maxIdeographicVariants ? harmfulAmongIdeographs : harmful, replace)
+}
 
 const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)
 
@@ -60,8 +80,8 @@ const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).to
  * @category formatting
  */
 export const text = (text: string): string =>
-  text.replaceAll("\r\n", "\n").replaceAll(
-    harmful,
+  replaced(
+    text.replaceAll("\r\n", "\n"),
     (character) => character === "\n" || character === "\t" ? character : `\\u{${codeOf(character)}}`
   )
 
@@ -93,7 +113,7 @@ export const line = (value: string): string => text(value).replaceAll("\n", "\\n
  * @category formatting
  */
 export const json = (value: unknown, indentation?: number): string =>
-  String(JSON.stringify(value, undefined, indentation)).replaceAll(harmful, (character) =>
+  replaced(String(JSON.stringify(value, undefined, indentation)), (character) =>
     character === "\n"
       ? character
       : character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""))

@@ -53,6 +53,15 @@ describe("the text of a peer", () => {
     assert.strictEqual(PlainText.line("a\u{200d}b 📁\u{200d}b ab\u{fe0f}"), "a\\u{200d}b 📁\\u{200d}b ab\\u{fe0f}")
   })
 
+  it("shows selectors after ideographs and digits that hide a byte each", () => {
+    const hiding = [..."rm -rf"].map((unit) => `字${String.fromCodePoint(0xe0100 + unit.charCodeAt(0) - 16)}`)
+    assert.strictEqual(PlainText.line(hiding.slice(0, 4).join("")), hiding.slice(0, 4).join(""))
+    for (const shown of [PlainText.line(hiding.join("")), PlainText.json(hiding.join("\ufe0f"))]) {
+      assert.notMatch(shown, /[\u{fe00}-\u{fe0f}\u{e0100}-\u{e01ef}]/u)
+    }
+    assert.strictEqual(PlainText.line("1\u{fe0f}2\u{fe0e}#\u{fe0f}\u{20e3}"), "1\\u{fe0f}2\\u{fe0e}#\u{fe0f}\u{20e3}")
+  })
+
   it("as JSON has no harmful character, and the same value", () => {
     const value = { "a\u{9b}": ["\u{1b}", "\u{202e}", "\u{e0041}", "\u{3164}", "\n"] }
     for (const indentation of [undefined, 2]) {
