@@ -22,16 +22,8 @@ type Container = Array<unknown> | { [name: string]: unknown }
 /** The integers of an array or an object, by index or name. */
 type Integers = Map<string | number, bigint>
 
-const kept = Symbol("@effect-mcp/protocol/ExactJson")
-
-/** A function `toJSON`, with the integers that it writes. It takes half the time of an entry in a `WeakMap`. */
-interface Writer {
-  (this: Container): Container
-  [kept]?: Integers
-}
-
-/** Those of arrays and objects that have a member `toJSON` themselves. */
-const otherIntegers = new WeakMap<object, Integers>()
+/** The integers of parsed arrays and objects. */
+const integersOf = new WeakMap<object, Integers>()
 
 /** Whether this process has read such an integer. Without one, no value has to be searched. */
 let hasRead = false
@@ -121,32 +113,28 @@ interface Level {
   integers: Integers | undefined
 }
 
-/** Returns the function that copies an array or an object for `JSON.stringify`, with the integers that it still has. */
-const writerOf = (integers: Integers): Writer => {
-  const write: Writer = function(this: Container) {
-    const copy: Container = Array.isArray(this) ? [...this] : { ...this }
-    for (const [name, integer] of integers) {
-      if (Reflect.get(this, name) === Number(integer)) Reflect.set(copy, name, rawJSON?.(String(integer)))
-    }
-    return copy
+/**
+ * Copies an array or an object for `JSON.stringify`, with the integers that it still has. All values share this
+ * function, so that `Equal.equals` compares their other members.
+ */
+const toJSON = function(this: Container): Container {
+  const copy: Container = Array.isArray(this) ? [...this] : { ...this }
+  for (const [name, integer] of integersOf.get(this) ?? []) {
+    if (Reflect.get(this, name) === Number(integer)) Reflect.set(copy, name, rawJSON?.(String(integer)))
   }
-  write[kept] = integers
-  return write
-}
-
-const knownIn = (container: Container): Integers | undefined => {
-  const { toJSON } = trust<{ readonly toJSON?: Writer }>(container)
-  return typeof toJSON === "function" ? toJSON[kept] : otherIntegers.get(container)
+  return copy
 }
 
 /** Returns the integers of an array or an object. They are empty at first. */
 const integersIn = (container: Container): Integers => {
-  const known = knownIn(container)
+  const known = integersOf.get(container)
   if (known !== undefined) return known
   hasRead = true
   const integers: Integers = new Map()
-  if (rawJSON === undefined || Object.hasOwn(container, "toJSON")) otherIntegers.set(container, integers)
-  else Object.defineProperty(container, "toJSON", { configurable: true, value: writerOf(integers) })
+  integersOf.set(container, integers)
+  if (rawJSON !== undefined && !Object.hasOwn(container, "toJSON")) {
+    Object.defineProperty(container, "toJSON", { configurable: true, value: toJSON })
+  }
   return integers
 }
 
@@ -276,7 +264,7 @@ export const changedIn = (value: unknown): { readonly name: string; readonly dig
   while (open.length > 0) {
     const container = open.pop()
     if (!isContainer(container)) continue
-    for (const [name, integer] of knownIn(container) ?? []) {
+    for (const [name, integer] of integersOf.get(container) ?? []) {
       const number: unknown = Reflect.get(container, name)
       if (number === Number(integer) && BigInt(number) !== integer) {
         return { name: String(name), digits: String(integer) }

@@ -1,6 +1,7 @@
 import { ExactJson } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
 
 const written = (text: string): string => JSON.stringify(ExactJson.parse(text))
@@ -73,6 +74,12 @@ describe("ExactJson.parse", () => {
     const depth = 20_000
     const value = ExactJson.parse(`${"[".repeat(depth)}9007199254740993${"]".repeat(depth)}`)
     assert.deepStrictEqual(ExactJson.changedIn(value), { name: "0", digits: "9007199254740993" })
+  })
+
+  it("returns values that are equal if their members are", () => {
+    const text = `{"a":[9007199254740993]}`
+    assert.isTrue(Equal.equals(ExactJson.parse(text), ExactJson.parse(text)))
+    assert.isFalse(Equal.equals(ExactJson.parse(text), ExactJson.parse(`{"a":[9007199254740995]}`)))
   })
 
   it.prop("equals JSON.parse for every JSON value", [Arbitrary.schema(Schema.Json)], ([json]) => {
