@@ -43,7 +43,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/McpToolkit.ts",
     "packages/server/src/internal/*",
     "packages/client/src/McpRemoteToolkit.ts",
-    "packages/client/src/McpSampling.ts",
+    "packages/client/src/internal/toolkit/SamplingTools.ts",
     "packages/client/src/McpTypedClient.ts",
     "packages/client/src/internal/typed/*"
   ],
@@ -63,7 +63,7 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
     "packages/server/src/McpGroup.ts",
     "packages/server/src/McpToolkit.ts",
     "packages/client/src/McpRemoteToolkit.ts",
-    "packages/client/src/McpSampling.ts"
+    "packages/client/src/internal/toolkit/SamplingTools.ts"
   ],
   "effect/persistence/KeyValueStore": "packages/client/src/KeyValueTaskIds.ts",
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",

@@ -190,10 +190,10 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
   "Timeout"
 ])
 
-/** The greatest length of the message of a failed call. The text of a server about arguments has 4,096 bytes. */
+/** The greatest length of the message of a failed call. A server's message about arguments has up to 4,096 bytes. */
 const maxMessage = 8_192
 
-/** The reasons of a `RequestError` whose words are about the call: those of the server to its caller, or ours. */
+/** The reasons of a `RequestError` whose message is for the caller: the server or this client wrote it about the call. */
 const shown: ReadonlySet<string> = new Set(["ErrorResponse", "InvalidParams", "InvalidResult", "UnusableSchema"])
 
 /** Returns the words for the model. A cause, a status and standard error of a process may have secrets. */

@@ -2,20 +2,18 @@
  * A `LanguageModel` of `effect/ai` that answers servers: messages, images, audio and tools in both directions. An entry
  * point of its own, because `effect/ai` is unstable.
  */
-import { Content, Excerpt, McpError, ModelSchema, type Sampling, type Tool as McpTool } from "@effect-mcp/protocol"
+import { Content, McpError, type Sampling } from "@effect-mcp/protocol"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
-import * as Tool from "effect/ai/Tool"
-import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
 import * as excerpts from "./internal/excerpts.ts"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelFile from "./internal/toolkit/ModelFile.ts"
+import * as SamplingTools from "./internal/toolkit/SamplingTools.ts"
 import { trust } from "./internal/trust.ts"
 import type * as McpAnswers from "./McpAnswers.ts"
 
@@ -79,11 +77,13 @@ const all = <A, B>(elements: ReadonlyArray<A>, convert: (element: A) => Converte
 /** Converts the messages of a server to a prompt, and fails with the problem of what the model cannot take. */
 class PromptConversion {
   readonly #media: ReadonlySet<Medium>
+  readonly #tools: SamplingTools.SamplingTools
   /** The names of the tools by the ids of their uses, which results do not repeat. */
-  readonly #tools = new Map<string, string>()
+  readonly #names = new Map<string, string>()
 
-  constructor(media: ReadonlyArray<Medium>) {
+  constructor(media: ReadonlyArray<Medium>, tools: SamplingTools.SamplingTools) {
     this.#media = new Set(media)
+    this.#tools = tools
   }
 
   convert({ messages, systemPrompt }: Sampling.CreateMessageParams): Converted<Prompt.Prompt> {
@@ -118,8 +118,9 @@ class PromptConversion {
   #assistantPart(block: Sampling.SamplingContent): Converted<Prompt.AssistantMessagePart> {
     if (block.type === "tool_result") return Result.fail("a message of the assistant has a tool result")
     if (block.type !== "tool_use") return this.#part(block)
-    const { id, input, name } = block
-    this.#tools.set(id, name)
+    const { id } = block
+    const { input, name } = this.#tools.forModel(block)
+    this.#names.set(id, name)
     return Result.succeed(Prompt.toolCallPart({ id, name, params: input, providerExecuted: false }))
   }
 
@@ -137,7 +138,7 @@ class PromptConversion {
       const text = parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n")
       return Prompt.toolResultPart({
         id: toolUseId,
-        name: this.#tools.get(toolUseId) ?? "",
+        name: this.#names.get(toolUseId) ?? "",
         isFailure: isError,
         result: structuredContent ?? text,
         providerExecuted: false,
@@ -159,35 +160,6 @@ class PromptConversion {
         return this.#part(block)
     }
   }
-}
-
-/** A tool of a server, as the model knows it. The client never runs it. */
-type OfferedTool = Tool.Dynamic<string, {
-  readonly parameters: McpTool.ObjectSchema
-  readonly success: typeof Schema.Unknown
-  readonly failure: typeof Schema.Never
-  readonly failureMode: "error"
-}>
-
-type Tools = Record<string, OfferedTool>
-
-/** Converts the tools that a server offers. The server runs them itself. */
-const toolkitOf = (offered: ReadonlyArray<McpTool.Tool>): Converted<Toolkit.WithHandler<Tools>> => {
-  const tools = new Map<string, OfferedTool>()
-  for (const { description, inputSchema, name } of offered) {
-    if (tools.has(name)) return Result.fail(`two tools have the name ${JSON.stringify(Excerpt.of(name))}`)
-    const converted = ModelSchema.of(inputSchema)
-    if (Result.isFailure(converted)) {
-      return Result.fail(`the tool ${JSON.stringify(Excerpt.of(name))}: ${converted.failure}`)
-    }
-    const { names, schema } = converted.success
-    // The server reads the arguments that the model gives, so they keep their names.
-    tools.set(name, Tool.dynamic(name, { description, parameters: names.size === 0 ? schema : inputSchema }))
-  }
-  return Result.succeed({
-    tools: Object.fromEntries(tools),
-    handle: (name) => Effect.die(new Error(`the client does not run the tool ${String(name)} of a server`))
-  })
 }
 
 /** The reasons of MCP for the reasons of `effect/ai`. Others have no word in MCP, and stay as they are. */
@@ -237,7 +209,7 @@ interface Message {
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const blockOf = (part: Response.AnyPart): Block | undefined => {
+const blockOf = (part: Response.AnyPart, tools: SamplingTools.SamplingTools): Block | undefined => {
   switch (part.type) {
     case "text":
       return Content.text(part.text)
@@ -249,8 +221,7 @@ const blockOf = (part: Response.AnyPart): Block | undefined => {
       return part.providerExecuted === true ? undefined : {
         type: "tool_use",
         id: part.id,
-        name: part.name,
-        input: isObject(part.params) ? part.params : {}
+        ...tools.forServer({ name: part.name, input: isObject(part.params) ? part.params : {} })
       }
     default:
       return undefined
@@ -260,13 +231,14 @@ const blockOf = (part: Response.AnyPart): Block | undefined => {
 /** Reads the response of a model up to the first stop sequence. Texts that follow each other become one block. */
 const messageOf = (
   parts: Generated,
-  { stopSequences = [] }: Sampling.CreateMessageParams
+  { stopSequences = [] }: Sampling.CreateMessageParams,
+  tools: SamplingTools.SamplingTools
 ): Message => {
   const blocks: Array<Block> = []
   let finish: Response.FinishReason | undefined
   for (const part of parts) {
     if (part.type === "finish") finish = part.reason
-    const block = blockOf(part)
+    const block = blockOf(part, tools)
     if (block === undefined) continue
     const last = blocks.at(-1)
     if (block.type === "text" && last?.type === "text") {
@@ -300,7 +272,7 @@ const modelIn = (parts: Generated): string | undefined => {
 /** Generates a response, and leaves the uses of tools to the server. */
 const generate = (
   prompt: Prompt.Prompt,
-  toolkit: Toolkit.WithHandler<Tools> | undefined,
+  toolkit: SamplingTools.SamplingToolkit | undefined,
   mode: Sampling.ToolChoice["mode"]
 ): Effect.Effect<Generated, AiError.AiError, LanguageModel.LanguageModel> =>
   toolkit === undefined
@@ -319,7 +291,10 @@ const invalid = (problem: string): McpError.McpError => McpError.invalidParams(`
  *
  * - The system prompt, text, images, audio, tool uses and tool results become the prompt. The context of other servers
  *   (`includeContext`) does not.
- * - The tools of the server are offered to the model, and its uses of them go back to the server, which runs them.
+ * - The tools of the server are offered to the model, and its uses of them are returned to the server, which runs them.
+ *   The model gets names and schemas that all providers accept; the server gets its own names.
+ * - A question with more than 128 tools, or with 524,288 characters of descriptions and schemas, is rejected with
+ *   −32602.
  * - Stop reasons are those of MCP: `endTurn`, `maxTokens`, `stopSequence` and `toolUse`.
  * - A question with more than 64 stop sequences, or with one of more than 256 characters, is rejected with −32602.
  * - An error of the model is logged. The server receives −32603, because the text of a provider may have secrets.
@@ -362,11 +337,11 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
       }
       const tooMuch = stopProblem(params.stopSequences ?? [])
       if (tooMuch !== undefined) return yield* invalid(tooMuch)
-      const prompt = new PromptConversion(media).convert(params)
+      const tools = yield* Effect.mapError(SamplingTools.make(params.tools ?? []), invalid)
+      const prompt = new PromptConversion(media, tools).convert(params)
       if (Result.isFailure(prompt)) return yield* invalid(prompt.failure)
-      const toolkit = params.tools === undefined ? undefined : toolkitOf(params.tools)
-      if (toolkit !== undefined && Result.isFailure(toolkit)) return yield* invalid(toolkit.failure)
-      const generated = generate(prompt.success, toolkit?.success, params.toolChoice?.mode)
+      const toolkit = params.tools === undefined ? undefined : tools.toolkit
+      const generated = generate(prompt.success, toolkit, params.toolChoice?.mode)
       const parts = yield* Effect.catch(configure(generated, params), (error) =>
         Effect.andThen(
           ServerLogs.within(
@@ -377,7 +352,7 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
           ),
           Effect.fail(McpError.internalError)
         ))
-      const { blocks, stopReason } = messageOf(parts, params)
+      const { blocks, stopReason } = messageOf(parts, params, tools)
       return {
         role: "assistant" as const,
         content: params.tools === undefined ? singleBlock(blocks) : blocks,

@@ -292,6 +292,43 @@ describe.concurrent("a LanguageModel that answers a server", () => {
           assert.lengthOf(received, 0)
         }))
 
+      it.effect("the model gets names and schemas that providers accept, and the server gets its own", () =>
+        Effect.gen(function*() {
+          const { model, received } = yield* scripted(
+            [{ type: "tool-call", id: "2", name: "add_all_2", params: { filter_id_: 1, url: 2 } }, finish("tool-calls")]
+          )
+          const inputSchema = { type: "object" as const, properties: { "filter[id]": {} }, anyOf: [{ properties: {} }] }
+          const tools = ["add/all", "add.all", "a".repeat(100)].map((name) => ({ name, inputSchema }))
+          const use = { type: "tool_use", id: "1", name: "add.all", input: { "filter[id]": 0 } } as const
+          const result = { type: "tool_result", toolUseId: "1", content: [Content.text("0")] } as const
+          const messages = [...plain.messages, { role: "assistant" as const, content: use }, user(result)]
+          assert.containSubset(yield* sample({ ...plain, messages, tools }, {}, model), {
+            content: [{ type: "tool_use", id: "2", name: "add.all", input: { "filter[id]": 1, url: 2 } }]
+          })
+          assert.deepStrictEqual(
+            received[0]?.tools.map((tool) => [tool.name, "jsonSchema" in tool ? tool.jsonSchema : undefined]),
+            ["add_all", "add_all_2", "a".repeat(56)].map((name) => [
+              name,
+              { type: "object", properties: { filter_id_: {} } }
+            ])
+          )
+          assert.deepStrictEqual(received.map(readable)[0]?.slice(1), [
+            { role: "assistant", content: [["tool-call", "1", "add_all_2", { filter_id_: 0 }]] },
+            { role: "tool", content: [["tool-result", "1", "add_all_2", false, "0", undefined]] }
+          ])
+        }))
+
+      it.effect("more tools than a request may have are rejected with -32602", () =>
+        Effect.gen(function*() {
+          const { model, received } = yield* scripted()
+          const many = (length: number, description: string) =>
+            Array.from({ length }, (_, index) => ({ ...add, name: `add${index}`, description }))
+          for (const tools of [many(129, ""), many(40, "a".repeat(16_000))]) {
+            assert.strictEqual(yield* sample({ ...sum, tools }, {}, model), -32602)
+          }
+          assert.lengthOf(received, 0)
+        }))
+
       it.effect("data that is not base64, and two tools of one name, are rejected with -32602", () =>
         Effect.gen(function*() {
           const { model, received } = yield* scripted()

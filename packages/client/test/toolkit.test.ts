@@ -15,7 +15,18 @@ import * as Stream from "effect/Stream"
 
 const info = { name: "host", version: "1.0.0" }
 
-const picture = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+/** Makes the beginning of a PNG of this size. */
+const pictureOf = (width: number, height: number) =>
+  new Uint8Array(
+    [
+      [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+      [0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52],
+      [0, 0, width >> 8, width & 0xff, 0, 0, height >> 8, height & 0xff],
+      [8, 2, 0, 0, 0, 0, 0, 0, 0]
+    ].flat()
+  )
+
+const picture = pictureOf(1, 1)
 
 const weather = ServerSession.layerInProcess({
   "tools/list": () =>
@@ -215,8 +226,8 @@ describe("a toolkit of remote tools", () => {
   it.effect("a file that a provider would reject is a text, so that the conversation goes on", () =>
     Effect.gen(function*() {
       const image = (data: ReadonlyArray<number>, mimeType: string) => Content.image(new Uint8Array(data), mimeType)
-      const gif = [...new TextEncoder().encode("GIF89a"), 1, 0, 1, 0]
-      const wide = [...picture, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0x1f, 0x41, 0, 0, 0, 1]
+      const gif = [...new TextEncoder().encode("GIF89a"), 1, 0, 1, 0, 0, 0, 0]
+      const wide = [...pictureOf(8_001, 1)]
       const jpeg = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0, 0xff, 0xc0, 0, 17, 8, 0x20, 0, 0, 1, 0, 0, 0]
       assert.deepStrictEqual(
         yield* partsOf([
@@ -227,7 +238,7 @@ describe("a toolkit of remote tools", () => {
           Content.audio(new Uint8Array([1, 2, 3]), "audio/wav"),
           image(wide, "image/png"),
           image(jpeg, "image/jpeg"),
-          image([...picture, ...Array.from({ length: 100 }, () => 0)], "image/png"),
+          image([...picture, ...Array.from({ length: 70 }, () => 0)], "image/png"),
           image(gif, "image/gif")
         ], { maxFileBytes: 100 }),
         [
@@ -238,12 +249,49 @@ describe("a toolkit of remote tools", () => {
           "[a file is left out: the model does not read audio/wav]",
           "[a file is left out: image/png of 8001 × 1 pixels, of at most 8000 × 8000]",
           "[a file is left out: image/jpeg of 1 × 8192 pixels, of at most 8000 × 8000]",
-          "[a file is left out: image/png with more than 90 bytes]",
+          "[a file is left out: image/png with more than 87 bytes]",
           ["image/gif", undefined, new Uint8Array(gif)]
         ]
       )
       const [long] = yield* partsOf([Content.image("A".repeat(8_000_000), "image/png")])
       assert.strictEqual(long, "[a file is left out: image/png with more than 3932160 bytes]")
+    }))
+
+  it.effect("an image has a header with its size, whatever its format", () =>
+    Effect.gen(function*() {
+      const webp = (chunk: string, ...bytes: ReadonlyArray<number>) => {
+        const beginning = [...new TextEncoder().encode(`RIFF\0\0\0\0WEBP${chunk}\0\0\0\0`), ...bytes]
+        return Content.image(new Uint8Array([...beginning, ...Array.from({ length: 8 }, () => 0)]), "image/webp")
+      }
+      const png = (data: Uint8Array) => Content.image(data, "image/png")
+      const jpeg = (...bytes: ReadonlyArray<number>) =>
+        Content.image(new Uint8Array([0xff, 0xd8, 0xff, ...bytes]), "image/jpeg")
+      const frame = [0, 17, 8, 0, 1, 0, 2, 3, 0, 0, 0, 0, 0, 0]
+      const parts = yield* partsOf([
+        // The widths of these are 16,383, 1 and 2.
+        webp("VP8X", 0, 0, 0, 0, 0xfe, 0x3f, 0, 0, 0, 0),
+        webp("VP8 ", 0, 0, 0, 0x9d, 0x01, 0x2a, 1, 0, 1, 0),
+        webp("VP8L", 0x2f, 1, 0, 0, 0),
+        webp("VP8L", 0x2f, 0xff, 0xff, 0, 0),
+        webp("ALPH"),
+        webp("VP8 ", 0, 0, 0, 0x9d, 0x01, 0x2a, 0, 0, 0, 0),
+        png(picture.subarray(0, 8)),
+        png(pictureOf(0, 1)),
+        jpeg(0xff, 0xc0, ...frame),
+        jpeg(0xd9)
+      ])
+      assert.deepStrictEqual(parts.map((part) => Array.isArray(part) ? part[0] : part), [
+        "[a file is left out: image/webp of 16383 × 1 pixels, of at most 8000 × 8000]",
+        "image/webp",
+        "image/webp",
+        "[a file is left out: image/webp of 16384 × 4 pixels, of at most 8000 × 8000]",
+        "[a file is left out: the header of image/webp has no size]",
+        "[a file is left out: the header of image/webp has no size]",
+        "[a file is left out: the header of image/png has no size]",
+        "[a file is left out: the header of image/png has no size]",
+        "image/jpeg",
+        "[a file is left out: the header of image/jpeg has no size]"
+      ])
     }))
 
   it.effect("a result has a text that is not blank, has no half surrogate pairs, and has a greatest length", () =>
@@ -303,6 +351,11 @@ describe("a toolkit of remote tools", () => {
       const structuredContent = ExactJson.parse(`{"id":${digits}}`)
       const { modelOutput } = yield* received({ content: [], structuredContent })
       assert.deepStrictEqual(modelOutput?.map((part) => part.type === "text" && part.text), [`{"id":${digits}}`])
+      const failed = yield* received({ content: [], structuredContent, isError: true })
+      assert.include(JSON.stringify(failed.encodedResult), `"details":{"id":${digits}}`)
+      const half = { "\\\ud83d": ["\ud83d\ude00\ud83d\ud83d", "\\ud83d"] }
+      const { encodedResult } = yield* received({ content: [], structuredContent: half, isError: true })
+      assert.containSubset(encodedResult, { details: { "\\\ufffd": ["\ud83d\ude00\ufffd\ufffd", "\\ud83d"] } })
     }))
 
   it.effect("a text is the structured content however it is indented, and is not read if it is much longer", () =>
@@ -436,6 +489,21 @@ describe("a toolkit of remote tools", () => {
         description: "Give one of these sets of arguments: (filter[id]), (url).",
         properties: { filter_id_: { type: "string" }, url: {} }
       })
+    }))
+
+  it.live("timers run while many large schemas are converted", () =>
+    Effect.gen(function*() {
+      const tools = Array.from({ length: 20 }, (_, index): GroupList.GroupTool => {
+        const names = Array.from({ length: 1_000 }, (_, at) => at)
+        const properties = names.flatMap((at) => [[`a${at}`, { $ref: `#/properties/b${at}` }], [`b${at}`, {}]] as const)
+        const inputSchema = { type: "object" as const, properties: Object.fromEntries(properties) }
+        return { ...tool, name: `server__${index}`, inputSchema }
+      })
+      let ticks = 0
+      const timer = setInterval(() => ticks++, 1)
+      const clients = { tools: Effect.succeed(tools), callTool: () => Effect.never }
+      yield* Effect.ensuring(McpRemoteToolkit.make(clients), Effect.sync(() => clearInterval(timer)))
+      assert.isAbove(ticks, 10)
     }))
 
   it.effect("the option schema changes a schema, or leaves its tool out", () =>

@@ -40,20 +40,55 @@ const actualType = (declared: string, data: Uint8Array): string | undefined => {
     : found ?? declared
 }
 
-/** Returns the width and the height of an image, if its first bytes have them. */
-const sizeOf = (mediaType: string, data: Uint8Array): readonly [width: number, height: number] | undefined => {
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  if (mediaType === "image/png" && data.length >= 24) return [view.getUint32(16), view.getUint32(20)]
-  if (mediaType === "image/gif" && data.length >= 10) return [view.getUint16(6, true), view.getUint16(8, true)]
-  if (mediaType !== "image/jpeg") return undefined
+type Size = readonly [width: number, height: number]
+
+/** Returns the size of a JPEG: that of its first frame. */
+const jpegSize = (view: DataView): Size | undefined => {
   let at = 2
-  while (at + 9 < data.length && data[at] === 0xff) {
+  while (at + 9 < view.byteLength && view.getUint8(at) === 0xff) {
     const marker = view.getUint8(at + 1)
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
     if (isFrame) return [view.getUint16(at + 7), view.getUint16(at + 5)]
-    at += 2 + view.getUint16(at + 2)
+    // Any number of bytes 0xff may be before a marker.
+    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2)
   }
   return undefined
+}
+
+/** Returns the size of a WebP: that of its canvas, or of its only image. */
+const webpSize = (view: DataView): Size | undefined => {
+  const word = (at: number) => view.getUint16(at, true)
+  const lossless = word(21) + (word(23) << 16)
+  switch (view.getUint32(12)) {
+    case 0x56503858: // VP8X
+      return [1 + word(24) + (view.getUint8(26) << 16), 1 + word(27) + (view.getUint8(29) << 16)]
+    case 0x56503820: // VP8 with a blank
+      return [word(26) & 0x3fff, word(28) & 0x3fff]
+    case 0x5650384c: // VP8L
+      return [1 + (lossless & 0x3fff), 1 + ((lossless >>> 14) & 0x3fff)]
+  }
+  return undefined
+}
+
+/** The length of the header of each kind of image, and the functions that read its size. */
+const headers: { readonly [mediaType: string]: readonly [length: number, (view: DataView) => Size | undefined] } = {
+  "image/png": [33, (view) => [view.getUint32(16), view.getUint32(20)]],
+  "image/gif": [13, (view) => [view.getUint16(6, true), view.getUint16(8, true)]],
+  "image/webp": [30, webpSize],
+  "image/jpeg": [3, jpegSize]
+}
+
+/** Returns the problem of the size of an image, if its kind is one of the known. */
+const problemOfSize = (mediaType: string, data: Uint8Array): string | undefined => {
+  const header = headers[mediaType]
+  if (header === undefined) return undefined
+  const [length, sizeOf] = header
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const [width, height] = (data.length < length ? undefined : sizeOf(view)) ?? [0, 0]
+  if (width === 0 || height === 0) return `the header of ${mediaType} has no size`
+  return Math.max(width, height) > maxPixels
+    ? `${mediaType} of ${width} × ${height} pixels, of at most ${maxPixels} × ${maxPixels}`
+    : undefined
 }
 
 /** A type and a subtype. Parameters are left out, because providers put a media type into `data:` URLs. */
@@ -108,9 +143,7 @@ export const accepted = (
     if (mediaType === undefined) return Result.fail(`its data is not ${declared}`)
     if (!mediaTypes.has(mediaType)) return Result.fail(`the model does not read ${mediaType}`)
     if (data.length > maxBytes) return tooLarge(mediaType)
-    const [width = 0, height = 0] = sizeOf(mediaType, data) ?? []
-    return Math.max(width, height) > maxPixels
-      ? Result.fail(`${mediaType} of ${width} × ${height} pixels, of at most ${maxPixels} × ${maxPixels}`)
-      : Result.succeed(Prompt.filePart({ ...part, mediaType }))
+    const problem = problemOfSize(mediaType, data)
+    return problem === undefined ? Result.succeed(Prompt.filePart({ ...part, mediaType })) : Result.fail(problem)
   })
 }

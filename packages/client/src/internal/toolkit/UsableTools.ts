@@ -46,15 +46,21 @@ const problemOfTask = ({ execution }: GroupList.GroupTool): string | undefined =
 const descriptionOf = ({ description = "" }: GroupList.GroupTool): string | undefined =>
   description.trim() === "" ? undefined : ModelText.of(Excerpt.of(description, maxDescription))
 
+/** The lengths of schemas as JSON. A list that has not changed has the same schemas. */
+const lengths = new WeakMap<Tool.ObjectSchema, number>()
+
+const lengthOf = ({ description = "", schema }: UsableTool): number => {
+  const length = lengths.get(schema) ?? JSON.stringify(schema).length
+  lengths.set(schema, length)
+  return description.length + length
+}
+
 /** Returns as many tools as a request may have, from each server in turn, so that no server displaces the others. */
 const within = (
   tools: ReadonlyArray<UsableTool>,
   { maxToolCharacters, maxTools }: UsableToolsOptions
 ): ReadonlyArray<UsableTool> => {
-  const length = ({ description = "", schema }: UsableTool): number =>
-    description.length + JSON.stringify(schema).length
-  const lengths = new Map(tools.map((usable) => [usable, length(usable)]))
-  const total = Array.from(lengths.values()).reduce((sum, one) => sum + one, 0)
+  const total = tools.reduce((sum, usable) => sum + lengthOf(usable), 0)
   if (tools.length <= maxTools && total <= maxToolCharacters) return tools
   const chosen = new Set<UsableTool>()
   let characters = 0
@@ -70,7 +76,7 @@ const within = (
     for (const list of servers) {
       const usable = list[turn]
       if (usable === undefined || chosen.size >= maxTools) continue
-      const next = characters + (lengths.get(usable) ?? 0)
+      const next = characters + lengthOf(usable)
       if (next > maxToolCharacters) continue
       characters = next
       chosen.add(usable)
@@ -97,6 +103,8 @@ class Selection {
       const { maxToolCharacters, maxTools, schema } = options
       const usable: Array<UsableTool> = []
       for (const tool of tools) {
+        // A server decides the number and the size of schemas. Other fibers and timers run between two of them.
+        if (!this.#schemas.has(tool.inputSchema)) yield* Effect.yieldNow
         const converted = this.#schemaOf(tool.inputSchema)
         const problem = problemOfName(tool.name) ?? problemOfTask(tool) ??
           (Result.isFailure(converted) ? `${converted.failure}; simplify the schema` : undefined)

@@ -1,6 +1,7 @@
 /** Copies of JSON Schemas of any draft with keywords of draft 2020-12, each with a value that it may have. */
 
-import { isObject, type JsonSchema, pointerOf } from "./SchemaFolding.ts"
+import * as Record from "effect/Record"
+import { definitionOf, isObject, type JsonSchema, pointerOf } from "./SchemaFolding.ts"
 import { UniqueNames } from "./UniqueNames.ts"
 
 /** The greatest number of values, and the greatest depth, of a schema that is copied. */
@@ -28,48 +29,28 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
  * The kinds of values that keywords have. A keyword with another value is left out, and so is an unknown keyword. `not`,
  * `maxContains` and the like are missing: there, a part that accepts more makes the whole accept less.
  */
-const kinds: { readonly [keyword: string]: keyof Copying["kinds"] } = {
-  title: "text",
-  description: "text",
-  format: "text",
-  contentEncoding: "text",
-  contentMediaType: "text",
-  default: "json",
-  const: "json",
-  examples: "list",
-  enum: "values",
-  deprecated: "boolean",
-  readOnly: "boolean",
-  writeOnly: "boolean",
-  uniqueItems: "boolean",
-  type: "type",
-  multipleOf: "positive",
-  minimum: "number",
-  maximum: "number",
-  exclusiveMinimum: "number",
-  exclusiveMaximum: "number",
-  minLength: "count",
-  maxLength: "count",
-  pattern: "pattern",
-  minItems: "count",
-  maxItems: "count",
-  minContains: "count",
-  minProperties: "count",
-  maxProperties: "count",
-  required: "names",
-  dependentRequired: "namesByName",
-  properties: "schemasByName",
-  patternProperties: "schemasByPattern",
-  additionalProperties: "restriction",
-  items: "restriction",
-  propertyNames: "schema",
-  contains: "schema",
-  contentSchema: "schema",
-  prefixItems: "schemas",
-  allOf: "schemas",
-  anyOf: "schemas",
-  $ref: "reference"
+const keywords: { readonly [kind in keyof Copying["kinds"]]: ReadonlyArray<string> } = {
+  text: ["title", "description", "format", "contentEncoding", "contentMediaType"],
+  json: ["default", "const"],
+  list: ["examples"],
+  values: ["enum"],
+  boolean: ["deprecated", "readOnly", "writeOnly", "uniqueItems"],
+  type: ["type"],
+  number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+  positive: ["multipleOf"],
+  count: ["minLength", "maxLength", "minItems", "maxItems", "minContains", "minProperties", "maxProperties"],
+  pattern: ["pattern"],
+  names: ["required"],
+  namesByName: ["dependentRequired"],
+  schema: ["propertyNames", "contains", "contentSchema"],
+  restriction: ["additionalProperties", "items"],
+  schemas: ["prefixItems", "allOf", "anyOf"],
+  schemasByName: ["properties"],
+  schemasByPattern: ["patternProperties"],
+  reference: ["$ref"]
 }
+
+const kinds = new Map(Record.toEntries(keywords).flatMap(([kind, names]) => names.map((name) => [name, kind] as const)))
 
 /** Returns the alternatives of a schema: each list has a schema that accepts the value. */
 const alternativesOf = (schema: JsonSchema): ReadonlyArray<unknown> => {
@@ -109,24 +90,16 @@ const upgraded = (schema: JsonSchema): JsonSchema => {
 }
 
 /** Returns definitions without references that lead back to themselves. A provider could follow these forever. */
-const withoutLoops = (definitions: { readonly [name: string]: JsonSchema }): JsonSchema => {
-  const ends = new Set<string>()
-  return Object.fromEntries(
+const withoutLoops = (definitions: { readonly [name: string]: JsonSchema }): JsonSchema =>
+  Object.fromEntries(
     Object.entries(definitions).map(([name, definition]) => {
       const path = new Set<string>()
-      let at: string | undefined = name
-      while (at !== undefined && !path.has(at) && !ends.has(at)) {
-        path.add(at)
-        const reference: unknown = definitions[at]?.["$ref"]
-        at = typeof reference === "string" ? reference.slice("#/$defs/".length) : undefined
-      }
-      if (at === undefined || ends.has(at)) { for (const one of path) ends.add(one) }
-      if (ends.has(name)) return [name, definition]
+      let next: string | undefined = name
+      for (; next !== undefined && !path.has(next); next = definitionOf(definitions[next]?.["$ref"])) path.add(next)
       const { $ref: _, ...rest } = definition
-      return [name, rest]
+      return [name, next === undefined ? definition : rest]
     })
   )
-}
 
 /** Copies one schema. */
 class Copying {
@@ -198,8 +171,8 @@ class Copying {
     if (!isObject(schema)) return {}
     const copy: { [keyword: string]: unknown } = {}
     for (const [keyword, value] of Object.entries(upgraded(schema))) {
-      const kind = value === undefined || !Object.hasOwn(kinds, keyword) ? undefined : kinds[keyword]
-      const read = kind === undefined ? undefined : this.kinds[kind](value, depth)
+      const kind = kinds.get(keyword)
+      const read = kind === undefined || value === undefined ? undefined : this.kinds[kind](value, depth)
       if (read !== undefined) copy[keyword] = read
     }
     // Some providers reject an array without items.

@@ -25,36 +25,16 @@ export const pointerOf = (reference: unknown): ReadonlyArray<string> | undefined
 }
 
 /** Returns the name of the definition that a reference leads to. */
-const definitionOf = (reference: unknown): string | undefined => {
+export const definitionOf = (reference: unknown): string | undefined => {
   const [container, name, ...rest] = pointerOf(reference) ?? []
   return container === "$defs" && rest.length === 0 ? name : undefined
 }
 
 /** The keywords that providers reject at the root. */
-const folded: ReadonlySet<string> = new Set([
-  "$ref",
-  "allOf",
-  "anyOf",
-  "const",
-  "dependentSchemas",
-  "else",
-  "enum",
-  "if",
-  "not",
-  "oneOf",
-  "then"
-])
+const folded = ["$ref", "allOf", "anyOf", "const", "dependentSchemas", "else", "enum", "if", "not", "oneOf", "then"]
 
-/** The keywords of the root that a {@link Shape} does not have. `unevaluatedProperties` depends on those. */
-const dropped: ReadonlySet<string> = new Set([
-  ...folded,
-  "$defs",
-  "dependencies",
-  "properties",
-  "required",
-  "type",
-  "unevaluatedProperties"
-])
+/** The keywords that a {@link Shape} does not have in `rest`. `unevaluatedProperties` depends on the rejected ones. */
+const dropped = new Set([...folded, "$defs", "dependencies", "properties", "required", "type", "unevaluatedProperties"])
 
 /** An object schema without a combinator. */
 interface Shape {
@@ -211,7 +191,7 @@ const oneOf = (schemas: ReadonlySet<unknown>): unknown => {
 /** Returns a schema of the same objects, or of more, whose root has `properties` and no combinator. */
 export const fold = (schema: ObjectSchema): ObjectSchema => {
   const own = membersOf(schema["properties"])
-  const isPlain = !Object.keys(schema).some((keyword) => folded.has(keyword)) &&
+  const isPlain = !folded.some((keyword) => keyword in schema) &&
     listOf(schema["required"]).every((name) => typeof name === "string" && Object.hasOwn(own, name))
   if (isPlain) return { ...schema, properties: own }
   const definitions = membersOf(schema["$defs"])
