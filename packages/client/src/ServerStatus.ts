@@ -5,6 +5,7 @@ import { CloseReason, Excerpt, type Profile } from "@effect-mcp/protocol"
 import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as excerpts from "./internal/excerpts.ts"
+import * as PlainText from "./PlainText.ts"
 
 /**
  * The reason why a server is down.
@@ -14,7 +15,6 @@ import * as excerpts from "./internal/excerpts.ts"
  * - `Unresponsive`: the server did not answer a health check within `afterMillis`, and the client closed the session.
  * - `HealthCheckFailed`: a health check could not be sent, or its response could not be read, and the client closed the
  *   session.
- * - `Unreachable`: the session is open, and a call could not connect to the server. Over HTTP, a session outlives that.
  * - `TargetFailed`: the Layer of the transport, or a function of the options, failed with `cause`.
  * - `Stopped`: the scope of the client has closed.
  *
@@ -25,7 +25,6 @@ export type Problem =
   | { readonly _tag: "Ended"; readonly reason: CloseReason.CloseReason }
   | { readonly _tag: "Unresponsive"; readonly afterMillis: number }
   | { readonly _tag: "HealthCheckFailed"; readonly error: RequestError }
-  | { readonly _tag: "Unreachable"; readonly error: RequestError }
   | { readonly _tag: "TargetFailed"; readonly cause: unknown }
   | { readonly _tag: "Stopped" }
 
@@ -83,8 +82,6 @@ const problemOf = (problem: Problem): string => {
       return `it did not answer a health check within ${problem.afterMillis} ms`
     case "HealthCheckFailed":
       return `a health check failed: ${problem.error.message}`
-    case "Unreachable":
-      return problem.error.message
     case "TargetFailed":
       return textOf(problem.cause)
     case "Stopped":
@@ -144,7 +141,7 @@ export const describe = (status: ServerStatus): string => {
         ...status.problem === undefined ? [] : [`the last problem: ${sentenceOf(status.problem)}`],
         ...status.stray === undefined
           ? []
-          : [`the server has sent a text that is no message: ${JSON.stringify(excerpts.line(status.stray, 200))}`]
+          : [`the server has sent a text that is no message: ${PlainText.json(Excerpt.of(status.stray, 200))}`]
       ].join("; ")
     case "Ready": {
       const { info: { name, version }, revision } = status.profile

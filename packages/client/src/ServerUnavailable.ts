@@ -1,10 +1,14 @@
 /**
  * The error of a call whose server is down.
  */
+import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Data from "effect/Data"
+import * as excerpts from "./internal/excerpts.ts"
 import * as PermanentProblem from "./internal/supervision/PermanentProblem.ts"
 import * as PlainText from "./PlainText.ts"
 import * as ServerStatus from "./ServerStatus.ts"
+
+const correctOrWait = "correct the cause, or set waitFor to wait longer"
 
 const adviceFor = (status: ServerStatus.ServerStatus): string =>
   status._tag === "Down" && status.problem._tag === "Stopped"
@@ -14,7 +18,7 @@ const adviceFor = (status: ServerStatus.ServerStatus): string =>
     : status._tag === "Down" && PermanentProblem.is(status.problem)
     ? "correct the cause"
     : status._tag === "Down" || (status._tag === "Connecting" && status.problem !== undefined)
-    ? "correct the cause, or set waitFor to wait longer"
+    ? correctOrWait
     : "set waitFor to wait longer"
 
 /**
@@ -42,10 +46,15 @@ export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
   readonly server: string
   readonly status: ServerStatus.ServerStatus
   readonly waitedMillis: number
+  /** The last failure to connect, if the session is open. Over HTTP, a session outlives that its server is away. */
+  readonly unreachable?: RequestError
 }> {
   override get message(): string {
-    return `the server ${PlainText.json(this.server)} is not available: ${ServerStatus.describe(this.status)}; ` +
-      `the call waited ${this.waitedMillis} ms; ` +
-      adviceFor(this.status)
+    const { server, status, unreachable, waitedMillis } = this
+    const [problem, advice] = unreachable === undefined
+      ? [ServerStatus.describe(status), adviceFor(status)]
+      : [excerpts.text(unreachable.message), correctOrWait]
+    return `the server ${PlainText.json(server)} is not available: ${problem}; ` +
+      `the call waited ${waitedMillis} ms; ${advice}`
   }
 }

@@ -32,4 +32,7 @@ it.live("a call that cannot connect for waitFor fails as ServerUnavailable, and 
     assert.strictEqual(error._tag, "ServerUnavailable")
     assert.include(error.message, `could not connect to http://127.0.0.1:${port}/mcp`)
     assert.include(error.message, "the call waited 500 ms")
+    assert.notMatch(error.message, /attempt|is due/)
+    // The session is open: the client does not connect again.
+    assert.strictEqual(error._tag === "ServerUnavailable" ? error.status._tag : undefined, "Ready")
   }))

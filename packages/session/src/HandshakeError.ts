@@ -1,7 +1,7 @@
 /**
  * Errors of the handshake of a client.
  */
-import { CloseReason, Excerpt, type McpError, Revision } from "@effect-mcp/protocol"
+import { CloseReason, Excerpt, type McpError, PlainText, Revision } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 
@@ -55,6 +55,8 @@ export type HandshakeErrorReason =
 export interface StrayTexts {
   readonly first: string
   readonly count: number
+  /** Whether the server is a process that the transport has started, so that the texts are its standard output. */
+  readonly isPrinted?: true
 }
 
 /** The greatest length of a text of the server in a message, which is logged at each attempt to connect. */
@@ -73,9 +75,15 @@ const remedyOf = (offered: ReadonlyArray<string>): string => {
     : `add ${newest} to the option \`revisions\``
 }
 
-const describeStray = ({ count, first }: StrayTexts): string =>
+/** Returns what to do about texts that are no messages. */
+const strayRemedy = (isPrinted: true | undefined): string =>
+  isPrinted === true
+    ? "a server over stdio must print only messages to standard output"
+    : "check that the address is that of an MCP server"
+
+const describeStray = ({ count, first, isPrinted }: StrayTexts): string =>
   `it sent ${count === 1 ? "a text that is no message" : `${count} texts that are no messages, the first of them`}: ` +
-  `${JSON.stringify(Excerpt.line(first, 200))}; a server over stdio must print only messages to standard output`
+  `${PlainText.json(Excerpt.of(first, 200))}; ${strayRemedy(isPrinted)}`
 
 /**
  * Returns the kind of the error as a message for operators.

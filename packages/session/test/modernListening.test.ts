@@ -498,7 +498,7 @@ describe("a list whose changes are followed, if each request has a stream of its
       yield* settled
       assert.include(names(raw.received), "tools/list")
       yield* TestClock.adjust("500 millis")
-      assert.strictEqual((yield* reasonOf(listing))._tag, "Timeout")
+      assert.deepStrictEqual(yield* reasonOf(listing), { _tag: "Timeout", afterMillis: 1000 })
     }))
 
   it.effect("does not wait while the pause after a loss lasts, and a caller that waits ends with the session", () =>

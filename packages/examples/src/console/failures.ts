@@ -36,9 +36,12 @@ export const describe = (failure: Failure): string => {
     case "QuitError":
       return "cancelled"
     case "ServerUnavailable": {
-      const { server, status } = failure
-      return status._tag === "Down"
-        ? `could not connect to ${PlainText.line(server)}: ${ServerStatus.describeProblem(status.problem)}`
+      const { server, status, unreachable } = failure
+      const problem = unreachable === undefined
+        ? status._tag === "Down" ? ServerStatus.describeProblem(status.problem) : undefined
+        : PlainText.text(unreachable.message)
+      return problem !== undefined
+        ? `could not connect to ${PlainText.line(server)}: ${problem}`
         : `${PlainText.line(server)} is not available: ${ServerStatus.describe(status)}`
     }
     default:

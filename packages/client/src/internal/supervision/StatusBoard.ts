@@ -145,9 +145,12 @@ export class StatusBoard {
 
   /** Returns the error of a call that could not reach the server in the present session. */
   unreachable(error: RequestError, time: WaitingTime): ServerUnavailable {
-    const problem = { _tag: "Unreachable", error } as const
-    const status = { _tag: "Down", problem, attempts: 1, retryMillis: 0, stderr: [] } as const
-    return new ServerUnavailable({ server: this.#server, status, waitedMillis: time.spentMillis })
+    return new ServerUnavailable({
+      server: this.#server,
+      status: this.#status,
+      waitedMillis: time.spentMillis,
+      unreachable: error
+    })
   }
 
   #publish(status: ServerStatus.ServerStatus): void {

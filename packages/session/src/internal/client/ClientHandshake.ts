@@ -17,6 +17,7 @@ import {
   McpError,
   type Meta,
   MethodTable,
+  PlainText,
   type Profile,
   RequestMetadata,
   Revision,
@@ -460,13 +461,14 @@ export class ClientHandshake {
       return
     }
     const text = strayText(frame)
-    this.#stray = { first: text, count: 1 }
+    // Only a transport that starts the server knows when it has started.
+    const isPrinted = this.#runtime.connection.started !== undefined
+    this.#stray = isPrinted ? { first: text, count: 1, isPrinted } : { first: text, count: 1 }
     this.#runtime.emit({ _tag: "StrayText", text })
     this.#runtime.fork(Effect.logWarning(
-      "the server has sent a text that is no message, before its response to the handshake; " +
-        `a server over stdio must print only messages to standard output: ${
-          JSON.stringify(Excerpt.line(text, strayLength))
-        }`
+      `the server has sent a text that is no message, before its response to the handshake${
+        isPrinted ? "; a server over stdio must print only messages to standard output" : ""
+      }: ${PlainText.json(text)}`
     ))
   }
 

@@ -264,11 +264,18 @@ export class Listening {
         const bound = Math.min(longestWait, timeout / 2, (total ?? Number.POSITIVE_INFINITY) / 2)
         return Effect.flatMap(Effect.timeoutOption(this.#untilServed(change), Duration.millis(bound)), (served) => {
           if (Option.isNone(served)) this.#late(change, bound)
-          const left = (millis: number) => Duration.millis(Math.max(millis - (timer.now() - startedAt), 0))
-          return send(row, params, {
+          const spent = timer.now() - startedAt
+          const left = (millis: number) => Duration.millis(Math.max(millis - spent, 0))
+          const sent = send(row, params, {
             ...options,
             timeout: left(timeout),
             ...(total === undefined ? undefined : { totalTimeout: left(total) })
+          })
+          // The caller set the time of the request with the wait.
+          return Effect.mapError(sent, (error) => {
+            if (error.reason._tag !== "Timeout") return error
+            const afterMillis = Math.round((error.reason.afterMillis + spent) * 1000) / 1000
+            return RequestError.make(error.method, { _tag: "Timeout", afterMillis })
           })
         })
       })
