@@ -11,11 +11,12 @@ import {
   Sampling
 } from "@effect-mcp/protocol"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
-import * as RequestError from "@effect-mcp/session/RequestError"
+import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ElicitationCancelled, ElicitationDeclined, type ElicitationError } from "./ElicitationError.ts"
 import * as JsonCodec from "./internal/schema/JsonCodec.ts"
+import * as UnfitAnswer from "./internal/schema/UnfitAnswer.ts"
 import { trust } from "./internal/trust.ts"
 
 interface PreparedForm {
@@ -90,8 +91,11 @@ export const elicit = <S extends Schema.Constraint>(
     return RequestContext.elicit({ message, requestedSchema: form }, options).pipe(
       Effect.flatMap((result) => accepted(message, result)),
       Effect.flatMap((content) =>
-        Effect.mapError(codec.decode(content), ({ problem }) =>
-          RequestError.make("elicitation/create", { _tag: "InvalidResult", problem }))
+        Effect.catch(codec.decode(content), ({ problem }) =>
+          Effect.flatMap(
+            RequestContext.RequestContext,
+            (context) => Effect.fail(UnfitAnswer.make(context, problem))
+          ))
       )
     )
   }))

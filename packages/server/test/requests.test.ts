@@ -1,10 +1,11 @@
-import { Content, Revision } from "@effect-mcp/protocol"
+import { Content, McpError, Revision } from "@effect-mcp/protocol"
 import { McpGroup, McpLogger, McpMount, McpRequest, McpServer, SessionState } from "@effect-mcp/server"
 import {
   ClientSession,
   MemoryTransport,
   NotificationContext,
   Question,
+  RequestError,
   SessionHost,
   SessionlessServer,
   Transport
@@ -103,6 +104,54 @@ describe("a tool that returns its questions", () => {
         assert.include(JSON.stringify(content), "declined")
       }).pipe(Effect.scoped))
   }
+})
+
+describeForBothEras("a handler whose request to another party failed", ({ connect }) => {
+  it.effect("passes on none of its text", () =>
+    Effect.gen(function*() {
+      const error = McpError.received({ code: -32000, message: "token sk-live-SECRET" })
+      const foreign = [
+        RequestError.make("ping", { _tag: "ErrorResponse", error }),
+        RequestError.make("elicitation/create", { _tag: "ErrorResponse", error }),
+        RequestError.make("roots/list", { _tag: "InvalidResult", problem: "token sk-live-SECRET" }),
+        RequestError.make("sampling/createMessage", { _tag: "MissingCapability", capability: "sampling" })
+      ]
+      for (const error of foreign) {
+        const session = yield* connect(one(Effect.fail(error)))
+        const result = yield* session.callTool("run")
+        assert.deepStrictEqual(result, { content: [Content.text(RequestError.withoutCause(error))], isError: true })
+        assert.notInclude(JSON.stringify(result), "SECRET")
+      }
+    }).pipe(Effect.scoped))
+})
+
+describe("a handler whose question failed", () => {
+  const lunch = McpError.received({ code: -32000, message: "out for lunch" })
+  const asking = Effect.as(McpRequest.elicit("Where?", Destination), "done")
+  const away = { client: { ...handshake, handlers: { "elicitation/create": () => Effect.fail(lunch) } } }
+
+  it.effect("passes on the text of the client of its call", () =>
+    Effect.gen(function*() {
+      const session = yield* connect(one(asking), away)
+      assert.deepStrictEqual((yield* session.callTool("run")).content, [
+        Content.text("elicitation/create: the peer replied with error -32000: out for lunch")
+      ])
+    }).pipe(Effect.scoped))
+
+  it.effect("passes on no text of the client of another call", () =>
+    Effect.gen(function*() {
+      const failure = yield* Deferred.make<RequestError.RequestError>()
+      const session = yield* connect(
+        one(Effect.tapError(asking, (error) =>
+          error._tag === "RequestError" ? Deferred.succeed(failure, error) : Effect.void)),
+        away
+      )
+      yield* session.callTool("run")
+      const other = yield* connect(one(Effect.flatMap(Deferred.await(failure), Effect.fail)), { client: handshake })
+      assert.deepStrictEqual((yield* other.callTool("run")).content, [
+        Content.text("elicitation/create: the peer replied with error -32000")
+      ])
+    }).pipe(Effect.scoped))
 })
 
 describeForBothEras("elicit", ({ connect }) => {

@@ -159,6 +159,11 @@ export class RequestContext extends Context.Service<RequestContext, {
   ) => Effect.Effect<A, E, R>
   /** Requests the client's roots: the folders that the client allows the server to use. */
   readonly listRoots: (options?: QuestionOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
+  /**
+   * Returns whether a request of this context failed with the error. Then its text is that of the client, and may be
+   * sent to it. Text of another server, or of the client of another session, may not.
+   */
+  readonly isOwnError: (error: RequestError) => boolean
   /** Lets the call of a tool become a task now. Returns whether it is one. See {@link becomeTask}. */
   readonly becomeTask: Effect.Effect<boolean, McpError.McpError>
 }>()("@effect-mcp/session/RequestContext") {}

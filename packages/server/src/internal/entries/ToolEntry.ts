@@ -18,6 +18,7 @@ import { ElicitationCancelled, ElicitationDeclined } from "../../ElicitationErro
 import * as McpTool from "../../McpTool.ts"
 import type { ToolEntry } from "../registry/Entry.ts"
 import { Misfit } from "../schema/Misfit.ts"
+import * as UnfitAnswer from "../schema/UnfitAnswer.ts"
 import { trust } from "../trust.ts"
 import * as Approval from "./Approval.ts"
 import * as ArgumentHeaders from "./ArgumentHeaders.ts"
@@ -28,9 +29,6 @@ import type { Handled } from "./HandlerRecord.ts"
 import * as ModelOutput from "./ModelOutput.ts"
 import * as ToolDefinition from "./ToolDefinition.ts"
 import { ToolMessage } from "./ToolMessage.ts"
-
-/** The requests that a handler sends to the client of its call. */
-const questions: ReadonlySet<string> = new Set(["elicitation/create", "sampling/createMessage", "roots/list", "ping"])
 
 type ToolHandler = (params: unknown, context: ToolContext<unknown>) => Handler<unknown, unknown>
 
@@ -59,19 +57,21 @@ const lacksCapability = (capability: string, message: Protocol.CallToolResult): 
       ? Effect.fail(McpError.missingCapability(method, Capabilities.ofPath(capability)))
       : Effect.succeed(message))
 
-/** Returns whether the words of an error are those of the client of the call: it was asked, and has answered. */
-const isOfClient = ({ method, reason }: RequestError.RequestError): boolean =>
-  questions.has(method) && (reason._tag === "ErrorResponse" || reason._tag === "InvalidResult")
-
-/** Returns the result of a handler whose request failed. A request to another server has a cause that may be secret. */
-const requestFailed = (error: RequestError.RequestError): Handler<Protocol.CallToolResult> => {
-  if (isOfClient(error)) return Effect.succeed(failed(error.message))
-  const message = failed(RequestError.withoutCause(error))
-  if (error.reason._tag === "MissingCapability") return lacksCapability(error.reason.capability, message)
-  return questions.has(error.method)
-    ? Effect.succeed(message)
-    : Effect.as(Effect.logWarning(`a request of a tool failed: ${Excerpt.line(error.message)}`), message)
-}
+/**
+ * Returns the result of a handler whose request failed. Text of the client of the call may be sent to it: the client
+ * was asked, and has answered. The cause of a request to another party may be secret.
+ */
+const requestFailed = (error: RequestError.RequestError): Handler<Protocol.CallToolResult> =>
+  Effect.flatMap(RequestContext.RequestContext, (request) => {
+    const { _tag } = error.reason
+    const isOwn = request.isOwnError(error) || UnfitAnswer.isOf(request, error)
+    if (isOwn && (_tag === "ErrorResponse" || _tag === "InvalidResult")) return Effect.succeed(failed(error.message))
+    const message = failed(RequestError.withoutCause(error))
+    if (isOwn && error.reason._tag === "MissingCapability") return lacksCapability(error.reason.capability, message)
+    return isOwn
+      ? Effect.succeed(message)
+      : Effect.as(Effect.logWarning(`a request of a tool failed: ${Excerpt.line(error.message)}`), message)
+  })
 
 /** The second argument of a handler. A class, because its getters cost nothing for handlers that do not use them. */
 class CallContext implements ToolContext<unknown> {

@@ -10,6 +10,7 @@ import * as Batch from "../engine/Batch.ts"
 import { HandlerContext, type HandlerContextDependencies } from "../engine/HandlerContext.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
+import { OwnErrors } from "../engine/OwnErrors.ts"
 import * as QuestionsAsTasks from "../tasks/QuestionsAsTasks.ts"
 import { trust } from "../trust.ts"
 import type { ServerSessionShape } from "./ServerSessionShape.ts"
@@ -49,6 +50,7 @@ const isMistake = ({ reason }: RequestError.RequestError): boolean =>
 export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, ServerContextDependencies>
   implements Service
 {
+  readonly #errors = new OwnErrors()
   #steps: OnceSteps.OnceSteps | undefined
 
   get principal(): Service["principal"] {
@@ -109,9 +111,15 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
           // The client could not relate this request to one that has ended.
           incoming.ended
             ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-            : sender.request(MethodTable.requests[name], params, { ...options, replyTo: incoming.origin })
+            : this.#errors.of(
+              sender.request(MethodTable.requests[name], params, { ...options, replyTo: incoming.origin })
+            )
         )
       )
+  }
+
+  get isOwnError(): Service["isOwnError"] {
+    return (error) => this.#errors.has(error)
   }
 
   get once(): Service["once"] {

@@ -11,10 +11,12 @@ type Service = RequestContext["Service"]
  * have kept a member from before, so each member looks when it is used.
  */
 export class BecomingContext implements Service {
+  readonly #call: Service
   #current: Service
   readonly #become: Effect.Effect<boolean, Effect.Error<Service["becomeTask"]>>
 
   constructor(call: Service, become: Service["becomeTask"]) {
+    this.#call = call
     this.#current = call
     this.#become = become
   }
@@ -74,6 +76,10 @@ export class BecomingContext implements Service {
 
   get request(): Service["request"] {
     return (name, params, options) => Effect.suspend(() => this.#current.request(name, params, options))
+  }
+
+  get isOwnError(): Service["isOwnError"] {
+    return (error) => this.#call.isOwnError(error) || this.#current.isOwnError(error)
   }
 
   get createMessage(): Service["createMessage"] {

@@ -18,6 +18,7 @@ import type * as StoredTask from "../../StoredTask.ts"
 import * as ClientQuestion from "../engine/ClientQuestion.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
+import { OwnErrors } from "../engine/OwnErrors.ts"
 import type { Request } from "../engine/Sender.ts"
 import { trust } from "../trust.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
@@ -68,6 +69,7 @@ export class TaskContext implements Service {
   readonly #questions: TaskQuestions
   readonly #status: StatusMessage
   readonly #steps: OnceSteps.OnceSteps
+  readonly #errors = new OwnErrors()
   #highest = Number.NEGATIVE_INFINITY
 
   constructor(call: TaskCall, dependencies: TaskContextDependencies) {
@@ -159,9 +161,14 @@ export class TaskContext implements Service {
   }
 
   get request(): Service["request"] {
-    const request = (name: string, params: object, options?: QuestionOptions) => this.#ask(name, params, options)
+    const request = (name: string, params: object, options?: QuestionOptions) =>
+      this.#errors.of(this.#ask(name, params, options))
     // The question checks the answer against the schema of its method.
     return trust<Service["request"]>(request)
+  }
+
+  get isOwnError(): Service["isOwnError"] {
+    return (error) => this.#errors.has(error)
   }
 
   get once(): Service["once"] {

@@ -20,6 +20,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   session: undefined,
   parameterHeaders: undefined,
   releaseStream: Effect.succeed(false),
+  isOwnError: () => false,
   becomeTask: Effect.succeed(false),
   profile,
   progress: () => Effect.void,

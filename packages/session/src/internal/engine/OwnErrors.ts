@@ -1,0 +1,21 @@
+/** The errors with which the requests of one handler's context have failed. */
+
+import * as Effect from "effect/Effect"
+import type { RequestError } from "../../RequestError.ts"
+
+export class OwnErrors {
+  #errors: WeakSet<RequestError> | undefined
+
+  /** Returns a request whose error counts as one of this context. */
+  of<A, R>(request: Effect.Effect<A, RequestError, R>): Effect.Effect<A, RequestError, R> {
+    return Effect.mapError(request, (error) => {
+      this.#errors ??= new WeakSet()
+      this.#errors.add(error)
+      return error
+    })
+  }
+
+  has(error: RequestError): boolean {
+    return this.#errors?.has(error) === true
+  }
+}
