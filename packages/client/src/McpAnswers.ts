@@ -156,7 +156,7 @@ export type RootsAnswer<R = never> =
 export interface Answers<R = never> {
   /**
    * Answers a form: with {@link accept}, {@link decline} or {@link cancel}. Content that does not fit the form is not
-   * sent: the error is logged, and the server receives −32603.
+   * sent: the error is logged, and the server receives −31011.
    */
   readonly elicit?: (
     question: FormQuestion

@@ -3,8 +3,9 @@
  *
  * `protect` visits each request once, in this order:
  *
- * 1. `OriginPolicy`: are its `Host` and `Origin` accepted? 403. Each later response has the CORS headers of its origin.
- * 2. `HttpConnections`: does its connection leave too many requests or responses unread? 429
+ * 1. `HttpConnections`: does its connection leave too many requests or responses unread? 429
+ * 2. `OriginPolicy`: are its `Host` and `Origin` accepted? 403. Each other response, that of 1 included, has the CORS
+ *    headers of its origin.
  * 3. A CORS preflight request is answered; it carries no credentials.
  * 4. `Authenticator`: which principal sends it? 401, 500, 503
  * 5. Is its method served? 405
