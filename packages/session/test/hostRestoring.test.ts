@@ -1,11 +1,13 @@
 import { CloseReason, JsonRpc, type RequestId, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, type SessionEvent, type SessionHost, SessionStore, Transport } from "@effect-mcp/session"
+import * as SessionId from "@effect-mcp/session/SessionId"
 import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
@@ -177,8 +179,8 @@ describe("a restored session", () => {
       assert.deepStrictEqual(kinds, ["Late", "Duplicate", "Unknown"])
     }).pipe(withoutLogger))
 
-  it.effect("law 13: has the same request ids again if the random numbers are the same", () => {
-    const idOf = (seed: string) =>
+  it.effect("law 3: has other request ids in each life, whatever the seed of Effect's Random", () => {
+    const idOf = (prefix?: () => string) =>
       Effect.gen(function*() {
         const { service } = store()
         yield* storeSession(service)
@@ -186,11 +188,16 @@ describe("a restored session", () => {
         const { hosted, raw } = yield* restore(host)
         yield* start(hosted?.session.ping() ?? Effect.void)
         return (yield* requestTo(raw)).id
-      }).pipe(Effect.scoped, Random.withSeed(seed))
+      }).pipe(
+        Effect.scoped,
+        Random.withSeed("seed"),
+        prefix === undefined ? identity : Effect.provideService(SessionId.RequestIdPrefix, prefix)
+      )
     return Effect.gen(function*() {
-      const [one, same, other] = [yield* idOf("one"), yield* idOf("one"), yield* idOf("other")]
-      assert.strictEqual(same, one)
-      assert.notStrictEqual(other, one)
+      const ids = [yield* idOf(), yield* idOf(), yield* idOf()]
+      for (const id of ids) assert.match(String(id), /^[\da-z]{14}-1$/)
+      assert.strictEqual(new Set(ids).size, 3)
+      assert.strictEqual(yield* idOf(() => "restored-"), "restored-1")
     })
   })
 

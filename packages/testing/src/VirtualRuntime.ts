@@ -10,6 +10,7 @@
  * run, and whose states no other runtime can open.
  */
 import { RequestStateSeal, UsedStates } from "@effect-mcp/session"
+import * as SessionId from "@effect-mcp/session/SessionId"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -99,6 +100,12 @@ interface Task {
 interface Sleep {
   readonly until: number
   readonly latch: Latch.Latch
+}
+
+/** Returns the texts with which the request ids of restored sessions begin. */
+const prefixes = (seed: number): () => string => {
+  const { below } = Choices.make(seed, "prefixes")
+  return () => `${below(2 ** 52).toString(36)}-`
 }
 
 /** Creates a scheduler that runs ready tasks by priority, the lowest number first. */
@@ -225,6 +232,7 @@ export const make = (options: Options): VirtualRuntime => {
     Context.add(Scheduler.Scheduler, scheduler),
     Context.add(Metric.FiberRuntimeMetrics, fibers.metrics),
     Context.add(Random.Random, Choices.random(options.seed, "random")),
+    Context.add(SessionId.RequestIdPrefix, prefixes(options.seed)),
     Context.add(Logger.CurrentLoggers, new Set()),
     Context.add(RequestStateSeal.RequestStateSeal, ReproducibleSeal.make()),
     Context.add(UsedStates.UsedStates, UsedStates.makeMemory())

@@ -1,3 +1,4 @@
+import * as SessionId from "@effect-mcp/session/SessionId"
 import { VirtualRuntime } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
@@ -76,5 +77,18 @@ describe("a virtual runtime", () => {
     assert.deepStrictEqual(seeds.map((seed) => order({ seed, interleaving: "Random" })), orders)
     // Each fiber keeps its own order.
     assert.isTrue(orders.every((order) => [...order].toSorted().join("") === "aabbccdd"))
+  })
+
+  it("law 13: the request ids of restored sessions begin with texts of the seed", () => {
+    const prefixes = (seed: number): ReadonlyArray<string> => {
+      const drawn: Array<string> = []
+      VirtualRuntime.make({ seed }).start(
+        Effect.map(Effect.service(SessionId.RequestIdPrefix), (prefix) => drawn.push(prefix(), prefix(), prefix()))
+      )
+      return drawn
+    }
+    const all = [...prefixes(1), ...prefixes(2)]
+    assert.strictEqual(new Set(all).size, 6)
+    assert.deepStrictEqual([...prefixes(1), ...prefixes(2)], all)
   })
 })

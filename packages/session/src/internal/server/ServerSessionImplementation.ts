@@ -17,7 +17,6 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
@@ -159,15 +158,6 @@ export const make = Effect.fnUntraced(function*(
   return session
 })
 
-/**
- * Returns the beginning of the request ids of a restored session, different for each life of it. The client may still
- * answer questions of an earlier life, and the answers would otherwise complete new ones (law 3). No store knows how
- * many requests that life has sent, and two processes may serve the session at once. Every peer returns a string
- * unchanged, but a random number that is large enough does not fit into the ids of some peers.
- */
-const newLife = (context: Context.Context<never>): string =>
-  `${Math.floor(Context.get(context, Random.Random).nextDoubleUnsafe() * 2 ** 52).toString(36)}-`
-
 const open = Effect.fnUntraced(function*(
   server: Server,
   options: SessionOptions
@@ -181,7 +171,10 @@ const open = Effect.fnUntraced(function*(
     machine,
     initial,
     firstId: 1,
-    life: options.isRestored === true ? newLife(options.context) : undefined,
+    // The client may still answer questions of an earlier life, and the answers would otherwise complete new ones
+    // (law 3). No store knows how many requests that life has sent, and two processes may serve the session at once.
+    // Every peer returns a string unchanged, but a random number that is large enough does not fit into the ids of some.
+    life: options.isRestored === true ? Context.get(options.context, SessionId.RequestIdPrefix)() : undefined,
     timeOut: ServerHandshake.timeOut,
     onState: options.onState,
     onEnd: (reason) => {
