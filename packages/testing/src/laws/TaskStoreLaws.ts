@@ -117,6 +117,27 @@ const idsOf = (tasks: ReadonlyArray<Pick<Task, "id">>): ReadonlyArray<string> =>
 const dueOf = (store: Store, tasks: ReadonlyArray<Task>, now: number) =>
   Effect.map(store.due(now, 10_000), (ids) => ids.filter((id) => idsOf(tasks).includes(id)))
 
+/** Checks that an operation takes no longer for a large task than for a small one. */
+const takesNoLonger = Effect.fnUntraced(function*<E>(
+  ofSmall: () => Effect.Effect<unknown, E>,
+  ofLarge: () => Effect.Effect<unknown, E>
+) {
+  const millisOf = (operation: () => Effect.Effect<unknown, E>) =>
+    Effect.suspend(() => {
+      // The time of the machine: an operation takes no virtual time.
+      const begun = performance.now()
+      return Effect.map(operation(), () => performance.now() - begun)
+    })
+  let [small, large] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  const isLonger = () => large > 2 * small + 5
+  // The shortest of many times: other work of the process delays some.
+  for (let round = 0; round < 20 || (round < 60 && isLonger()); round++) {
+    small = Math.min(small, yield* millisOf(ofSmall))
+    large = Math.min(large, yield* millisOf(ofLarge))
+  }
+  assert.ok(!isLonger(), `it takes ${small.toFixed(1)} ms, and ${large.toFixed(1)} ms if the task is large`)
+})
+
 /** Starts to wait for a change of a task. */
 const waiting = (store: Store, id: string, version: number) =>
   Effect.forkChild(Effect.suspend(() => store.awaitChange(id, version)), { startImmediately: true })
@@ -323,6 +344,21 @@ const keeping = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
       yield* createAll(store, [task])
       steps.push({ key: "b", result: 2 })
       assert.deepStrictEqual(essence(yield* store.load(task.id)), kept)
+    })
+  ),
+
+  law(
+    "a state is loaded and listed in a time that does not grow with the request of its task",
+    Effect.gen(function*() {
+      const store = yield* make
+      const small = yield* taskOf()
+      // 1.5 MB of JSON, which takes much longer to parse than to read.
+      const params = { arguments: { arrays: Array.from({ length: 500_000 }, () => []) } }
+      const large = yield* taskOf({ request: { method: "tools/call", params } })
+      yield* createAll(store, [small, large])
+      yield* takesNoLonger(() => store.loadState(small.id), () => store.loadState(large.id))
+      const listed = (principal: string | undefined) => store.list(principal, { limit: 10 })
+      yield* takesNoLonger(() => listed(small.principal), () => listed(large.principal))
     })
   ),
 
