@@ -1,10 +1,10 @@
 /**
  * The errors of a group of servers: names that it does not have, and those that it has already.
  */
+import { Excerpt } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
-import * as excerpts from "./internal/excerpts.ts"
 
-const namesOf = (servers: ReadonlyArray<string>): string => excerpts.line(servers.join(", "))
+const namesOf = (servers: ReadonlyArray<string>): string => Excerpt.line(servers.join(", "))
 
 /**
  * The error of a call with the name of no server of the group.
@@ -27,7 +27,7 @@ export class NoSuchServer extends Data.TaggedError("NoSuchServer")<{
   readonly servers: ReadonlyArray<string>
 }> {
   override get message(): string {
-    return `the group has no server ${excerpts.name(this.server)}; ` +
+    return `the group has no server ${Excerpt.name(this.server)}; ` +
       (this.servers.length === 0
         ? "it has no servers, so add this one first"
         : `its servers are: ${namesOf(this.servers)}`)
@@ -56,7 +56,7 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
   readonly missing: ReadonlyArray<string>
 }> {
   override get message(): string {
-    return `the group has no ${this.kind} ${excerpts.name(this.name)}; ` + (
+    return `the group has no ${this.kind} ${Excerpt.name(this.name)}; ` + (
       this.missing.length === 0
         ? "use a name that it lists"
         : `retry later, these servers are down or slow, and may have it: ${namesOf(this.missing)}`
@@ -81,7 +81,7 @@ export class NoSuchName extends Data.TaggedError("NoSuchName")<{
  */
 export class DuplicateServer extends Data.TaggedError("DuplicateServer")<{ readonly server: string }> {
   override get message(): string {
-    return `the group has a server ${excerpts.name(this.server)} already; ` +
+    return `the group has a server ${Excerpt.name(this.server)} already; ` +
       "close its scope first, or choose another name"
   }
 }

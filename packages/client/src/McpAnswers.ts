@@ -6,6 +6,7 @@ import {
   type Elicitation,
   ElicitationContent,
   type ElicitationSchema,
+  Excerpt,
   type McpError,
   type MethodTable,
   type Profile,
@@ -19,7 +20,6 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
-import * as excerpts from "./internal/excerpts.ts"
 
 /**
  * The part that all questions have: the server, and the params of its request.
@@ -85,9 +85,9 @@ const describedProblems = 20
 
 const describe = (problems: ReadonlyArray<FieldProblem>): string => {
   const described = problems.slice(0, describedProblems)
-    .map(({ field, problem }) => `${excerpts.name(field)} ${problem}`)
+    .map(({ field, problem }) => `${Excerpt.name(field)} ${problem}`)
   const others = problems.length - described.length
-  return excerpts.line([...described, ...(others === 0 ? [] : [`and ${others} more`])].join("; "))
+  return Excerpt.line([...described, ...(others === 0 ? [] : [`and ${others} more`])].join("; "))
 }
 
 /**
@@ -114,7 +114,7 @@ export class InvalidAnswer extends Data.TaggedError("InvalidAnswer")<{
   readonly problems: ReadonlyArray<FieldProblem>
 }> {
   override get message(): string {
-    return `the answer to a form of the server ${excerpts.name(this.server)} does not fit it, and was not sent: ` +
+    return `the answer to a form of the server ${Excerpt.name(this.server)} does not fit it, and was not sent: ` +
       describe(this.problems)
   }
 }

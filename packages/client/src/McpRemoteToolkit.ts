@@ -12,7 +12,6 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as GroupList from "./GroupList.ts"
-import * as excerpts from "./internal/excerpts.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelParts from "./internal/toolkit/ModelParts.ts"
 import * as ModelText from "./internal/toolkit/ModelText.ts"
@@ -200,7 +199,7 @@ const shown: ReadonlySet<string> = new Set(["ErrorResponse", "InvalidParams", "I
 const wordsOf = (error: McpClients.GroupCallError): string => {
   switch (error._tag) {
     case "ServerUnavailable":
-      return `the server ${excerpts.name(error.server)} is not available; the call waited ${error.waitedMillis} ms`
+      return `the server ${Excerpt.name(error.server)} is not available; the call waited ${error.waitedMillis} ms`
     case "RequestError":
       return shown.has(error.reason._tag) ? error.message : RequestError.withoutCause(error)
     case "NoSuchName":
@@ -210,7 +209,7 @@ const wordsOf = (error: McpClients.GroupCallError): string => {
 
 const failureOf = ({ name, server }: GroupList.GroupTool, error: McpClients.GroupCallError): Failure => {
   const reason = error._tag === "RequestError" ? error.reason._tag : error._tag
-  const failure = { server, tool: name, reason, message: excerpts.text(wordsOf(error), maxMessage) }
+  const failure = { server, tool: name, reason, message: Excerpt.text(wordsOf(error), maxMessage) }
   const isUnsent = error._tag === "RequestError" && error.reason._tag === "Closed" && !error.reason.isSent
   return unknownOutcomes.has(reason) && !isUnsent ? new ToolOutcomeUnknown(failure) : new ToolNotCalled(failure)
 }
@@ -239,7 +238,7 @@ const call = Effect.fnUntraced(function*(
   if (!isInput(input)) {
     return yield* new AiError.ToolParameterValidationError({
       toolName: name,
-      description: `the arguments of ${excerpts.line(definition.name, Excerpt.defaultLength)} must be an object`
+      description: `the arguments of ${Excerpt.line(definition.name, Excerpt.defaultLength)} must be an object`
     })
   }
   const result = yield* Effect.catch(clients.callTool(tool, UsableTools.argumentsOf(usable, input)), (error) => {
@@ -247,7 +246,7 @@ const call = Effect.fnUntraced(function*(
     return wordsOf(error) === error.message
       ? failed
       : Effect.andThen(
-        Effect.logWarning(`the call of the tool ${excerpts.name(name)} failed: ${excerpts.line(error.message)}`),
+        Effect.logWarning(`the call of the tool ${Excerpt.name(name)} failed: ${Excerpt.line(error.message)}`),
         failed
       )
   })

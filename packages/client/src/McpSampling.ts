@@ -2,14 +2,13 @@
  * A `LanguageModel` of `effect/ai` that answers servers: messages, images, audio and tools in both directions. An entry
  * point of its own, because `effect/ai` is unstable.
  */
-import { Content, McpError, type Sampling } from "@effect-mcp/protocol"
+import { Content, Excerpt, McpError, type Sampling } from "@effect-mcp/protocol"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as excerpts from "./internal/excerpts.ts"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 import * as JsonDepth from "./internal/toolkit/JsonDepth.ts"
 import * as ModelFile from "./internal/toolkit/ModelFile.ts"
@@ -347,7 +346,7 @@ export const make = <R = LanguageModel.LanguageModel>(options: Options<R> = {}):
           ServerLogs.within(
             "answers",
             Effect.logError(
-              `the model did not answer the server ${excerpts.name(server)}: ${excerpts.line(shown(error))}`
+              `the model did not answer the server ${Excerpt.name(server)}: ${Excerpt.line(shown(error))}`
             )
           ),
           Effect.fail(McpError.internalError)

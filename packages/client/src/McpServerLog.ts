@@ -4,7 +4,6 @@
 import { Excerpt, type Logging } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
-import * as excerpts from "./internal/excerpts.ts"
 import * as JsonExcerpt from "./internal/logs/JsonExcerpt.ts"
 import * as ServerLogs from "./internal/logs/ServerLogs.ts"
 
@@ -22,9 +21,9 @@ const severities: { readonly [Level in Logging.Level]: LogLevel.Severity } = {
 /** Logs a message that has room in the log. */
 const logged = ({ data, level, logger }: Logging.LogMessageParams): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const text = typeof data === "string" ? excerpts.line(data) : JsonExcerpt.of(data, excerpts.longest)
+    const text = typeof data === "string" ? Excerpt.line(data) : JsonExcerpt.of(data, Excerpt.loggedLength)
     const log = Effect.logWithLevel(severities[level])(text)
-    return logger === undefined ? log : Effect.annotateLogs(log, "logger", excerpts.line(logger, Excerpt.defaultLength))
+    return logger === undefined ? log : Effect.annotateLogs(log, "logger", Excerpt.line(logger, Excerpt.defaultLength))
   })
 
 /**

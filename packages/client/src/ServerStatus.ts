@@ -4,7 +4,6 @@
 import { CloseReason, Excerpt, type Profile } from "@effect-mcp/protocol"
 import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { RequestError } from "@effect-mcp/session/RequestError"
-import * as excerpts from "./internal/excerpts.ts"
 import * as PlainText from "./PlainText.ts"
 
 /**
@@ -103,7 +102,7 @@ const problemOf = (problem: Problem): string => {
  *
  * @category formatting
  */
-export const describeProblem = (problem: Problem): string => excerpts.text(problemOf(problem))
+export const describeProblem = (problem: Problem): string => Excerpt.text(problemOf(problem))
 
 /** The words of lines that state a cause. Others of the last lines are often a stack trace. */
 const decisive = /error|exception|fatal|panic|cannot|denied|not found|no such/i
@@ -112,7 +111,7 @@ const decisive = /error|exception|fatal|panic|cannot|denied|not found|no such/i
 const stderrLine = (stderr: ReadonlyArray<string>): string => {
   const lines = stderr.map((line) => line.trim()).filter((line) => line !== "")
   const line = lines.findLast((line) => decisive.test(line)) ?? lines.at(-1)
-  return line === undefined ? "" : `; on its standard error: ${excerpts.line(line, Excerpt.defaultLength)}`
+  return line === undefined ? "" : `; on its standard error: ${Excerpt.line(line, Excerpt.defaultLength)}`
 }
 
 /** The words before the lines of standard error in the description of an exit. One line is enough in a sentence. */
@@ -145,8 +144,8 @@ export const describe = (status: ServerStatus): string => {
       ].join("; ")
     case "Ready": {
       const { info: { name, version }, revision } = status.profile
-      return `ready: ${excerpts.line(name, Excerpt.defaultLength)} ${excerpts.line(version, Excerpt.defaultLength)}, ` +
-        revision + (status.fellBack === undefined ? "" : `, because ${excerpts.line(status.fellBack, 200)}`)
+      return `ready: ${Excerpt.line(name, Excerpt.defaultLength)} ${Excerpt.line(version, Excerpt.defaultLength)}, ` +
+        revision + (status.fellBack === undefined ? "" : `, because ${Excerpt.line(status.fellBack, 200)}`)
     }
     case "Closing":
       return "its session is closing"

@@ -1,9 +1,9 @@
 /**
  * The error of a call whose server is down.
  */
+import { Excerpt } from "@effect-mcp/protocol"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Data from "effect/Data"
-import * as excerpts from "./internal/excerpts.ts"
 import * as PermanentProblem from "./internal/supervision/PermanentProblem.ts"
 import * as PlainText from "./PlainText.ts"
 import * as ServerStatus from "./ServerStatus.ts"
@@ -53,7 +53,7 @@ export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{
     const { server, status, unreachable, waitedMillis } = this
     const [problem, advice] = unreachable === undefined
       ? [ServerStatus.describe(status), adviceFor(status)]
-      : [excerpts.text(unreachable.message), correctOrWait]
+      : [Excerpt.text(unreachable.message), correctOrWait]
     return `the server ${PlainText.json(server)} is not available: ${problem}; ` +
       `the call waited ${waitedMillis} ms; ${advice}`
   }

@@ -1,9 +1,8 @@
 /**
  * Errors of calls that are typed by definitions, besides the failures that a definition declares.
  */
-import type { Tool } from "@effect-mcp/protocol"
+import { Excerpt, type Tool } from "@effect-mcp/protocol"
 import * as Data from "effect/Data"
-import * as excerpts from "./internal/excerpts.ts"
 
 /**
  * The error of arguments that do not fit the definition of a member: a check of its schema rejects them, or a URI
@@ -30,7 +29,7 @@ export class InvalidArguments extends Data.TaggedError("InvalidArguments")<{
 }> {
   override get message(): string {
     return `the arguments of ${this.member} were not sent; correct what does not fit its definition: ` +
-      excerpts.text(this.problem)
+      Excerpt.text(this.problem)
   }
 }
 
@@ -62,7 +61,7 @@ export class UnexpectedResult extends Data.TaggedError("UnexpectedResult")<{
 }> {
   override get message(): string {
     return `the result of ${this.member} does not fit its definition; update it to that of the server: ` +
-      excerpts.text(this.problem)
+      Excerpt.text(this.problem)
   }
 }
 
@@ -98,6 +97,6 @@ export class ToolFailed extends Data.TaggedError("ToolFailed")<{
   }
 
   override get message(): string {
-    return `the tool ${excerpts.name(this.tool)} failed: ${excerpts.text(this.text, maxText)}`
+    return `the tool ${Excerpt.name(this.tool)} failed: ${Excerpt.text(this.text, maxText)}`
   }
 }

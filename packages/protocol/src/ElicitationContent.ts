@@ -32,13 +32,11 @@ type Problem = string | undefined
 /** The most characters of a problem's list of choices. A form may have tens of thousands of them. */
 const longestList = 512
 
-const quoted = (value: string): string => JSON.stringify(Excerpt.of(value))
-
 const oneOf = (values: ReadonlyArray<string>): string => {
   let list = ""
   for (const value of values) {
     if (list.length > longestList) return `${list}, … (${values.length} choices)`
-    list += list === "" ? quoted(value) : `, ${quoted(value)}`
+    list += list === "" ? Excerpt.name(value) : `, ${Excerpt.name(value)}`
   }
   return list
 }

@@ -196,8 +196,6 @@ export const encode = (
 const isEqual = (header: string, text: string, type: ParameterHeader["type"]): boolean =>
   type === "integer" ? /^-?\d+(?:\.0+)?$/.test(header) && Number(header) === Number(text) : header === text
 
-const shown = (text: string): string => JSON.stringify(Excerpt.of(text))
-
 /**
  * Returns the first difference between the headers of a call and its arguments, or `undefined` (SHE-28). Headers of
  * other parameters do not matter.
@@ -226,7 +224,7 @@ export const difference = (
     const header = received[name]
     if (value === undefined) {
       if (header !== undefined) {
-        return `the header ${name} is ${shown(header)}, and the argument "${path.join(".")}" is absent`
+        return `the header ${name} is ${Excerpt.name(header)}, and the argument "${path.join(".")}" is absent`
       }
       continue
     }
@@ -235,8 +233,8 @@ export const difference = (
     if (Option.isNone(decoded)) return `the header ${name} has a value that is no text`
     const text = textOf(value, type)
     if (Option.isNone(text) || !isEqual(decoded.value, text.value, type)) {
-      const meant = Option.isNone(text) ? `not of type ${type}` : shown(text.value)
-      return `the header ${name} is ${shown(decoded.value)}, and the argument "${path.join(".")}" is ${meant}`
+      const meant = Option.isNone(text) ? `not of type ${type}` : Excerpt.name(text.value)
+      return `the header ${name} is ${Excerpt.name(decoded.value)}, and the argument "${path.join(".")}" is ${meant}`
     }
   }
   return undefined

@@ -120,8 +120,6 @@ export const difference = (
     : mismatch(names.name, decoded.value, name, `"${sources[method]}" of the params`)
 }
 
-const shown = (text: string): string => JSON.stringify(Excerpt.of(text))
-
 const mismatch = (
   name: string,
   header: string | undefined,
@@ -129,5 +127,7 @@ const mismatch = (
   source: string
 ): string | undefined => {
   if (header === undefined) return `the header ${name} is missing`
-  return header === value ? undefined : `the header ${name} is ${shown(header)}, and ${source} is ${shown(value)}`
+  return header === value
+    ? undefined
+    : `the header ${name} is ${Excerpt.name(header)}, and ${source} is ${Excerpt.name(value)}`
 }

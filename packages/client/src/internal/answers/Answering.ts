@@ -16,7 +16,6 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as McpAnswers from "../../McpAnswers.ts"
 import * as PlainText from "../../PlainText.ts"
-import * as excerpts from "../excerpts.ts"
 import * as ServerLogs from "../logs/ServerLogs.ts"
 import * as RootsSource from "./RootsSource.ts"
 import * as SamplingLimit from "./SamplingLimit.ts"
@@ -46,7 +45,7 @@ const userRejected = new McpError.McpError({ code: -1, message: "User rejected s
 /** Logs the problem of an answer. The server receives what has no words of the user, which is `sent`. */
 const reject = (problem: string, sent: string): Effect.Effect<never, McpError.McpError> =>
   Effect.andThen(
-    ServerLogs.within("answers", Effect.logError(excerpts.line(problem))),
+    ServerLogs.within("answers", Effect.logError(Excerpt.line(problem))),
     Effect.fail(McpError.invalidAnswer(sent))
   )
 
@@ -78,7 +77,7 @@ const checkForm = (
   return Result.isSuccess(checked)
     ? Effect.succeed(result)
     : reject(
-      `the answer to a form of the server ${excerpts.name(server)} was not sent: ${checked.failure}`,
+      `the answer to a form of the server ${Excerpt.name(server)} was not sent: ${checked.failure}`,
       checked.failure
     )
 }
@@ -91,7 +90,7 @@ const checkSample = (
   const checked = Sampling.checkResult(params, result)
   return Result.isSuccess(checked)
     ? Effect.succeed(result)
-    : reject(`the message for the server ${excerpts.name(server)} was not sent: ${checked.failure}`, checked.failure)
+    : reject(`the message for the server ${Excerpt.name(server)} was not sent: ${checked.failure}`, checked.failure)
 }
 
 /** The part of a question that does not depend on its kind. */

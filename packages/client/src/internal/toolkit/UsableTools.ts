@@ -4,7 +4,6 @@ import { Excerpt, ModelSchema, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as GroupList from "../../GroupList.ts"
-import * as excerpts from "../excerpts.ts"
 import { LogLimit } from "../logs/LogLimit.ts"
 import * as ModelText from "./ModelText.ts"
 
@@ -109,7 +108,7 @@ class Selection {
         const problem = problemOfName(tool.name) ?? problemOfTask(tool) ??
           (Result.isFailure(converted) ? `${converted.failure}; simplify the schema` : undefined)
         if (problem !== undefined || Result.isFailure(converted)) {
-          yield* this.#warn(tool.name, `the tool ${excerpts.name(tool.name)} is not offered to the model: ${problem}`)
+          yield* this.#warn(tool.name, `the tool ${Excerpt.name(tool.name)} is not offered to the model: ${problem}`)
           continue
         }
         const { names, schema: inputSchema } = converted.success
