@@ -127,7 +127,6 @@ const mismatch = (
   source: string
 ): string | undefined => {
   if (header === undefined) return `the header ${name} is missing`
-  return header === value
-    ? undefined
-    : `the header ${name} is ${Excerpt.name(header)}, and ${source} is ${Excerpt.name(value)}`
+  const shown = Excerpt.name
+  return header === value ? undefined : `the header ${name} is ${shown(header)}, and ${source} is ${shown(value)}`
 }
