@@ -192,7 +192,7 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
 /** The greatest length of the message of a failed call. A server's message about arguments has up to 4,096 bytes. */
 const maxMessage = 8_192
 
-/** The reasons of a `RequestError` whose message is for the caller: the server or this client wrote it about the call. */
+/** The reasons of a `RequestError` whose message the server or this client wrote for the caller. */
 const shown: ReadonlySet<string> = new Set(["ErrorResponse", "InvalidParams", "InvalidResult", "UnusableSchema"])
 
 /** Returns the words for the model. A cause, a status and standard error of a process may have secrets. */

@@ -53,7 +53,7 @@ const child = Effect.map(
 )
 
 describe("a process that a proxy starts for a client with a session", () => {
-  it.live("and that fails at its start: clients receive nothing of its standard error, which the log has in one line", () =>
+  it.live("and that fails at its start: clients receive nothing of its stderr, and the log has it in one line", () =>
     Effect.gen(function*() {
       const { layer, messages } = logging()
       yield* Effect.gen(function*() {

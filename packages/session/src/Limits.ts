@@ -24,9 +24,9 @@ export interface Options {
    * The time that a client waits for the response to `server/discover`, which it sends first if it supports a revision
    * without a handshake. Then it sends `initialize`, because some servers of older revisions stay silent. Over HTTP,
    * where silence says nothing about a server, and without an older revision in `revisions`, the client waits for
-   * `handshakeTimeout`, and then fails. The client counts this time from the first byte that a child process writes. After
-   * this time without a byte it sends `ping`; a process that does not answer gets `handshakeTimeout`. The client also
-   * waits `handshakeTimeout` after the server has rejected `initialize` and named a revision without a handshake.
+   * `handshakeTimeout`, and then fails. The client counts this time from the first byte that a child process writes.
+   * After this time without a byte it sends `ping`; a process that does not answer gets `handshakeTimeout`. The client
+   * also waits `handshakeTimeout` after the server has rejected `initialize` and named a revision without a handshake.
    * Default 5 seconds.
    */
   readonly discoverTimeout?: Duration.Input

@@ -140,8 +140,8 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
  * services that handlers of tools use.
  *
  * The params of a task that runs are charged to the `MemoryBudget` until its handler has ended. When all running tasks
- * take a quarter of the budget, or those of a principal as much as is still free for others, a call that would become one
- * more is rejected as `Overloaded`.
+ * take a quarter of the budget, or those of a principal as much as is still free for others, a call that would become
+ * one more is rejected as `Overloaded`.
  *
  * @example
  * ```ts

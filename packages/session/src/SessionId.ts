@@ -21,7 +21,8 @@ export const make = (): string => webCrypto.randomUUID()
 /**
  * Returns the text with which the request ids of a restored session begin, a new one each time (law 3). Default: 56
  * random bits, from a cryptographic source. Effect's `Random` would not do, because a program may give it a seed, and
- * each start of the program would then have the same ids. A simulation provides texts that its seed reproduces (law 13).
+ * each start of the program would then have the same ids. A simulation provides texts that its seed reproduces (law
+ * 13).
  *
  * @example
  * ```ts

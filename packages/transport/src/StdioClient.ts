@@ -109,8 +109,9 @@ const environment = (options: Options): Record<string, string | Redacted.Redacte
 /**
  * Creates the transport as a value. Each `connect` starts another process, so one transport carries any number of
  * sessions and never fails with `InUse`. `connect` fails with `ConnectFailed`, with the command line or the
- * `description` as the target, if the process cannot be started. `send` fails with `PeerEnded` and the exit report if the process has exited, and with
- * `WriteFailed` if only its input is closed. `send` suspends while 1 MiB waits for the child to read.
+ * `description` as the target, if the process cannot be started. `send` fails with `PeerEnded` and the exit report if
+ * the process has exited, and with `WriteFailed` if only its input is closed. `send` suspends while 1 MiB waits for the
+ * child to read.
  *
  * `run` ends with the child's output. It also ends if the child has exited and its output falls silent, although
  * another process may hold the output open. The result has the exit code or signal and the last lines of standard

@@ -26,8 +26,8 @@ const isExpression = (text: string): boolean => {
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
 /**
- * The kinds of values that keywords have. A keyword with another value is left out, and so is an unknown keyword. `not`,
- * `maxContains` and the like are missing: there, a part that accepts more makes the whole accept less.
+ * The kinds of values that keywords have. A keyword with another value is left out, and so is an unknown keyword.
+ * `not`, `maxContains` and the like are missing: there, a part that accepts more makes the whole accept less.
  */
 const keywords: { readonly [kind in keyof Copying["kinds"]]: ReadonlyArray<string> } = {
   text: ["title", "description", "format", "contentEncoding", "contentMediaType"],

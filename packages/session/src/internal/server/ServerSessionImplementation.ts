@@ -173,7 +173,7 @@ const open = Effect.fnUntraced(function*(
     firstId: 1,
     // The client may still answer questions of an earlier life, and the answers would otherwise complete new ones
     // (law 3). No store knows how many requests that life has sent, and two processes may serve the session at once.
-    // Every peer returns a string unchanged, but a random number that is large enough does not fit into the ids of some.
+    // Every peer returns a string unchanged, but the ids of some have no room for a random number that is large enough.
     life: options.isRestored === true ? Context.get(options.context, SessionId.RequestIdPrefix)() : undefined,
     timeOut: ServerHandshake.timeOut,
     onState: options.onState,

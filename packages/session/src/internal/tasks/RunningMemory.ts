@@ -54,8 +54,8 @@ export class RunningMemory {
     return McpError.received({
       code: ErrorCode.Overloaded,
       message: `Overloaded: the request cannot become a task, because all running tasks together may take ` +
-        `${this.#maxBytes} bytes, a quarter of the memory budget of the process, and those of one client as much as is free ` +
-        "for others; send it again when some have ended"
+        `${this.#maxBytes} bytes, a quarter of the memory budget of the process, and those of one client as much as ` +
+        "is free for others; send it again when some have ended"
     })
   }
 }

@@ -335,7 +335,7 @@ export class TaskRuns {
   }
 
   /**
-   * Moves a task behind the others, so that the next round begins with those that were not renewed. Otherwise a store
+   * Makes a task the last one, so that the next round begins with those that were not renewed. Otherwise a store
    * that renews some of them only in the time of a round would renew the same ones each time, and never the last ones.
    */
   #moveToEnd(id: string): void {

@@ -54,7 +54,7 @@ describe("the memory of running tasks", () => {
     assert.isDefined(memory.hold(task("bob", 3_500)))
   })
 
-  it("law 12: is no reason for messages to have no buffers: the budget is not scarce when tasks have all of theirs", () => {
+  it("law 12: leaves messages their buffers: the budget is not scarce when tasks have all of theirs", () => {
     const budget = MemoryBudget.make({ maxBytes: 400 * Weight.of(task("bob")) })
     const memory = RunningMemory.of(budget)
     for (let principal = 0; fill(memory, String(principal)).length > 0;) principal++

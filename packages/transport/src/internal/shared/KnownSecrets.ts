@@ -32,8 +32,9 @@ const maxSearched = 65_536
  */
 const headLength = 64
 
-/** What each string of a value counts besides its characters, and each other member at all. */
+/** The characters that each string of a value counts in addition to its own. */
 const perString = 16
+/** The characters that each other member counts. */
 const perMember = 1
 
 /** A secret as a program gives it. */
