@@ -109,7 +109,7 @@ const where = (isKind: (value: Members) => boolean, inner: Difference): Differen
 /** Applies several conversions in order. */
 const all = (...differences: ReadonlyArray<Difference>): Difference => (revision, projection) => {
   const changes = differences.flatMap((difference) => difference(revision, projection) ?? [])
-  if (changes.length === 0) return undefined
+  if (changes.length <= 1) return changes[0]
   return (value) => changes.reduce((projected, change) => change(projected), value)
 }
 
@@ -135,14 +135,17 @@ const withText = (result: Members, structuredContent: unknown): Members => {
     : result
 }
 
+const outputMember = new Set(["structuredContent"])
+
 /**
  * Removes structured content that is no object, which a receiver of an older revision rejects. Its server sends it as
  * text as well (TOOL-09), so only a result without content gets a text. Null is a result without content.
  */
 const objectOutput = before(latest, (result) => {
   if (!isMembers(result)) return result
-  const { structuredContent, ...rest } = result
+  const { structuredContent } = result
   if (structuredContent === undefined || isMembers(structuredContent)) return result
+  const rest = without(result, outputMember)
   return structuredContent === null ? rest : withText(rest, structuredContent)
 })
 
@@ -362,21 +365,24 @@ const differences: { readonly [Name in keyof Requests | keyof Notifications]?: P
   "notifications/progress": { params: since({ message: "2025-03-26" }) }
 }
 
-/** The methods whose canonical form is newer than that of the newest revision with a handshake. */
-const newer: ReadonlySet<string> = new Set<keyof Requests>([
-  "tools/list",
-  "tools/call",
-  "tasks/result",
-  "sampling/createMessage"
-])
+/** The conversions of one method, as far as it has any. */
+interface Conversions {
+  readonly params: Conversion
+  readonly result: Conversion
+}
 
-// A Map, because an extension may name its method `constructor`.
-const byMethod: ReadonlyMap<string, Parts> = new Map(Object.entries(differences))
+/** The methods whose messages are converted, of one revision. A Map, because an extension may name one `constructor`. */
+type Table = ReadonlyMap<string, Conversions>
 
-/** The conversions of one part of the messages of a method, by revision and projection. */
-type Compiled = { readonly [P in Projection]: Map<Revision, Conversion> }
+const tableOf = (revision: Revision, projection: Projection): Table =>
+  new Map(
+    Object.entries(differences).flatMap(([method, { params, result }]) => {
+      const conversions = { params: params?.(revision, projection), result: result?.(revision, projection) }
+      return conversions.params === undefined && conversions.result === undefined ? [] : [[method, conversions]]
+    })
+  )
 
-const compiled = new Map<Difference, Compiled>()
+const tables: { readonly [P in Projection]: Map<Revision, Table> } = { strict: new Map(), tolerant: new Map() }
 
 /**
  * Converts the params or the result of a method to the form of a revision. A value that needs no change is returned
@@ -404,19 +410,12 @@ export const project = <A>(
   value: A,
   projection: Projection = "tolerant"
 ): A => {
-  // The canonical form of all other messages is that of the newest revision with a handshake.
-  if (revision === latestLegacy && !newer.has(method)) return value
-  const difference = byMethod.get(method)?.[part]
-  // An unknown method must not enter the cache: a peer could invent names without end.
-  if (difference === undefined) return value
-  let conversions = compiled.get(difference)?.[projection]
-  if (conversions === undefined) {
-    const made: Compiled = { strict: new Map(), tolerant: new Map() }
-    compiled.set(difference, made)
-    conversions = made[projection]
+  let table = tables[projection].get(revision)
+  if (table === undefined) {
+    table = tableOf(revision, projection)
+    tables[projection].set(revision, table)
   }
-  if (!conversions.has(revision)) conversions.set(revision, difference(revision, projection))
-  const change = conversions.get(revision)
+  const change = table.get(method)?.[part]
   // A conversion only removes optional members, or expresses the same in the form of an older revision.
   return change === undefined ? value : trust<A>(change(value))
 }
