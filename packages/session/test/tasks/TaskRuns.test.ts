@@ -1,7 +1,7 @@
 /** Tasks that run in one process, and in two on one store, in virtual time. */
 import { McpError } from "@effect-mcp/protocol"
 import { MemoryBudget, type StoredTask, TaskStore } from "@effect-mcp/session"
-import { VirtualRuntime } from "@effect-mcp/testing"
+import { FiberCount, VirtualRuntime } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -265,6 +265,23 @@ describe("a task", () => {
       const lifetimes = yield* Effect.forEach([undefined, 1_000, 86_400_000], (ttlMillis) =>
         Effect.map(runs.start({ ...ada, ttlMillis }, () => Effect.never), (task) => task.ttlMillis))
       assert.deepStrictEqual(lifetimes, [60_000, 1_000, 3_600_000])
+    })))
+})
+
+describe("a process", () => {
+  it("[law 2] has after the end of all its tasks the fibers that it had at its start, however old it is", () =>
+    virtually(Effect.gen(function*() {
+      const fibers = FiberCount.make()
+      const { ended, runs } = yield* fibers.count(alone)
+      const atStart = fibers.living()
+      const { id } = yield* fibers.count(runs.start(ada, () => Effect.delay(Effect.succeed({}), "30 seconds")))
+      yield* ended(id, "ada")
+      // The task has expired, and the process waits for its next round.
+      yield* Effect.sleep("125 seconds")
+      assert.strictEqual(fibers.living(), atStart)
+      const started = fibers.started()
+      yield* Effect.sleep("1 hour")
+      assert.deepStrictEqual([fibers.living(), fibers.started()], [atStart, started])
     })))
 })
 

@@ -2,6 +2,7 @@
 
 import { type JsonRpc, McpError } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -447,8 +448,12 @@ export class TaskRuns {
     })
     // What has failed would fail again at once.
     const rounds = Effect.repeat(logged, { while: (isDone) => isDone && goesOn(), times: maxRounds })
-    const interval = Effect.sleep(intervalMillis)
-    // The time of the work belongs to the interval: three intervals make a lease.
-    return Effect.andThen(interval, Effect.forever(Effect.all([rounds, interval], { concurrency: 2, discard: true })))
+    // The time of the work belongs to the interval: three intervals make a lease. A sleep beside the work would be a
+    // fiber more, which would not end before the server.
+    const interval = Effect.flatMap(
+      Effect.timed(rounds),
+      ([taken]) => Effect.sleep(Math.max(0, intervalMillis - Duration.toMillis(taken)))
+    )
+    return Effect.andThen(Effect.sleep(intervalMillis), Effect.forever(interval))
   }
 }
