@@ -371,7 +371,7 @@ interface Conversions {
   readonly result: Conversion
 }
 
-/** The methods whose messages are converted, of one revision. A Map, because an extension may name one `constructor`. */
+/** The methods that a revision converts. A Map, because an extension may name its method `constructor`. */
 type Table = ReadonlyMap<string, Conversions>
 
 const tableOf = (revision: Revision, projection: Projection): Table =>

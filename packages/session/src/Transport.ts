@@ -25,7 +25,7 @@ export type StreamOrigin = object
  * - `NotJson`: the bytes are no JSON or no UTF-8. `text` is their beginning, at most 200 characters.
  * - `TooLarge`: the frame has more than `limitBytes` bytes. The transport skips it.
  * - `TooComplex`: the frame has `nodes` arrays, objects and members, more than `limitNodes`. An integer beyond 2^53
- *   counts as four. The transport does not parse it.
+ *   counts as eight. The transport does not parse it.
  *
  * @category models
  */

@@ -136,7 +136,7 @@ const unreadable = (error: Transport.FrameError): string => {
     case "TooLarge":
       return `more than ${error.limitBytes} bytes`
     case "TooComplex":
-      return `${error.nodes} arrays, objects and members (4 for an integer beyond 2^53), more than ${error.limitNodes}`
+      return `${error.nodes} arrays, objects and members (8 for an integer beyond 2^53), more than ${error.limitNodes}`
   }
 }
 

@@ -40,7 +40,7 @@ export interface Options extends AccessOptions {
   /** The largest body of a request, in bytes. A larger body is rejected with 413. Default 4 MiB. */
   readonly maxBodyBytes?: number | undefined
   /**
-   * The largest number of arrays, objects and members in the JSON of a body; an integer beyond 2^53 counts as four. A
+   * The largest number of arrays, objects and members in the JSON of a body; an integer beyond 2^53 counts as eight. A
    * body with more is rejected with 413 before it is parsed: parsing takes time and memory for each of them, and cannot
    * be interrupted. Default 100,000.
    */

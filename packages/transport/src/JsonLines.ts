@@ -38,9 +38,9 @@ export interface DecoderOptions {
    */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a line to read; an integer beyond 2^53 counts as four. The decoder does not
-   * parse a line with more, and reports it as `TooComplex`: parsing takes time and memory for each of them, and cannot
-   * be interrupted. Default: {@link defaultMaxMessageNodes}.
+   * The most arrays, objects and members of a line to read; an integer beyond 2^53 counts as eight. The decoder does
+   * not parse a line with more, and reports it as `TooComplex`: parsing takes time and memory for each of them, and
+   * cannot be interrupted. Default: {@link defaultMaxMessageNodes}.
    */
   readonly maxMessageNodes?: number | undefined
 }

@@ -37,7 +37,7 @@ export interface Options {
   /** The largest message to read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
   /**
-   * The most arrays, objects and members of a message to read; an integer beyond 2^53 counts as four. Default 100,000.
+   * The most arrays, objects and members of a message to read; an integer beyond 2^53 counts as eight. Default 100,000.
    * A message with more is not parsed and is rejected with −32700 without an id: parsing takes time and memory for each
    * of them, and cannot be interrupted.
    */

@@ -92,7 +92,7 @@ describe.concurrent.each(Object.entries(transports))("over %s", (_, open) => {
       const [response] = yield* client.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
       assert.include(
         response?.error?.message,
-        "1300012 arrays, objects and members (4 for an integer beyond 2^53); the limit is 100000"
+        "1300012 arrays, objects and members (8 for an integer beyond 2^53); the limit is 100000"
       )
       assert.deepStrictEqual([yield* client.callTool, yield* other.callTool], [text("hello"), text("hello")])
     }))

@@ -247,7 +247,7 @@ const strayText = (frame: Inbound["frame"]): string => {
     case "TooLarge":
       return `a text of more than ${failure.limitBytes} bytes`
     case "TooComplex":
-      return `JSON of ${failure.nodes} arrays, objects and members (4 for an integer beyond 2^53)`
+      return `JSON of ${failure.nodes} arrays, objects and members (8 for an integer beyond 2^53)`
   }
 }
 

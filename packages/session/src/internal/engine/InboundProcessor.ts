@@ -274,7 +274,7 @@ const problemOf = (error: FrameError): string => {
     case "TooLarge":
       return `Message of more than ${error.limitBytes} bytes`
     case "TooComplex":
-      return `Message of ${error.nodes} arrays, objects and members (4 for an integer beyond 2^53); ` +
+      return `Message of ${error.nodes} arrays, objects and members (8 for an integer beyond 2^53); ` +
         `the limit is ${error.limitNodes}`
     case "NotJson":
       return "Parse error"

@@ -181,7 +181,7 @@ export const make = Effect.fnUntraced(function*(
       failure._tag === "TooComplex"
         ? HttpResponses.error(
           413,
-          `The body has ${failure.nodes} arrays, objects and members (4 for an integer beyond 2^53); ` +
+          `The body has ${failure.nodes} arrays, objects and members (8 for an integer beyond 2^53); ` +
             `the limit is ${maxBodyNodes} (maxBodyNodes)`
         )
         : unparsable

@@ -60,7 +60,7 @@ export const readJson = Effect.fnUntraced(function*(
   return yield* exchangeEnded(
     new Error(
       failure._tag === "TooComplex"
-        ? `the response body has ${failure.nodes} arrays, objects and members (4 for an integer beyond 2^53); ` +
+        ? `the response body has ${failure.nodes} arrays, objects and members (8 for an integer beyond 2^53); ` +
           `set maxMessageNodes to allow more than ${maxMessageNodes}`
         : "the response body is not JSON"
     )
