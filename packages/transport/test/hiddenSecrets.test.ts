@@ -134,14 +134,16 @@ describe("a secret that a server repeats is in no error", () => {
     "x-basic": Redacted.make(`Basic ${btoa(`ada:${secret}`)}`)
   }
 
-  for (const kind of Object.keys(answers)) {
-    it.live(`of Streamable HTTP: ${kind}`, () =>
-      Effect.gen(function*() {
-        const url = (yield* echo).url(kind)
-        const shown = yield* shownBy(StreamableHttpClient.layerNode({ url, headers }))
-        if (kind === "redirect" || kind === "page") assert.notInclude(shown, "sk-live")
-        else assertHidden(shown)
-      }).pipe(Effect.scoped))
+  for (const [name, { layerNode }] of Object.entries({ StreamableHttpClient, HttpFallbackClient })) {
+    for (const kind of Object.keys(answers)) {
+      it.live(`of ${name}: ${kind}`, () =>
+        Effect.gen(function*() {
+          const url = (yield* echo).url(kind)
+          const shown = yield* shownBy(layerNode({ url, headers }))
+          if (kind === "redirect" || kind === "page") assert.notInclude(shown, "sk-live")
+          else assertHidden(shown)
+        }).pipe(Effect.scoped))
+    }
   }
 
   it.live("of HttpFallbackClient, HTTP+SSE and WebSocket, with headers of an effect or of authorize", () =>

@@ -239,7 +239,11 @@ const open = Effect.fnUntraced(function*(
     send: (outbound) => pass((connection) => connection.send(outbound)),
     request,
     onHandshake: (profile) => (httpSse ?? streamable).onHandshake?.(profile),
-    onSessionEnd: (reason) => (httpSse ?? streamable).onSessionEnd?.(reason)
+    onSessionEnd: (reason) => (httpSse ?? streamable).onSessionEnd?.(reason),
+    hideSecrets: (value) => {
+      const { hideSecrets } = httpSse ?? streamable
+      return hideSecrets === undefined ? value : hideSecrets(value)
+    }
   }
 })
 
