@@ -338,6 +338,7 @@ export class ClientHandshake {
   #probe(version: Revision.ModernRevision, isRetry: boolean): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
     const { description, sender } = this.#owner
     const { discoverTimeout, handshakeTimeout } = this.#runtime.limits
+    this.#isUnnamed = false
     const fallsBack = description.offer !== undefined && !this.#isStreamed
     const timeout = fallsBack ? Math.min(discoverTimeout, handshakeTimeout) : handshakeTimeout
     const { started } = this.#runtime.connection
@@ -512,11 +513,12 @@ export class ClientHandshake {
    * (found by the simulation, whose servers send such errors).
    */
   identify(error: JsonRpc.Response): JsonRpc.Response | undefined {
-    const probe = this.#runtime.exchanges.only
     if (
-      probe?.handed !== true || probe.outcome !== "Pending" || this.#runtime.state()._tag !== "Probing" ||
-      this.#isStreamed || this.#owner.description.offer === undefined || this.#isUnnamed
+      this.#runtime.state()._tag !== "Probing" || this.#isStreamed || this.#isUnnamed ||
+      this.#owner.description.offer === undefined
     ) return undefined
+    const probe = this.#runtime.exchanges.only
+    if (probe?.handed !== true || probe.outcome !== "Pending") return undefined
     this.#isUnnamed = true
     this.#runtime.emit({ _tag: "Tolerated", method: probe.method, problem: "the error has no id" })
     return { ...error, id: probe.id }
@@ -559,6 +561,8 @@ export class ClientHandshake {
   /** Judges the response to a probe in the step in which it is read, so that the messages after it find a session. */
   #receiveDiscovery(response: JsonRpc.Response, isRetry: boolean): void {
     const { limits: { maxProfileBytes } } = this.#runtime
+    // The response may win the race against the first byte.
+    this.#hasStarted = true
     this.#probed = Discovery.judge(this.#owner.description, maxProfileBytes, response, isRetry)
     if (this.#probed._tag !== "Modern") return
     const { isTrimmed, profile } = this.#probed.kept

@@ -187,8 +187,9 @@ export class PendingRequests {
 
   /** Returns the exchange, if there is exactly one. */
   get only(): Exchange | undefined {
-    const [first, ...others] = HashMap.values(this.#current)
-    return others.length === 0 ? first : undefined
+    if (HashMap.size(this.#current) !== 1) return undefined
+    const [only] = HashMap.values(this.#current)
+    return only
   }
 
   /** Passes the progress of an answered request on, because the request became a task (PRG-08). */

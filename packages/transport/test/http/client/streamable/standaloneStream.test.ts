@@ -1,11 +1,7 @@
-import { ClientSession } from "@effect-mcp/session"
-import { StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
-import { inspect } from "node:util"
-import { allClosed, connect, notification, reasonOf, request, until } from "../../../support/httpClientConnection.ts"
+import { allClosed, connect, notification, request, until } from "../../../support/httpClientConnection.ts"
 import { type Handler, response, serve, withHandshake } from "../../../support/scriptedHttpServer.ts"
 
 /** Returns the handler of a server that handles each GET with the next of these handlers. */
@@ -45,44 +41,6 @@ it.live("[SHS-12] the stream is opened after the handshake, and its messages are
     assert.strictEqual(gets()[0]?.headers.accept, "text/event-stream")
     yield* close
     yield* until(() => peer.openResponses() === 0)
-  }))
-
-it.live("a request that is answered with 202 gets its response on the stream, or none until its deadline", () =>
-  Effect.gen(function*() {
-    let stream: ReturnType<Parameters<Handler>[1]["stream"]> | undefined
-    let pings = 0
-    const open: Array<() => void> = []
-    const handshake = withHandshake((received, reply) => {
-      reply.status(202)
-      for (const opens of open) opens()
-      if (received.kind === "ping" && pings++ === 0) stream?.event(response(received))
-    })
-    const peer = yield* serve((received, reply) => {
-      // The stream opens after the response with 202.
-      if (received.kind === "GET") open.push(() => stream ??= reply.stream().event("", "a"))
-      else handshake(received, reply)
-    })
-    const transport = yield* Layer.build(StreamableHttpClient.layerNode({ url: peer.url }))
-    const session = yield* Effect.provide(
-      ClientSession.make({ info: { name: "test", version: "1.0.0" }, revisions: ["2025-11-25"] }),
-      transport
-    )
-    yield* until(() => open.length === 1)
-    yield* session.ping({ timeout: "10 seconds" })
-    const error = yield* Effect.flip(session.ping({ timeout: "200 millis" }))
-    assert.deepStrictEqual(error.reason, { _tag: "Timeout", afterMillis: 200 })
-    assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-    assert.strictEqual(pings, 2)
-  }).pipe(Effect.scoped))
-
-it.live("a request that is answered with 202 fails at once without the stream", () =>
-  Effect.gen(function*() {
-    const peer = yield* serve(withHandshake((received, reply) => reply.status(received.kind === "GET" ? 405 : 202)))
-    const client = yield* connect(peer)
-    yield* client.handshake
-    yield* until(() => peer.kinds().includes("GET"))
-    const reason = yield* reasonOf(client.request(request(1)))
-    assert.include(inspect(reason), "answered with status 202")
   }))
 
 it.live("[SHS-12] the stream is not requested again from a server that does not offer it", () =>

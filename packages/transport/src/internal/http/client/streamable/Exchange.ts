@@ -11,7 +11,6 @@ import { readJson, ResponseReader, unexpectedResponse } from "./ResponseReader.t
 import { resume } from "./ResumableStream.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 import { indicatesLoss, type Renew } from "./SessionRenewal.ts"
-import type { StandaloneStream } from "./StandaloneStream.ts"
 
 type Sent = Effect.Effect<void, TransportError.TransportError>
 
@@ -21,7 +20,7 @@ export interface ExchangeDependencies {
   readonly sessions: SessionCleanup.SessionCleanup
   readonly renew: Renew
   /** The standalone SSE stream, which starts after the handshake. */
-  readonly standalone: Pick<StandaloneStream, "isOpened" | "start">
+  readonly standalone: { readonly start: Effect.Effect<void> }
 }
 
 export class Exchange {
@@ -73,12 +72,6 @@ export class Exchange {
         return yield* this.#request(message, json, true)
       }
       if (isInitialize) state.session = yield* sessionIdentity(SessionCleanup.sessionOf(response), false)
-      if (response.status === 202 && (yield* this.#standalone.isOpened)) {
-        // The response comes on the standalone stream, which the specification forbids and some servers do. The
-        // session ends the wait when the response has arrived, or at the deadline of the request.
-        yield* ResponseBody.discard(response)
-        return yield* Effect.never
-      }
       const type = HttpCall.mediaType(response)
       if (type === "application/json") {
         yield* readJson(response, state.settings, state.deliver)

@@ -1,7 +1,5 @@
 /** The standalone SSE stream, on which messages arrive that belong to no request (SHS-12). */
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as SseReceiver from "../SseReceiver.ts"
@@ -17,8 +15,6 @@ export class StandaloneStream {
   #fiber: Fiber.Fiber<void> | undefined
   /** Whether the server has opened such a stream, in this session or an earlier one. */
   #isOffered = false
-  /** Completes when the server has opened the stream of this session, or has not. */
-  #opened: Deferred.Deferred<boolean> | undefined
 
   /** Streams end with the scope at the latest. */
   constructor(state: ClientState, renew: Renew, scope: Scope.Scope) {
@@ -27,29 +23,18 @@ export class StandaloneStream {
     this.#scope = scope
   }
 
-  /** Waits until the server has answered the request for the stream, and returns whether it sends messages on it. */
-  readonly isOpened: Effect.Effect<boolean> = Effect.suspend(() =>
-    this.#opened === undefined ? Effect.succeed(false) : Deferred.await(this.#opened)
-  )
-
   /** Opens the stream of the current session in the background, instead of that of an earlier session. */
   readonly start: Effect.Effect<void> = Effect.suspend(() => {
     const earlier = this.#fiber
     this.#fiber = undefined
-    const opened = this.#opened = Deferred.makeUnsafe<boolean>()
     earlier?.interruptUnsafe()
-    const ended = Effect.sync(() => {
-      Deferred.doneUnsafe(opened, Exit.succeed(false))
-      if (this.#opened === opened) this.#opened = undefined
-    })
-    const kept = Effect.ensuring(this.#keepOpen(this.#state.session, opened), ended)
-    return Effect.map(Effect.forkIn(kept, this.#scope), (fiber) => {
+    return Effect.map(Effect.forkIn(this.#keepOpen(this.#state.session), this.#scope), (fiber) => {
       this.#fiber = fiber
     })
   })
 
   /** Keeps the stream open as long as the session lasts, if the server offers it. */
-  readonly #keepOpen = (session: SessionIdentity, opened: Deferred.Deferred<boolean>): Effect.Effect<void> =>
+  readonly #keepOpen = (session: SessionIdentity): Effect.Effect<void> =>
     Effect.gen({ self: this }, function*() {
       const state = this.#state
       const { maxMessageBytes, maxMessageNodes, reconnect } = state.settings
@@ -68,7 +53,6 @@ export class StandaloneStream {
           if (wasOpened) state.report({ _tag: "StreamResumed", method: undefined })
           wasOpened = true
           this.#isOffered = true
-          Deferred.doneUnsafe(opened, Exit.succeed(true))
           return stream.read(response)
         })
         if (outcome._tag === "SessionLost") {

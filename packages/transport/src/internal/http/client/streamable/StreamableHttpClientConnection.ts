@@ -39,9 +39,7 @@ const open = Effect.fnUntraced(function*(
     settings.closeTimeout
   )
   const { renew } = new SessionRenewal(state, sessions, scope, Effect.suspend(() => standalone.start))
-  const standalone = settings.standalone
-    ? new StandaloneStream(state, renew, scope)
-    : { isOpened: Effect.succeed(false), start: Effect.void }
+  const standalone = settings.standalone ? new StandaloneStream(state, renew, scope) : { start: Effect.void }
   const exchange = new Exchange({ state, sessions, renew, standalone })
   const modern = new ModernExchange(state)
   const inScope = forkInScope(scope)

@@ -21,7 +21,7 @@ const over = Effect.fnUntraced(function*(script: Script) {
     state,
     renew,
     sessions: SessionCleanup.make((session) => state.endpoint.remove({ session, revision: undefined }), 1000),
-    standalone: { isOpened: Effect.succeed(false), start: Effect.sync(() => void starts++) }
+    standalone: { start: Effect.sync(() => void starts++) }
   })
   return {
     ...parts,
