@@ -236,12 +236,18 @@ describe("a server with the tasks extension", () => {
       const host = yield* SessionHost.make(tools({ long: Effect.never }), { info, tasks })
       const open = Effect.flatMap(openedFor(host, undefined), (transport) => extensionClient(transport))
       const [one, other] = yield* Effect.all([open, open])
-      const legacy = yield* Effect.flatMap(openedFor(host, undefined), (transport) => taskClient(transport))
+      const openLegacy = Effect.flatMap(openedFor(host, undefined), (transport) => taskClient(transport))
+      const [legacy, otherLegacy] = yield* Effect.all([openLegacy, openLegacy])
       const { taskId } = yield* other.start("long")
-      for (let count = 0; count < 5; count++) yield* one.code("tasks/get", { taskId: "unknown" })
-      assert.strictEqual(yield* one.code("tasks/get", { taskId }), -31010)
+      for (const excessive of [one, legacy]) {
+        for (const method of ["tasks/get", "tasks/cancel"]) {
+          for (let count = 0; count < 5; count++) yield* excessive.code(method, { taskId: "unknown" })
+          assert.strictEqual(yield* excessive.code(method, { taskId }), -31010)
+        }
+      }
       assert.strictEqual((yield* other.get(taskId)).status, "working")
-      assert.isUndefined(yield* legacy.code("tasks/get", { taskId }))
+      assert.isUndefined(yield* otherLegacy.code("tasks/get", { taskId }))
+      assert.isUndefined(yield* otherLegacy.code("tasks/cancel", { taskId }))
     }))
 
   it.effect("rejects an anonymous client without a session that reads tasks too often, and no other address", () =>

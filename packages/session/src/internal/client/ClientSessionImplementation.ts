@@ -170,6 +170,11 @@ export class ClientSessionImplementation
     this.#keptResults?.end()
   }
 
+  /** One session, so one server. */
+  get source(): this {
+    return this
+  }
+
   get #kept(): KeptResults {
     return this.#keptResults ??= new KeptResults(this.runtime)
   }

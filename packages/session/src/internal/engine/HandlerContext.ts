@@ -17,7 +17,7 @@ export interface HandlerContextDependencies {
   }
   readonly sender: Pick<Sender, "notify" | "request">
   /** Distinguishes clients without a principal: their session, or the identity that a frame without one has. */
-  readonly source?: object | string | undefined
+  readonly source: object | string | undefined
 }
 
 /**

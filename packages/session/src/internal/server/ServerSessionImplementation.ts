@@ -360,6 +360,11 @@ export class ServerSessionImplementation
     return this.#server.start.client === undefined ? this : undefined
   }
 
+  /** One session, so one client. */
+  get source(): this {
+    return this
+  }
+
   get declared(): Capabilities.ServerCapabilities {
     return this.#server.description.capabilities
   }
