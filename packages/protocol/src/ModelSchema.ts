@@ -22,6 +22,9 @@ export interface ModelSchema {
 /** The greatest length of a schema as JSON. A request contains the schemas of all tools. */
 const maxLength = 65_536
 
+/** The greatest number of names that are copied from the alternatives at the root. */
+const maxNames = 65_536
+
 /** The names of arguments that all large providers accept. */
 const allowed = /^[\w.-]{1,64}$/
 
@@ -54,7 +57,7 @@ const renamed = (schema: ObjectSchema): ModelSchema => {
 
 const bounded = (schema: ObjectSchema): ObjectSchema => {
   if (JSON.stringify(schema).length <= maxLength) return schema
-  throw new SchemaCleaning.TooLarge(`its input schema has more than ${maxLength} characters`)
+  throw new SchemaFolding.TooLarge(`its input schema has more than ${maxLength} characters`)
 }
 
 /**
@@ -80,7 +83,7 @@ const bounded = (schema: ObjectSchema): ObjectSchema => {
  *
  * @category conversions
  */
-export const fold = (schema: ObjectSchema): ObjectSchema => SchemaFolding.fold(schema)
+export const fold = (schema: ObjectSchema): ObjectSchema => SchemaFolding.fold(schema, { maxNames: Infinity })
 
 /**
  * Returns a schema that all large providers accept, or the reason why there is none. It accepts the same arguments, or
@@ -90,7 +93,7 @@ export const fold = (schema: ObjectSchema): ObjectSchema => SchemaFolding.fold(s
  * - It has keywords of draft 2020-12 only, each with a value that it may have. Keywords of older drafts are converted.
  *   Conditions become alternatives, and `not` is left out. References lead to its own definitions.
  * - The names of arguments consist of at most 64 letters, digits, `_`, `.` and `-`. `names` has the original ones.
- * - It has at most 64 levels and 65,536 characters.
+ * - It has at most 64 levels and 65,536 characters, and at most 65,536 names are copied from the members of its root.
  *
  * @example
  * ```ts
@@ -108,9 +111,9 @@ export const fold = (schema: ObjectSchema): ObjectSchema => SchemaFolding.fold(s
 export const of = (schema: ObjectSchema): Result.Result<ModelSchema, string> => {
   try {
     const cleaned = bounded({ ...SchemaCleaning.clean(schema), type: "object" })
-    return Result.succeed(renamed(bounded(SchemaFolding.fold(cleaned))))
+    return Result.succeed(renamed(bounded(SchemaFolding.fold(cleaned, { maxNames }))))
   } catch (error) {
-    if (error instanceof SchemaCleaning.TooLarge) return Result.fail(error.message)
+    if (error instanceof SchemaFolding.TooLarge) return Result.fail(error.message)
     throw error
   }
 }

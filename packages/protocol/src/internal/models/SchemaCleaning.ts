@@ -1,14 +1,11 @@
 /** Copies of JSON Schemas of any draft with keywords of draft 2020-12, each with a value that it may have. */
 
 import * as Record from "effect/Record"
-import { definitionOf, isObject, type JsonSchema, pointerOf } from "./SchemaFolding.ts"
+import { definitionOf, isObject, type JsonSchema, pointerOf, TooLarge } from "./SchemaFolding.ts"
 import { UniqueNames } from "./UniqueNames.ts"
 
 /** The greatest number of values, and the greatest depth, of a schema that is copied. */
 const max = { levels: 64, values: 65_536 }
-
-/** The error of a schema that is too large or too deep. */
-export class TooLarge extends Error {}
 
 const types: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"])
 

@@ -30,6 +30,9 @@ export const definitionOf = (reference: unknown): string | undefined => {
   return container === "$defs" && rest.length === 0 ? name : undefined
 }
 
+/** The error of a schema that is too large or too deep. */
+export class TooLarge extends Error {}
+
 /** The keywords that providers reject at the root. */
 const folded = ["$ref", "allOf", "anyOf", "const", "dependentSchemas", "else", "enum", "if", "not", "oneOf", "then"]
 
@@ -66,46 +69,6 @@ const ownShape = (schema: JsonSchema): Shape => ({
   rest: Object.fromEntries(Object.entries(schema).filter(([keyword]) => !dropped.has(keyword)))
 })
 
-/** Returns a shape that accepts what all shapes accept, or more. Of several schemas, the first one counts. */
-const intersection = (shapes: ReadonlyArray<Shape>): Shape => {
-  const properties = new Map<string, ReadonlySet<unknown>>()
-  for (const [name, schemas] of shapes.flatMap((shape) => [...shape.properties])) {
-    if (!properties.has(name)) properties.set(name, schemas)
-  }
-  const rests = shapes.map(({ rest }) => rest).toReversed()
-  // Additional properties are those that no pattern matches.
-  const patterns = Object.assign({}, ...rests.map(({ patternProperties }) => patternProperties))
-  return {
-    properties,
-    required: new Set(shapes.flatMap(({ required }) => [...required])),
-    rest: {
-      ...Object.assign({}, ...rests),
-      ...Object.keys(patterns).length === 0 ? undefined : { patternProperties: patterns }
-    }
-  }
-}
-
-/** Returns a shape that accepts what one of the shapes accepts, or more. */
-const union = ([first = everything, ...others]: ReadonlyArray<Shape>): Shape => {
-  if (others.length === 0) return first
-  const shapes = [first, ...others]
-  const names = new Set(shapes.flatMap(({ properties }) => [...properties.keys()]))
-  const schemasOf = (name: string): ReadonlyArray<unknown> => [
-    ...shapes.flatMap(({ properties }) => [...properties.get(name) ?? []]),
-    // An alternative without the property accepts any value of it, unless it is closed.
-    ...shapes.some((shape) => !shape.properties.has(name) && !isClosed(shape)) ? [any] : []
-  ]
-  const isCommon = ([keyword, value]: readonly [string, unknown]): boolean =>
-    keyword === "additionalProperties"
-      ? shapes.every(isClosed)
-      : others.every(({ rest }) => JSON.stringify(rest[keyword]) === JSON.stringify(value))
-  return {
-    properties: new Map(Array.from(names, (name) => [name, new Set(schemasOf(name))])),
-    required: new Set([...first.required].filter((name) => others.every(({ required }) => required.has(name)))),
-    rest: Object.fromEntries(Object.entries(first.rest).filter(isCommon))
-  }
-}
-
 /** The greatest number of references that follow each other. */
 const maxReferences = 64
 
@@ -119,10 +82,15 @@ class Folding {
   readonly #definitions: JsonSchema
   /** The shapes of definitions. A definition within itself accepts every object. */
   readonly #shapes = new Map<string, Shape | undefined>()
+  /** The JSON of values that were compared. */
+  readonly #texts = new Map<unknown, string | undefined>()
+  readonly #maxNames: number
+  #names = 0
   #references = 0
 
-  constructor(definitions: JsonSchema) {
+  constructor(definitions: JsonSchema, maxNames: number) {
     this.#definitions = definitions
+    this.#maxNames = maxNames
   }
 
   /** Returns the shape of the objects that a schema accepts; `undefined` if it accepts none. */
@@ -136,7 +104,7 @@ class Folding {
       ...[anyOf, oneOf].map((list) => this.#alternatives(listOf(list)))
     ]
     const shapes = members.filter((member) => member !== undefined)
-    return shapes.length < members.length ? undefined : intersection([ownShape(schema), ...shapes])
+    return shapes.length < members.length ? undefined : this.#intersection([ownShape(schema), ...shapes])
   }
 
   #referred(reference: unknown): Shape | undefined {
@@ -160,7 +128,69 @@ class Folding {
     if (sets.size > 1 && !sets.has("()")) {
       this.notes.add(`Give one of these sets of arguments: ${[...sets].join(", ")}.`)
     }
-    return union([...new Set(shapes)])
+    return this.#union([...new Set(shapes)])
+  }
+
+  /** Returns a shape that accepts what all shapes accept, or more. Of several schemas, the first one counts. */
+  #intersection(shapes: ReadonlyArray<Shape>): Shape {
+    const properties = new Map<string, ReadonlySet<unknown>>()
+    const required = new Set<string>()
+    const patterns: Array<ReadonlyArray<readonly [pattern: string, schema: unknown]>> = []
+    for (const shape of shapes) {
+      const own = Object.entries(membersOf(shape.rest["patternProperties"]))
+      this.#spend(shape.properties.size + shape.required.size + own.length)
+      for (const [name, schemas] of shape.properties) if (!properties.has(name)) properties.set(name, schemas)
+      for (const name of shape.required) required.add(name)
+      if (own.length > 0) patterns.unshift(own)
+    }
+    const rest = Object.assign({}, ...shapes.map(({ rest }) => rest).toReversed())
+    return {
+      properties,
+      required,
+      // Additional properties are those that no pattern matches.
+      rest: patterns.length === 0 ? rest : { ...rest, patternProperties: Object.fromEntries(patterns.flat()) }
+    }
+  }
+
+  /** Returns a shape that accepts what one of the shapes accepts, or more. */
+  #union([first = everything, ...others]: ReadonlyArray<Shape>): Shape {
+    if (others.length === 0) return first
+    const shapes = [first, ...others]
+    const open = shapes.filter((shape) => !isClosed(shape)).length
+    const properties = new Map<string, { readonly schemas: Set<unknown>; open: number }>()
+    for (const shape of shapes) {
+      for (const [name, schemas] of shape.properties) {
+        this.#spend(schemas.size)
+        const all = properties.get(name) ?? { schemas: new Set(), open: 0 }
+        properties.set(name, all)
+        for (const schema of schemas) all.schemas.add(schema)
+        if (!isClosed(shape)) all.open += 1
+      }
+    }
+    // An alternative without the property accepts any value of it, unless it is closed.
+    for (const all of properties.values()) if (all.open < open) all.schemas.add(any)
+    const isCommon = ([keyword, value]: readonly [string, unknown]): boolean =>
+      keyword === "additionalProperties"
+        ? open === 0
+        : others.every(({ rest }) => this.#textOf(rest[keyword]) === this.#textOf(value))
+    return {
+      properties: new Map(Array.from(properties, ([name, { schemas }]) => [name, schemas])),
+      required: new Set([...first.required].filter((name) => others.every(({ required }) => required.has(name)))),
+      rest: Object.fromEntries(Object.entries(first.rest).filter(isCommon))
+    }
+  }
+
+  /** Counts names that are copied. Many alternatives could refer to one definition with many names. */
+  #spend(names: number): void {
+    this.#names += names
+    if (this.#names > this.#maxNames) {
+      throw new TooLarge(`the alternatives of its input schema have more than ${this.#maxNames} names`)
+    }
+  }
+
+  #textOf(value: unknown): string | undefined {
+    if (!this.#texts.has(value)) this.#texts.set(value, JSON.stringify(value))
+    return this.#texts.get(value)
   }
 }
 
@@ -188,14 +218,17 @@ const oneOf = (schemas: ReadonlySet<unknown>): unknown => {
   return different.length === 1 ? different[0] : { anyOf: different }
 }
 
-/** Returns a schema of the same objects, or of more, whose root has `properties` and no combinator. */
-export const fold = (schema: ObjectSchema): ObjectSchema => {
+/**
+ * Returns a schema of the same objects, or of more, whose root has `properties` and no combinator. Throws a
+ * {@link TooLarge} if it would copy more than `maxNames` names of the members.
+ */
+export const fold = (schema: ObjectSchema, { maxNames }: { readonly maxNames: number }): ObjectSchema => {
   const own = membersOf(schema["properties"])
   const isPlain = !folded.some((keyword) => keyword in schema) &&
     listOf(schema["required"]).every((name) => typeof name === "string" && Object.hasOwn(own, name))
   if (isPlain) return { ...schema, properties: own }
   const definitions = membersOf(schema["$defs"])
-  const folding = new Folding(definitions)
+  const folding = new Folding(definitions, maxNames)
   // A schema that accepts no object is kept without what makes it so. Its tool can be seen, and rejects each call.
   const { properties, required, rest } = folding.shapeOf(schema) ?? ownShape(schema)
   const missing = [...required].filter((name) => !properties.has(name)).map((name) => [name, any] as const)
