@@ -65,7 +65,8 @@ const bounded = (schema: ObjectSchema): ObjectSchema => {
  * become one object with the properties of all members. Properties that some alternative does not need are optional,
  * and the description of the schema lists the alternatives. The schema accepts the same objects, or more: a property
  * that only some of the alternatives restrict accepts any value (`anyOf: [schema, {}]`), and of several restrictions
- * that apply at once, the first one remains.
+ * that apply at once, the first one remains. It is for schemas of the program itself: one with thousands of levels ends
+ * the stack. {@link of} rejects such a schema.
  *
  * @example
  * ```ts
@@ -90,8 +91,9 @@ export const fold = (schema: ObjectSchema): ObjectSchema => SchemaFolding.fold(s
  * more: the server still checks them.
  *
  * - Its root is that of {@link fold}.
- * - It has keywords of draft 2020-12 only, each with a value that it may have. Keywords of older drafts are converted.
- *   Conditions become alternatives, and `not` is left out. References lead to its own definitions.
+ * - It has keywords of draft 2020-12 only, each with a value that it may have. Keywords of older drafts are converted,
+ *   and those beside a reference, which drafts 03 to 07 ignore, are left out. Conditions become alternatives,
+ *   and `not` is left out. References lead to its own definitions.
  * - The names of arguments consist of at most 64 letters, digits, `_`, `.` and `-`. `names` has the original ones.
  * - It has at most 64 levels and 65,536 characters, and at most 65,536 names are copied from the members of its root.
  *

@@ -203,6 +203,33 @@ describe("a keyword", () => {
     assert.deepStrictEqual(property({ type: "string", nullable: true }), { type: ["string", "null"] })
   })
 
+  it("beside a reference is left out in drafts 03 to 07, which ignore it", () => {
+    const beside = (keywords: object) =>
+      schemaOf({
+        ...keywords,
+        properties: { a: { $ref: "#/definitions/S", description: "b", maxLength: 1, properties: { $ref: string } } },
+        definitions: { S: string }
+      })["properties"]
+    const reference = { $ref: "#/$defs/S" }
+    for (const draft of ["draft-03", "draft-04", "draft-06", "draft-07"]) {
+      for (const $schema of [`http://json-schema.org/${draft}/schema#`, `https://json-schema.org/${draft}/schema`]) {
+        assert.deepStrictEqual(beside({ $schema }), { a: { ...reference, description: "b" } })
+      }
+    }
+    const all = { a: { ...reference, description: "b", maxLength: 1, properties: { $ref: string } } }
+    for (const $schema of [undefined, 7, "https://json-schema.org/draft/2020-12/schema"]) {
+      assert.deepStrictEqual(beside({ $schema }), all)
+    }
+    // The member `$ref` of properties is an argument.
+    assert.deepStrictEqual(
+      schemaOf({
+        $schema: "http://json-schema.org/draft-07/schema#",
+        properties: { $ref: string, a: string }
+      })["properties"],
+      { _ref: string, a: string }
+    )
+  })
+
   it("in which a part that accepts more makes the whole accept less is left out or converted", () => {
     const foreign = { $ref: "https://example.com/" }
     assert.deepStrictEqual(property({ not: foreign, unevaluatedProperties: false, unevaluatedItems: false }), {})

@@ -60,6 +60,19 @@ const alternativesOf = (schema: JsonSchema): ReadonlyArray<unknown> => {
   ]
 }
 
+/** The drafts in which a schema with a reference has no other keywords. */
+const isOldDraft = (draft: unknown): boolean =>
+  typeof draft === "string" && /^https?:\/\/json-schema\.org\/draft-0[3-7]\//.test(draft)
+
+/** The keywords that restrict no value. */
+const annotations = new Set(["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"])
+
+/** Returns a schema of an old draft without the keywords that are ignored beside a reference. */
+const withoutIgnored = (schema: JsonSchema): JsonSchema =>
+  typeof schema["$ref"] === "string"
+    ? Record.filter(schema, (_, keyword) => keyword === "$ref" || annotations.has(keyword))
+    : schema
+
 /** Returns a schema of any draft, or of OpenAPI, with the keywords of draft 2020-12 that are copied. */
 const upgraded = (schema: JsonSchema): JsonSchema => {
   const { additionalItems, allOf, dependencies, items, nullable, patternProperties, type } = schema
@@ -101,6 +114,7 @@ const withoutLoops = (definitions: { readonly [name: string]: JsonSchema }): Jso
 /** Copies one schema. */
 class Copying {
   readonly #root: JsonSchema
+  readonly #isOld: boolean
   /** The names of definitions, by the places that references lead to. */
   readonly #names = new Map<string, string>()
   readonly #uniqueNames = new UniqueNames()
@@ -109,6 +123,7 @@ class Copying {
 
   constructor(root: JsonSchema) {
     this.#root = root
+    this.#isOld = isOldDraft(root["$schema"])
   }
 
   /** Returns the copy, with a definition for each place that a reference leads to. */
@@ -167,7 +182,7 @@ class Copying {
     if (schema === false) return { not: {} }
     if (!isObject(schema)) return {}
     const copy: { [keyword: string]: unknown } = {}
-    for (const [keyword, value] of Object.entries(upgraded(schema))) {
+    for (const [keyword, value] of Object.entries(upgraded(this.#isOld ? withoutIgnored(schema) : schema))) {
       const kind = kinds.get(keyword)
       const read = kind === undefined || value === undefined ? undefined : this.kinds[kind](value, depth)
       if (read !== undefined) copy[keyword] = read
