@@ -80,7 +80,32 @@ const asking = Effect.fnUntraced(function*(
 const codeOf = <A>(effect: Effect.Effect<A, RequestError.RequestError>) =>
   Effect.map(reason(effect), (reason) => reason._tag === "ErrorResponse" ? reason.error.code : reason)
 
+/** Returns the reason for which a question fails, and whether its error is one of the context of the handler. */
+const failing = Effect.gen(function*() {
+  const context = yield* RequestContext.RequestContext
+  const { result } = yield* Effect.orDie(context.tasks.elicit(question))
+  const error = yield* Effect.flip(result)
+  return text(`${error.reason._tag} ${context.isOwnError(error)}`)
+}).pipe(Effect.orDie)
+
 describe("a server asks its client as a task", () => {
+  it.effect("and a failure of its question is one of the context of its handler, in a task too", () =>
+    Effect.gen(function*() {
+      const { client } = yield* asking(() => Effect.fail(McpError.received({ code: -32000, message: "no" })), {
+        handlers: {
+          ...tools({ ask: failing }),
+          "tools/list": () =>
+            Effect.succeed({
+              tools: [{ name: "ask", inputSchema: { type: "object" }, execution: { taskSupport: "optional" } }]
+            })
+        },
+        server: { tasks: yield* makeTasks({ tools: () => "optional" }) }
+      })
+      const own = text("ErrorResponse true")
+      assert.deepInclude(yield* client.callTool("ask"), own)
+      assert.deepInclude(yield* Effect.flatMap(client.tasks.call("ask"), ({ result }) => result), own)
+    }))
+
   it.effect("[TSK-07] [TSK-08] [TSK-13] [TSK-14] [TSK-16] and follows its states until the client has answered", () =>
     Effect.gen(function*() {
       const tasks = yield* answerTasks({ pollInterval: "20 seconds" })
@@ -284,7 +309,7 @@ describe("a server asks its client as a task", () => {
   it.effect("and rejects an answer of a client that breaks the form", () =>
     Effect.gen(function*() {
       const pair = yield* MemoryTransport.make()
-      const session = yield* server(pair.server)
+      const session = yield* server(pair.server, tools({ ask: failing }))
       const task = {
         taskId: "t",
         status: "completed",
@@ -292,7 +317,7 @@ describe("a server asks its client as a task", () => {
         lastUpdatedAt: "2026-01-01T00:00:00Z",
         ttl: null
       }
-      yield* taskClient(pair.client, {
+      const client = yield* taskClient(pair.client, {
         capabilities: { elicitation: {}, tasks: { requests: { elicitation: { create: {} } } } },
         answer: ({ id, method }) =>
           JsonRpc.success(id, method === "tasks/result" ? { action: "accept", content: { name: 1 } } : { task })
@@ -300,6 +325,7 @@ describe("a server asks its client as a task", () => {
       const asked = yield* session.tasks.elicit(question)
       const problem = yield* reason(asked.result)
       assert.strictEqual(problem._tag, "InvalidResult")
+      assert.deepInclude(yield* client.result("tools/call", { name: "ask" }), text("InvalidResult true"))
       // Without the form, the schema of the method alone is known.
       assert.deepInclude(yield* session.tasks.of("t", "elicitation/create").result, { content: { name: 1 } })
     }))

@@ -32,7 +32,9 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
   /** Returns the `Mcp-Param-*` headers of the request. */
   readonly parameterHeaders?: () => Service["parameterHeaders"]
   /** The requests on the stream of an origin that become tasks. `undefined` where none can. */
-  readonly questionTasks?: ((incoming: Pick<IncomingRequest, "ended" | "origin">) => QuestionTasks) | undefined
+  readonly questionTasks?:
+    | ((incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors) => QuestionTasks)
+    | undefined
   /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
   /** Sends a log message, unless its level is below the one that the client has set. */
@@ -154,7 +156,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   }
 
   get tasks(): Service["tasks"] {
-    return this.dependencies.questionTasks?.(this.incoming) ?? QuestionsAsTasks.none(this.profile)
+    return this.dependencies.questionTasks?.(this.incoming, this.#errors) ?? QuestionsAsTasks.none(this.profile)
   }
 
   /** A call that can become a task has another context. */

@@ -40,6 +40,7 @@ import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
+import type { OwnErrors } from "../engine/OwnErrors.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
@@ -377,21 +378,20 @@ export class ServerSessionImplementation
     return this.#server.middleware?.outbound
   }
 
-  questionTasks(incoming: Pick<IncomingRequest, "ended" | "origin">): QuestionTasks {
+  questionTasks(incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors): QuestionTasks {
     return this.#questionTasks((row, params, options) =>
       incoming.ended
         ? Effect.fail(RequestError.make(row.name, { _tag: "ExchangeEnded" }))
-        : this.sender.request(row, params, { ...options, replyTo: incoming.origin })
-    )
+        : this.sender.request(row, params, { ...options, replyTo: incoming.origin }), errors)
   }
 
-  #questionTasks(request: Sender.Request): QuestionTasks {
+  #questionTasks(request: Sender.Request, errors?: OwnErrors): QuestionTasks {
     return QuestionsAsTasks.make({
       request: (row, params, options) =>
         OnceSteps.outside(row.name, Effect.suspend(() => request(row, params, options))),
       closed: this.runtime.closed,
       receiver: this.runtime
-    })
+    }, errors)
   }
 
   sendLog(

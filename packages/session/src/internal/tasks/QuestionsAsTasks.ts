@@ -4,6 +4,7 @@ import { MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type { QuestionTasks } from "../../QuestionTasks.ts"
 import * as RequestError from "../../RequestError.ts"
+import { OwnErrors } from "../engine/OwnErrors.ts"
 import * as SemanticChecks from "../engine/SemanticChecks.ts"
 import { trust } from "../trust.ts"
 import * as RequestedTasks from "./RequestedTasks.ts"
@@ -14,7 +15,11 @@ const elicitationRows = RequestedTasks.rowsOf(elicitation)
 const samplingRows = RequestedTasks.rowsOf(sampling)
 
 /** Checks an answer beyond the schema of its method, as that of a plain question. */
-const checkedFor = <A>(method: string, params: object): RequestedTasks.Checked<A> => (received) =>
+const checked = <A, R>(
+  method: string,
+  params: object,
+  received: Effect.Effect<A, RequestError.RequestError, R>
+): Effect.Effect<A, RequestError.RequestError, R> =>
   Effect.flatMap(received, (answer) => {
     const problem = SemanticChecks.validateResult(method, params, answer)
     return problem === undefined
@@ -22,9 +27,17 @@ const checkedFor = <A>(method: string, params: object): RequestedTasks.Checked<A
       : Effect.fail(RequestError.make(method, { _tag: "InvalidResult", problem }))
   })
 
-/** The tasks of the client of one session. */
-export const make = (dependencies: RequestedTasks.RequestedTasksDependencies): QuestionTasks => {
-  const requested = new RequestedTasks.RequestedTasks(dependencies)
+/** The tasks of the client of one session. Their errors count as those of a context, if they are of one. */
+export const make = (
+  dependencies: RequestedTasks.RequestedTasksDependencies,
+  errors: OwnErrors = new OwnErrors()
+): QuestionTasks => {
+  const requested = new RequestedTasks.RequestedTasks({
+    ...dependencies,
+    request: (row, params, options) => errors.of(dependencies.request(row, params, options))
+  })
+  const checkedFor = <A>(method: string, params: object): RequestedTasks.Checked<A> => (received) =>
+    errors.of(checked(method, params, received))
   const of = (id: string, method: "elicitation/create" | "sampling/createMessage") =>
     method === elicitation.name
       ? requested.of(elicitationRows, id, (received) => received)

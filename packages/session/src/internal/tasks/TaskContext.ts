@@ -209,7 +209,7 @@ export class TaskContext implements Service {
       receiver: undefined,
       // If the handler stops to wait, `TaskResult` cancels what the client creates.
       untilAnswered: (created) => created
-    })
+    }, this.#errors)
   }
 
   get becomeTask(): Service["becomeTask"] {
