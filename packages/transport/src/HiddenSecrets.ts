@@ -22,7 +22,8 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
  * Results, the `data` of error responses and other messages are not changed: they are the data of the program. An error
  * of the handshake shows no secrets that an invalid result or the `data` of an error repeats.
  *
- * The first 262,144 characters of a frame are searched, and what follows them becomes `<redacted>`.
+ * The first 65,536 characters of a frame are searched, and what follows them becomes `<redacted>`. Of an error response
+ * the `code` and a `message` remain.
  *
  * @category models
  */
@@ -130,17 +131,25 @@ class Hiding implements HiddenSecrets {
   }
 
   /**
-   * Returns a message: an error response is one that a peer writes for its log as well, with what it was sent. Its
-   * `data` is for the program, as results are: an address to visit, or the revisions of the server. A text that is no
-   * message is one that a program prints, and its client reports it.
+   * Returns an error that a peer writes for its log as well, with what it was sent. Its `data` is for the program, as
+   * results are: an address to visit, or the revisions of the server. However long the rest is, a number as its `code`
+   * and a text as its `message` remain, without which it would be no error response.
    */
+  #errorOf(error: unknown, allowed: KnownSecrets.Allowance): unknown {
+    if (!isObject(error)) return this.#known.value(error, allowed)
+    const { code, data, message, ...others } = error
+    const shown = {
+      ..."code" in error ? { code: this.#known.value(code, allowed) } : undefined,
+      ..."message" in error ? { message: this.#known.value(message, allowed) } : undefined,
+      ..."data" in error ? { data } : undefined
+    }
+    return Object.assign(shown, this.#known.value(others, allowed))
+  }
+
+  /** Returns a message. A text that is no message is one that a program prints, and its client reports it. */
   #message(message: unknown, allowed: KnownSecrets.Allowance): unknown {
     if (!isMessage(message)) return this.#known.value(message, allowed)
-    if (!("error" in message)) return message
-    const { error } = message
-    if (!isObject(error) || !("data" in error)) return { ...message, error: this.#known.value(error, allowed) }
-    const { data, ...words } = error
-    return { ...message, error: Object.assign({ data }, this.#known.value(words, allowed)) }
+    return "error" in message ? { ...message, error: this.#errorOf(message.error, allowed) } : message
   }
 
   #inbound(inbound: Inbound): Inbound {

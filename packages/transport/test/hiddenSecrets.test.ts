@@ -310,6 +310,34 @@ describe("frames of a server that repeats secrets", () => {
       ])
     }))
 
+  it.effect("keep the code and a message of each error, however long the errors are", () =>
+    Effect.gen(function*() {
+      const long = "x".repeat(70_000)
+      const [error, batch, more] = yield* received(["sk-live-1234"], [
+        { jsonrpc: "2.0", id: 1, error: { message: long, code: -32000 } },
+        [1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, error: { code: -32000, message: long, data: { id } } })),
+        { jsonrpc: "2.0", id: 1, error: { details: [long, "sk-live-1234"], code: -1, message: "boom" } }
+      ])
+      const cut = `${long.slice(0, 65_535)}…`
+      assert.deepStrictEqual<unknown>(error, { jsonrpc: "2.0", id: 1, error: { code: -32000, message: cut } })
+      assert.deepStrictEqual<unknown>(
+        batch,
+        [1, 2, 3].map((id) => ({
+          jsonrpc: "2.0",
+          id,
+          error: {
+            code: -32000,
+            message: id === 1 ? cut : "<redacted>",
+            data: { id }
+          }
+        }))
+      )
+      assert.deepInclude(more, { id: 1 })
+      const shown = JSON.stringify(more)
+      assert.include(shown, "\"code\":-1,\"message\":\"boom\",\"details\":[")
+      assert.notInclude(shown, "sk-live")
+    }))
+
   it.effect("are searched up to 65,536 characters, so that a large one does not stop the event loop", () =>
     Effect.gen(function*() {
       const secrets = Array.from({ length: 8 }, (_, index) => `Bearer sk-live-${"x".repeat(20)}${index}`)
