@@ -34,7 +34,8 @@ export type Problem =
  *   is the last reason why the server was down. `stray` is the beginning of the first text of the server that is no
  *   message.
  * - `Ready`: a session is open with a server of this profile. `fellBack` states why the client guessed that the server
- *   needs a handshake: the server may support a newer revision, if it was only slow.
+ *   needs a handshake: the server was silent, and may support a newer revision if it was only slow, or it sent an error
+ *   without an id.
  * - `Closing`: the session has begun to close. Calls wait for the next one.
  * - `Down`: there is no session. The next attempt is due in `retryMillis`; `undefined` means that there is none,
  *   because the schedule or the client has ended.

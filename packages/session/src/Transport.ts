@@ -192,7 +192,7 @@ export interface Connection {
   /**
    * Returns a JSON value of the peer without the secrets that this side sends. A text remains a text. A client uses it
    * for the errors of its handshake, because a transport changes neither results nor the `data` of error responses.
-   * Absent if the transport knows no secrets.
+   * Absent if the transport hides none.
    */
   readonly hideSecrets?: (value: unknown) => unknown
   /** Called after the handshake. From then on the transport can use the profile, for example in its headers. */

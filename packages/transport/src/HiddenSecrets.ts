@@ -149,7 +149,9 @@ class Hiding implements HiddenSecrets {
   /** Returns a message. A text that is no message is one that a program prints, and its client reports it. */
   #message(message: unknown, allowed: KnownSecrets.Allowance): unknown {
     if (!isMessage(message)) return this.#known.value(message, allowed)
-    return "error" in message ? { ...message, error: this.#errorOf(message.error, allowed) } : message
+    if (!("error" in message)) return message
+    const { error } = message
+    return { ...message, error: this.#errorOf(error, allowed) }
   }
 
   #inbound(inbound: Inbound): Inbound {

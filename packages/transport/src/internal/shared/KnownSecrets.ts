@@ -21,7 +21,7 @@ const maxLearned = 64
 const maxLevels = 256
 
 /**
- * The characters of a frame that are searched. What follows is left out: the search of a whole frame of 4 MiB would
+ * The characters of a value that are searched. What follows is left out: the search of a whole frame of 4 MiB would
  * stop the event loop for seconds.
  */
 const maxSearched = 65_536
@@ -45,7 +45,7 @@ export interface Allowance {
   left: number
 }
 
-/** Returns the allowance of one frame. */
+/** Returns the allowance of one value, which may be a whole frame. */
 export const allowance = (): Allowance => ({ left: maxSearched })
 
 /** Returns a secret, and its parts that are secrets themselves: what follows a scheme, and the password of `Basic`. */
