@@ -212,6 +212,8 @@ const register = Effect.fnUntraced(function*(
  * sampling, roots) and log messages reach the client that they belong to, and no other. With `"shared"`, such a request
  * is forwarded only if one client session alone has used the server within a minute; otherwise it is rejected with
  * −32600, and log messages are dropped. The transport authenticates the proxy: a token of a client is never forwarded.
+ * Secrets of the transport that an error of the server repeats do not reach a client, except in the `data` of −32021,
+ * −32022 and −32042. Results are not changed.
  *
  * A server of revision 2026-07-28 asks in its answers to calls. These questions always reach the client of the call,
  * whatever its revision is; clients without sessions share one with the server for all that have the same capabilities.
@@ -274,7 +276,7 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
         return yield* Effect.provideService(
           ClientSession.make({ ...options, capabilities, handlers: handlersFor(id, asker, capabilities, options) }),
           Transport,
-          Context.get(built, Transport)
+          RemoteErrors.hiding(Context.get(built, Transport))
         )
       })
     const asker = sessions === "shared" ? Askers.shared() : Askers.none

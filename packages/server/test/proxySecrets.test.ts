@@ -7,6 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
+import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -66,6 +67,57 @@ describe("a process that a proxy starts for a client with a session", () => {
       assert.include(logged, "dbPassw0rd")
       assert.notInclude(logged, "\n")
     }).pipe(Effect.scoped))
+})
+
+/** A server whose tool fails with the code of its arguments, and repeats its environment. */
+const repeating = StdioClient.layerNode({
+  command: process.execPath,
+  args: [
+    "-e",
+    `
+  const reply = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }))
+  const capabilities = { tools: {} }, serverInfo = { name: "child", version: "1" }
+  require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (id === undefined) return
+    if (method === "initialize") {
+      reply({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } })
+    } else if (method === "tools/list") {
+      reply({ id, result: { tools: [{ name: "fail", inputSchema: { type: "object" } }] } })
+    } else if (method === "tools/call") {
+      const { code } = params.arguments
+      const data = { after: 5, headers: [{ authorization: process.env.KEY }] }
+      reply({ id, error: { code, message: "rejected " + process.env.KEY, data } })
+    } else reply({ id, error: { code: -32601, message: "no" } })
+  })
+`
+  ],
+  env: { KEY: Redacted.make("Bearer sk-live-1234") }
+})
+
+describe("a proxied server that repeats the credential of the proxy in an error", () => {
+  for (const sessions of ["each", "shared"] as const) {
+    it.live(`does not show it to clients (${sessions})`, () =>
+      Effect.gen(function*() {
+        const client = yield* connect(McpProxy.layer("remote", repeating, { info, sessions }), { client: handshake })
+        const errorOf = (code: number) =>
+          Effect.map(Effect.flip(client.callTool("fail", { code })), ({ reason }) => {
+            assert(reason._tag === "ErrorResponse")
+            const { code: received, data, message } = reason.error
+            return { code: received, message, data }
+          })
+        assert.deepStrictEqual<unknown>(yield* errorOf(-32000), {
+          code: -32000,
+          message: "rejected <redacted>",
+          data: { after: 5, headers: [{ authorization: "<redacted>" }] }
+        })
+        assert.deepStrictEqual<unknown>(yield* errorOf(-32042), {
+          code: -32042,
+          message: "rejected <redacted>",
+          data: { after: 5, headers: [{ authorization: "Bearer sk-live-1234" }] }
+        })
+      }).pipe(Effect.scoped))
+  }
 })
 
 describeForBothEras("a proxied process that fails", ({ connect }) => {

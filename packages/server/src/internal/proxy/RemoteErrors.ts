@@ -2,7 +2,10 @@
 
 import { ErrorCode, Excerpt, McpError } from "@effect-mcp/protocol"
 import { RequestError } from "@effect-mcp/session"
+import type { Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
 
 /** Creates the error of a request that the proxy itself could not serve. The problem has no words of another party. */
 export const unavailable = (server: string, problem: string): McpError.McpError =>
@@ -44,3 +47,43 @@ export const failing =
       }
     }
   }
+
+/** The errors whose `data` a client reads: capabilities, revisions, and addresses to visit. */
+const read: ReadonlySet<unknown> = new Set([
+  ErrorCode.MissingRequiredClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
+  ErrorCode.UrlElicitationRequired
+])
+
+/** Returns a message, without the secrets in the `data` of its error. */
+const withoutSecrets = (message: unknown, hide: (value: unknown) => unknown): unknown => {
+  if (!Predicate.hasProperty(message, "error")) return message
+  const { error } = message
+  if (!Predicate.hasProperty(error, "data")) return message
+  if (Predicate.hasProperty(error, "code") && read.has(error.code)) return message
+  return { ...message, error: { ...error, data: hide(error.data) } }
+}
+
+const hidden = (inbound: Inbound, hide: (value: unknown) => unknown): Inbound => {
+  if (Result.isFailure(inbound.frame)) return inbound
+  const frame = inbound.frame.success
+  const shown = Array.isArray(frame)
+    ? frame.map((message: unknown) => withoutSecrets(message, hide))
+    : withoutSecrets(frame, hide)
+  return shown === frame ? inbound : { ...inbound, frame: Result.succeed(shown) }
+}
+
+/**
+ * Returns the transport of a proxied server. A server may repeat the secrets of the proxy in the `data` of an error,
+ * which a transport does not change, because it is for the program. The clients of the proxy must not receive them.
+ */
+export const hiding = ({ connect }: Transport["Service"]): Transport["Service"] => ({
+  connect: Effect.map(connect, (connection) => {
+    const { hideSecrets } = connection
+    if (hideSecrets === undefined) return connection
+    return {
+      ...connection,
+      run: (deliver, hooks) => connection.run((inbound) => deliver(hidden(inbound, hideSecrets)), hooks)
+    }
+  })
+})
