@@ -1,6 +1,6 @@
 /** The tasks of a server of revision 2026-07-28, as its client uses them. */
 import { Content, McpError, Revision, TaskExtension, type Tool } from "@effect-mcp/protocol"
-import { RequestContext, type ServerTasks } from "@effect-mcp/session"
+import { type Middleware, RequestContext, RequestError, type ServerTasks } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -88,6 +88,35 @@ describe("a client that has declared the tasks extension", () => {
       assert.deepStrictEqual((yield* Fiber.join(waiting)).map(contentOf), [done, done])
       assert.strictEqual((yield* Fiber.join(states)).at(-1)?.status, "completed")
       assert.isAtMost(methods().filter((method) => method === "tasks/get").length, 100)
+    }))
+
+  it.effect("stops to ask a server that has too many requests 60 times in a row", () =>
+    Effect.gen(function*() {
+      let sent = 0
+      const rejected = RequestError.make("any", {
+        _tag: "ErrorResponse",
+        error: McpError.received({ code: -31010, message: "Overloaded" })
+      })
+      const middleware: Middleware.Middleware = {
+        outbound: (request, next) =>
+          request.method === "tasks/get" || request.method === "tasks/result"
+            ? Effect.andThen(Effect.sync(() => void sent++), Effect.fail(rejected))
+            : next(request)
+      }
+      const modern = yield* served({ long: Effect.never }, { middleware })
+      const legacy = yield* served({ long: Effect.never }, { middleware, revisions: Revision.legacy })
+      const task = yield* modern.session.tasks.call("long")
+      const waits = [task.result, Stream.runDrain(task.states), legacy.session.tasks.of("any").result]
+      for (const wait of waits) {
+        sent = 0
+        const waiting = yield* start(Effect.flip(Effect.asVoid(wait)))
+        yield* settled
+        yield* TestClock.adjust("2 minutes")
+        yield* settled
+        const exit = waiting.pollUnsafe()
+        assert.deepStrictEqual(exit, Exit.succeed(rejected))
+        assert.strictEqual(sent, 60)
+      }
     }))
 
   it.effect("answers a task that asks without an end in as many rounds as a call", () =>

@@ -113,8 +113,8 @@ export class RequestedTasks {
       // To ask again has no effect, so that a stream that was lost is no failure.
       result: this.#following(
         progress,
-        Effect.retry(checked(received), {
-          while: (error) => error.reason._tag === "OutcomeUnknown" || TaskPolling.isOverloaded(error),
+        Effect.retry(TaskPolling.patiently(checked(received), repeatMillis, closed), {
+          while: (error) => error.reason._tag === "OutcomeUnknown",
           schedule: Schedule.spaced(repeatMillis)
         })
       ),

@@ -11,6 +11,9 @@ const defaultMillis = 1_000
 const leastMillis = 100
 const longestMillis = 3_600_000
 
+/** The rejections in a row after which a request is not sent again. */
+const mostRejections = 60
+
 const isFinal = ({ status }: Task.Task): boolean => status !== "working" && status !== "input_required"
 
 /** Waits until the next request for a state: as long as the server wishes, or until the session has closed. */
@@ -20,16 +23,20 @@ export const pause = (wished: number | undefined, closed: Effect.Effect<unknown>
   )
 
 /** Returns whether the other side has too many requests now. The task goes on. */
-export const isOverloaded = ({ reason }: RequestError): boolean =>
+const isOverloaded = ({ reason }: RequestError): boolean =>
   reason._tag === "ErrorResponse" && reason.error.code === ErrorCode.Overloaded
 
-/** Requests a state, again after each pause for which the other side has too many requests. */
-export const patiently = <A>(
-  state: Effect.Effect<A, RequestError>,
+/** Sends a request, again after a pause if the other side has too many requests, but not without an end. */
+export const patiently = <A, R>(
+  request: Effect.Effect<A, RequestError, R>,
   wished: number | undefined,
-  closed: Effect.Effect<unknown>
-): Effect.Effect<A, RequestError> =>
-  Effect.catchIf(state, isOverloaded, () => Effect.andThen(pause(wished, closed), patiently(state, wished, closed)))
+  closed: Effect.Effect<unknown>,
+  rejections = 0
+): Effect.Effect<A, RequestError, R> =>
+  Effect.catchIf(request, isOverloaded, (error) =>
+    rejections + 1 >= mostRejections
+      ? Effect.fail(error)
+      : Effect.andThen(pause(wished, closed), patiently(request, wished, closed, rejections + 1)))
 
 /** Streams the states of a task until it has ended. It relies on no notification (TSK-21). */
 export const states = (
