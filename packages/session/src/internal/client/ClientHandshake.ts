@@ -644,13 +644,13 @@ export class ClientHandshake {
 
   /** Fails, unless another connection is to replace this one. */
   #failOrReconnect(
-    given: HandshakeError.HandshakeErrorReason
+    reason: HandshakeError.HandshakeErrorReason
   ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    const reason = this.#withoutSecrets(given)
     if ((this.#isWrongGuess || this.#isSpoiled) && this.#runtime.state()._tag === "Initializing") {
-      return Effect.as(this.#close(reason), {
+      const shown = this.#withoutSecrets(reason)
+      return Effect.as(this.#close(shown), {
         _tag: this.#isWrongGuess ? "WithoutHandshake" : "SpoiledByProbe",
-        error: HandshakeError.make(reason)
+        error: HandshakeError.make(shown)
       })
     }
     return reason._tag === "Closed" && this.#isEndedByProbe(reason.reason)

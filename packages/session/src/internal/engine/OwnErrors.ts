@@ -4,18 +4,14 @@ import * as Effect from "effect/Effect"
 import type { RequestError } from "../../RequestError.ts"
 
 export class OwnErrors {
-  #errors: WeakSet<RequestError> | undefined
+  readonly #errors = new WeakSet<RequestError>()
 
   /** Returns a request whose error counts as one of this context. */
   of<A, R>(request: Effect.Effect<A, RequestError, R>): Effect.Effect<A, RequestError, R> {
-    return Effect.mapError(request, (error) => {
-      this.#errors ??= new WeakSet()
-      this.#errors.add(error)
-      return error
-    })
+    return Effect.tapError(request, (error) => Effect.sync(() => this.#errors.add(error)))
   }
 
   has(error: RequestError): boolean {
-    return this.#errors?.has(error) === true
+    return this.#errors.has(error)
   }
 }

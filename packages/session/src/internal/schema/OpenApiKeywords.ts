@@ -28,7 +28,7 @@ export const remove = (schema: unknown): void => {
   }
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "example") Reflect.deleteProperty(schema, keyword)
-    else if (!tables.has(keyword)) { if (!data.has(keyword)) remove(value) }
-    else if (typeof value === "object" && value !== null) Object.values(value).forEach(remove)
+    else if (tables.has(keyword)) Object.values(Object(value)).forEach(remove)
+    else if (!data.has(keyword)) remove(value)
   }
 }

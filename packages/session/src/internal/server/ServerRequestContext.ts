@@ -52,7 +52,7 @@ const isMistake = ({ reason }: RequestError.RequestError): boolean =>
 export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, ServerContextDependencies>
   implements Service
 {
-  readonly #errors = new OwnErrors()
+  #errors: OwnErrors | undefined
   #steps: OnceSteps.OnceSteps | undefined
 
   get principal(): Service["principal"] {
@@ -113,7 +113,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
           // The client could not relate this request to one that has ended.
           incoming.ended
             ? Effect.fail(RequestError.make(name, { _tag: "ExchangeEnded" }))
-            : this.#errors.of(
+            : this.#ownErrors.of(
               sender.request(MethodTable.requests[name], params, { ...options, replyTo: incoming.origin })
             )
         )
@@ -121,7 +121,12 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   }
 
   get isOwnError(): Service["isOwnError"] {
-    return (error) => this.#errors.has(error)
+    return (error) => this.#errors?.has(error) === true
+  }
+
+  /** Made for the first question, because most handlers ask nothing. */
+  get #ownErrors(): OwnErrors {
+    return this.#errors ??= new OwnErrors()
   }
 
   get once(): Service["once"] {
@@ -156,7 +161,7 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   }
 
   get tasks(): Service["tasks"] {
-    return this.dependencies.questionTasks?.(this.incoming, this.#errors) ?? QuestionsAsTasks.none(this.profile)
+    return this.dependencies.questionTasks?.(this.incoming, this.#ownErrors) ?? QuestionsAsTasks.none(this.profile)
   }
 
   /** A call that can become a task has another context. */
