@@ -384,6 +384,16 @@ const tableOf = (revision: Revision, projection: Projection): Table =>
 
 const tables: { readonly [P in Projection]: Map<Revision, Table> } = { strict: new Map(), tolerant: new Map() }
 
+const methodsOf = (part: keyof Conversions): ReadonlySet<string> =>
+  new Set(
+    [...tableOf(latestLegacy, "tolerant"), ...tableOf(latestLegacy, "strict")].flatMap(([method, conversions]) =>
+      conversions[part] === undefined ? [] : [method]
+    )
+  )
+
+/** The methods that the newest revision with a handshake converts. Nearly every message is of another one. */
+const converted = { params: methodsOf("params"), result: methodsOf("result") }
+
 /**
  * Converts the params or the result of a method to the form of a revision. A value that needs no change is returned
  * itself. Other values are copied, never modified. Default of `projection`: `"tolerant"`.
@@ -410,6 +420,7 @@ export const project = <A>(
   value: A,
   projection: Projection = "tolerant"
 ): A => {
+  if (revision === latestLegacy && !converted[part].has(method)) return value
   let table = tables[projection].get(revision)
   if (table === undefined) {
     table = tableOf(revision, projection)

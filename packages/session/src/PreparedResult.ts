@@ -28,6 +28,20 @@ export const make = <A extends object>(result: A): A => {
   return result
 }
 
+/**
+ * Returns whether a result is marked as one that is sent again.
+ *
+ * @example
+ * ```ts
+ * import { PreparedResult } from "@effect-mcp/session"
+ *
+ * export const isMarked = PreparedResult.isPrepared(PreparedResult.make({ tools: [] })) // => true
+ * ```
+ *
+ * @category predicates
+ */
+export const isPrepared = (result: object): boolean => texts.has(result)
+
 /** The other forms of prepared results, by their keys. */
 const forms = new WeakMap<object, WeakMap<object, object>>()
 
@@ -49,7 +63,7 @@ const forms = new WeakMap<object, WeakMap<object, object>>()
  * @category constructors
  */
 export const derive = <A extends object, B extends object>(result: A, key: object, form: (result: A) => B): B => {
-  if (!texts.has(result)) return form(result)
+  if (!isPrepared(result)) return form(result)
   const byKey = forms.get(result) ?? new WeakMap<object, object>()
   forms.set(result, byKey)
   const known = byKey.get(key)
@@ -76,7 +90,7 @@ export const derive = <A extends object, B extends object>(result: A, key: objec
  * @category encoding
  */
 export const textOf = (result: unknown): string | undefined => {
-  if (typeof result !== "object" || result === null || !texts.has(result)) return undefined
+  if (typeof result !== "object" || result === null || !isPrepared(result)) return undefined
   const known = texts.get(result)
   if (known !== undefined) return known
   const text = JSON.stringify(result)

@@ -25,11 +25,13 @@ const projected = (
   value: object,
   projection: RevisionProjection.Projection | undefined
 ): object =>
-  PreparedResult.derive(
-    value,
-    keys[projection ?? "tolerant"].get(revision) ?? keys,
-    (result) => RevisionProjection.project(method, "result", revision, result, projection)
-  )
+  PreparedResult.isPrepared(value)
+    ? PreparedResult.derive(
+      value,
+      keys[projection ?? "tolerant"].get(revision) ?? keys,
+      (result) => RevisionProjection.project(method, "result", revision, result, projection)
+    )
+    : RevisionProjection.project(method, "result", revision, value, projection)
 
 /**
  * Returns the result of a handler in the form of the peer's revision. Dies if the result is invalid. If it does not fit
