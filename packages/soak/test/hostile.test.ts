@@ -17,7 +17,10 @@ const assertUnharmed = ({ exit, vitals }: Trial) => {
   assert.isAbove(vitals.served, 0)
 }
 
-describe("a hostile peer", () => {
+/** The time of one trial on a busy machine: it starts two or three processes, and prepares its attack. */
+const timeout = 120_000
+
+describe("a hostile peer", { timeout }, () => {
   it.live("that sends pings with ids of 4 MB, unread: the server keeps running and serves other clients", () =>
     Effect.gen(function*() {
       const trial = yield* ServerTrials.run("unix", "pings with ids of 4 MB, unread", options)
@@ -57,8 +60,7 @@ describe("a hostile peer", () => {
         const trial = yield* ServerTrials.run("http-application", attack, options)
         assertUnharmed(trial)
         assert.isAbove(trial.newClients?.served ?? 0, 0)
-      }),
-    120_000
+      })
   )
 
   it.live(
@@ -71,8 +73,7 @@ describe("a hostile peer", () => {
         })
         assertUnharmed(trial)
         assert.strictEqual(trial.newClients?.failed, 0)
-      }),
-    120_000
+      })
   )
 
   it.live(
@@ -85,8 +86,7 @@ describe("a hostile peer", () => {
         assert.isFalse(trial.log.isForged)
         assert.isAbove(trial.log.bytes, 0)
         assert.isBelow(trial.log.bytes, 100_000)
-      }),
-    120_000
+      })
   )
 
   it("attacks tasks in both eras", () => {
