@@ -55,14 +55,24 @@ const harmfulExcept = (variants: ReadonlyArray<string>): RegExp =>
     "gu"
   )
 
-const harmful = harmfulExcept([...visibleVariants, ideographicVariant])
-const harmfulAmongIdeographs = harmfulExcept(visibleVariants)
-const ideographicVariants = new RegExp(ideographicVariant, "gu")
+/** Makes an expression at its first use: the engine compiles one of this size for a millisecond. */
+const lazily = (make: () => RegExp): () => RegExp => {
+  let made: RegExp | undefined
+  return () => made ??= make()
+}
 
-/** Replaces the harmful characters of a text. */
+const harmful = lazily(() => harmfulExcept([...visibleVariants, ideographicVariant]))
+const harmfulAmongIdeographs = lazily(() => harmfulExcept(visibleVariants))
+const ideographicVariants = lazily(() => new RegExp(ideographicVariant, "gu"))
+
+/** The most common texts without a harmful character: visible ASCII, line feeds and tabs. */
+const harmless = /^[\n\t\u{20}-\u{7e}]*$/u
+
+/** Replaces the harmful characters of a text. `replace` gets line feeds and tabs too, and keeps them. */
 const replaced = (text: string, replace: (character: string) => string): string => {
-  const variants = text.match(ideographicVariants)?.length ?? 0
-  return text.replaceAll(variants > maxIdeographicVariants ? harmfulAmongIdeographs : harmful, replace)
+  if (harmless.test(text)) return text
+  const variants = text.match(ideographicVariants())?.length ?? 0
+  return text.replaceAll(variants > maxIdeographicVariants ? harmfulAmongIdeographs() : harmful(), replace)
 }
 
 const codeOf = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)

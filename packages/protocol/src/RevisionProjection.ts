@@ -392,7 +392,7 @@ const methodsOf = (part: keyof Conversions): ReadonlySet<string> =>
   )
 
 /** The methods that the newest revision with a handshake converts. Nearly every message is of another one. */
-const converted = { params: methodsOf("params"), result: methodsOf("result") }
+let converted: { readonly [Part in keyof Conversions]-?: ReadonlySet<string> } | undefined
 
 /**
  * Converts the params or the result of a method to the form of a revision. A value that needs no change is returned
@@ -420,7 +420,10 @@ export const project = <A>(
   value: A,
   projection: Projection = "tolerant"
 ): A => {
-  if (revision === latestLegacy && !converted[part].has(method)) return value
+  if (revision === latestLegacy) {
+    converted ??= { params: methodsOf("params"), result: methodsOf("result") }
+    if (!converted[part].has(method)) return value
+  }
   let table = tables[projection].get(revision)
   if (table === undefined) {
     table = tableOf(revision, projection)

@@ -1,5 +1,5 @@
 /** The JSON of one message, parsed within bounds. */
-import * as ExactJson from "@effect-mcp/protocol/ExactJson"
+import { ExactJson } from "@effect-mcp/protocol"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
 import * as utf8 from "./utf8.ts"

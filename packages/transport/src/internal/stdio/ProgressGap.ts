@@ -55,6 +55,7 @@ export class ProgressGap implements Pacing {
 
   /** Observes that all is written that was ready at the call before. */
   onWritten(): void {
+    if (this.#writing.length === 0 && this.#ready.length === 0) return
     const now = performance.now()
     for (const step of this.#writing) step.writtenAt = now
     this.#writing = this.#ready
