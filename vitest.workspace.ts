@@ -12,8 +12,8 @@ const packages = fs.readdirSync(new URL("packages", import.meta.url))
 
 export default defineConfig({
   test: {
-    // Tests with child processes share the cores with the rest of the run.
-    testTimeout: 20_000,
+    // Tests with child processes share the cores with the rest of the run, and with other work of a busy machine.
+    testTimeout: 60_000,
     // Hooks start servers of official SDKs, with all of their modules.
     hookTimeout: 60_000,
     // One more than the cores: many tests wait for processes and timers, and leave their core idle.

@@ -31,6 +31,18 @@ const outcomeOf = (
     })
   )
 
+/** Asserts that a call succeeds. On a busy machine, all calls may have run out of time together; one is repeated. */
+const someSucceed = (
+  call: Effect.Effect<{ readonly ended: string }>,
+  outcomes: ReadonlyArray<{ readonly ended: string }>
+): Effect.Effect<void> => {
+  const isSuccess = ({ ended }: { readonly ended: string }): boolean => ended === "Success"
+  return outcomes.some(isSuccess) ? Effect.void : Effect.map(
+    Effect.repeat(call, { until: isSuccess, times: 20 }),
+    (last) => assert.ok(isSuccess(last), "no call succeeded")
+  )
+}
+
 /** Returns the laws that hold even if messages get lost, arrive twice, or overtake each other. */
 export const lossyConnections = <Served extends ClientEnd>(
   { era, form, open }: LawContext<Served>
@@ -79,7 +91,7 @@ export const lossyConnections = <Served extends ClientEnd>(
           assert.ok(legal.has(ended), `${value} ended as ${ended}`)
           if (ended === "Success") assert.strictEqual(returned, value)
         }
-        assert.ok(outcomes.some(({ ended }) => ended === "Success"), "no call succeeded")
+        yield* someSucceed(outcomeOf(session, "echo", { value: "once more" }), outcomes)
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
       })
     ),
@@ -91,7 +103,7 @@ export const lossyConnections = <Served extends ClientEnd>(
         const ask = (message: string) =>
           Effect.map(
             Effect.result(session.callTool("ask", { message }, { timeout: deadline, totalTimeout: 2 * deadline })),
-            (outcome) => ({ message, outcome })
+            (outcome) => ({ message, outcome, ended: outcome._tag })
           )
         const outcomes = yield* Effect.forEach(
           Array.from({ length: 50 }, (_, index) => `question ${index}`),
@@ -106,10 +118,7 @@ export const lossyConnections = <Served extends ClientEnd>(
             assert.ok(legal.has(_tag), `${message} ended as ${_tag}`)
           }
         }
-        // On a busy machine all of them may have run out of time together.
-        if (!outcomes.some(({ outcome }) => Result.isSuccess(outcome))) {
-          yield* eventually(Effect.map(ask("once more"), ({ outcome }) => Result.isSuccess(outcome)))
-        }
+        yield* someSucceed(ask("once more"), outcomes)
         yield* eventually(Effect.map(session.inFlight, ({ sent, served }) => sent === 0 && served === 0))
       })
     ),
@@ -159,11 +168,11 @@ export const lossyConnections = <Served extends ClientEnd>(
             concurrency: "unbounded"
           })
         const [ofOne, ofTwo] = yield* Effect.all([all(one, "one"), all(two, "two")], { concurrency: 2 })
-        for (const [name, outcomes] of [["one", ofOne], ["two", ofTwo]] as const) {
+        for (const [name, session, outcomes] of [["one", one, ofOne], ["two", two, ofTwo]] as const) {
           outcomes.forEach(({ ended, returned }, index) =>
             ended === "Success" && assert.strictEqual(returned, `${name} ${index}`)
           )
-          assert.ok(outcomes.some(({ ended }) => ended === "Success"), `no call of ${name} succeeded`)
+          yield* someSucceed(outcomeOf(session, "echo", { value: "once more" }), outcomes)
         }
         yield* one.close
         assert.strictEqual((yield* two.state)._tag, operating)
