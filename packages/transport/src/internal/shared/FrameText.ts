@@ -1,5 +1,6 @@
 /** The JSON of one message, parsed within bounds. */
-import { ExactJson } from "@effect-mcp/protocol"
+// Not from the index, which loads modules of HTTP: a program over stdio starts without them.
+import * as ExactJson from "@effect-mcp/protocol/ExactJson"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
 import * as utf8 from "./utf8.ts"
