@@ -21,7 +21,24 @@ const logging = () => {
   return { messages, layer: Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))]) }
 }
 
-/** A server whose first process serves a tool, and whose later ones fail at their start with a secret. */
+/** The program of a server with the tool `fail`. `serve` serves a call of it, by its `id` and `params`. */
+const serving = (serve: string): string => `
+  const reply = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }))
+  const capabilities = { tools: {} }, serverInfo = { name: "child", version: "1" }
+  require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (id === undefined) return
+    if (method === "initialize") {
+      reply({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } })
+    } else if (method === "tools/list") {
+      reply({ id, result: { tools: [{ name: "fail", inputSchema: { type: "object" } }] } })
+    } else if (method === "tools/call") {
+      ${serve}
+    } else reply({ id, error: { code: -32601, message: "no" } })
+  })
+`
+
+/** The program of a server. Its first process serves the tool, and later ones fail at their start with a secret. */
 const script = (flag: string): string => `
   const fs = require("fs")
   if (fs.existsSync(${JSON.stringify(flag)})) {
@@ -29,20 +46,11 @@ const script = (flag: string): string => `
     process.exit(1)
   }
   fs.writeFileSync(${JSON.stringify(flag)}, "")
-  const reply = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }))
-  const capabilities = { tools: {} }, serverInfo = { name: "child", version: "1" }
-  require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
-    const { id, method } = JSON.parse(line)
-    if (id === undefined) return
-    if (method === "initialize") {
-      reply({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } })
-    } else if (method === "tools/list") {
-      reply({ id, result: { tools: [{ name: "fail", inputSchema: { type: "object" } }] } })
-    } else if (method === "tools/call") {
+  ${
+  serving(`
       console.error("the token of ada is tok3n-of-ada")
-      process.exit(3)
-    } else reply({ id, error: { code: -32601, message: "no" } })
-  })
+      process.exit(3)`)
+}
 `
 
 const child = Effect.map(
@@ -74,23 +82,10 @@ const repeating = StdioClient.layerNode({
   command: process.execPath,
   args: [
     "-e",
-    `
-  const reply = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }))
-  const capabilities = { tools: {} }, serverInfo = { name: "child", version: "1" }
-  require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
-    const { id, method, params } = JSON.parse(line)
-    if (id === undefined) return
-    if (method === "initialize") {
-      reply({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } })
-    } else if (method === "tools/list") {
-      reply({ id, result: { tools: [{ name: "fail", inputSchema: { type: "object" } }] } })
-    } else if (method === "tools/call") {
+    serving(`
       const { code } = params.arguments
       const data = { after: 5, headers: [{ authorization: process.env.KEY }] }
-      reply({ id, error: { code, message: "rejected " + process.env.KEY, data } })
-    } else reply({ id, error: { code: -32601, message: "no" } })
-  })
-`
+      reply({ id, error: { code, message: "rejected " + process.env.KEY, data } })`)
   ],
   env: { KEY: Redacted.make("Bearer sk-live-1234") }
 })

@@ -122,10 +122,9 @@ const open = Effect.fnUntraced(function*(
  * Creates the transport as a value. It carries one session: the second `connect` fails with `InUse`.
  *
  * `run` ends with standard input. That is a half-close, after which `send` still works: handlers have 0.5 seconds to
- * finish (`halfCloseTimeout`), and their replies are sent. `send` suspends while 1 MiB
- * waits for a client that does not read, and fails with `WriteFailed` if the client has closed its end. While the
- * transport is connected, output of `console`, and so of Effect's loggers, goes to standard error. Closing the scope
- * writes what was sent.
+ * finish (`halfCloseTimeout`), and their replies are sent. `send` suspends while 1 MiB waits for a client that does not
+ * read, and fails with `WriteFailed` if the client has closed its end. While the transport is connected, output of
+ * `console`, and so of Effect's loggers, goes to standard error. Closing the scope writes what was sent.
  *
  * @example
  * ```ts
