@@ -26,8 +26,8 @@ export interface Mutant {
 
 const folder = "scripts/requirements/mutants"
 
-const sources = /^packages\/(?:protocol|session|transport|server|client|testing)\/src\/.+\.ts$/
-const testFiles = /^packages\/(?:protocol|session|transport|server|client|testing)\/test\/.+\.test\.ts$/
+const sources = /^packages\/(?:protocol|session|json-schema|transport|server|client|testing)\/src\/.+\.ts$/
+const testFiles = /^packages\/(?:protocol|session|json-schema|transport|server|client|testing)\/test\/.+\.test\.ts$/
 
 /** All mutants, in the order of the chapters' files. */
 export const readMutants = async (): Promise<ReadonlyArray<Mutant>> => {

@@ -289,50 +289,50 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-32",
-    file: "packages/session/src/internal/schema/CountedAjv.ts",
+    file: "packages/json-schema/src/internal/CountedAjv.ts",
     original: "if ($schema === undefined) return Result.succeed(newest)",
     broken: "if ($schema === undefined) return Result.succeed(dialects[2] ?? newest)",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "[MSG-32]"
   },
   {
     id: "MSG-33",
-    file: "packages/session/src/internal/schema/CountedAjv.ts",
+    file: "packages/json-schema/src/internal/CountedAjv.ts",
     original: "withoutScheme(uri) === withoutScheme($schema))",
     broken: "withoutScheme(uri) === withoutScheme($schema)) ?? newest",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "an unsupported dialect is named"
   },
   {
     id: "MSG-34",
-    file: "packages/session/src/internal/schema/CountedAjv.ts",
+    file: "packages/json-schema/src/internal/CountedAjv.ts",
     original: "const validate = ajv.compile(schema)",
     broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n    const validate = ajv.compile(schema)",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "a server that a schema refers to gets no request"
   },
   {
     id: "MSG-35",
-    file: "packages/session/src/internal/schema/CountedAjv.ts",
+    file: "packages/json-schema/src/internal/CountedAjv.ts",
     original: "const validate = ajv.compile(schema)",
     broken: "const validate = ajv.addSchema({}, \"https://example.com/schema\").compile(schema)",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "a reference to the outside is rejected"
   },
   {
     id: "MSG-35",
-    file: "packages/session/src/AjvValidator.ts",
+    file: "packages/json-schema/src/AjvValidator.ts",
     original: "if (length > maxSchemaCharacters) {",
     broken: "if (length > 2 * maxSchemaCharacters) {",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "a schema of more than maxSchemaCharacters is rejected"
   },
   {
     id: "MSG-35",
-    file: "packages/session/src/internal/schema/CountedAjv.ts",
+    file: "packages/json-schema/src/internal/CountedAjv.ts",
     original: "charge(context, meter, unevaluated)\n",
     broken: "void meter\n",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "each visit counts as a step: items x allOf"
   },
   {
