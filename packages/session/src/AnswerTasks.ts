@@ -5,8 +5,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { AnswerEndpoint } from "./internal/tasks/AnswerEndpoint.ts"
-import type { Tasks } from "./internal/tasks/TaskEndpoint.ts"
+import type { GatedClientTasks } from "./internal/client/ClientTaskGate.ts"
+import * as AnswerDispatch from "./internal/tasks/AnswerDispatch.ts"
+import * as AnswerEndpoint from "./internal/tasks/AnswerEndpoint.ts"
+import * as TaskHandlers from "./internal/tasks/TaskHandlers.ts"
 import * as TaskSettings from "./internal/tasks/TaskSettings.ts"
 import * as webCrypto from "./internal/webCrypto.ts"
 import type { TaskOptions } from "./ServerTasks.ts"
@@ -33,7 +35,10 @@ export interface Options extends TaskOptions {
  *
  * @category models
  */
-export interface AnswerTasksShape extends Tasks {}
+export interface AnswerTasksShape extends GatedClientTasks {
+  /** The number of tasks that run in this process. */
+  readonly running: Effect.Effect<number>
+}
 
 /**
  * The tasks of a client.
@@ -77,7 +82,13 @@ export class AnswerTasks extends Context.Service<AnswerTasks, AnswerTasksShape>(
 export const make = (options: Options = {}): Effect.Effect<AnswerTasksShape, never, TaskStore | Scope.Scope> =>
   Effect.flatMap(TaskStore, (store) => {
     const { server = webCrypto.randomUUID(), ...times } = options
-    return AnswerEndpoint.make(store, { ...TaskSettings.make(times), owner: server })
+    const made = AnswerEndpoint.AnswerEndpoint.make(store, { ...TaskSettings.make(times), owner: server })
+    return Effect.map(made, (endpoint) => ({
+      running: endpoint.running,
+      capabilities: AnswerEndpoint.capabilities,
+      handlers: TaskHandlers.ofClient(endpoint),
+      gate: (dispatch, session) => AnswerDispatch.make(dispatch, endpoint, session)
+    }))
   })
 
 /**

@@ -6,12 +6,12 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { AnswerTasksShape } from "./AnswerTasks.ts"
 import type { CallbackContext } from "./CallbackContext.ts"
 import type { Extension } from "./Extension.ts"
 import type * as Handlers from "./Handlers.ts"
 import type * as HandshakeError from "./HandshakeError.ts"
 import type * as Shapes from "./internal/client/ClientSessionShape.ts"
+import type { GatedClientTasks } from "./internal/client/ClientTaskGate.ts"
 import * as Connecting from "./internal/client/Connecting.ts"
 import type * as JsonSchemaValidator from "./JsonSchemaValidator.ts"
 import type { Middleware } from "./Middleware.ts"
@@ -45,7 +45,7 @@ export interface Options<H = Handlers.Handlers<"server">, R = never> extends Omi
    * become tasks, if the server wishes (revision 2025-11-25). Several sessions with the same server may have the same
    * ones.
    */
-  readonly tasks?: AnswerTasksShape
+  readonly tasks?: GatedClientTasks
   /** The handlers of the server's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"server" | "either", R | CallbackContext | Scope.Scope>>
   /**

@@ -11,10 +11,10 @@ import type * as Handlers from "./Handlers.ts"
 import type * as ServerDefinition from "./internal/server/ServerDefinition.ts"
 import * as ServerSessionImplementation from "./internal/server/ServerSessionImplementation.ts"
 import type * as Shapes from "./internal/server/ServerSessionShape.ts"
+import type { GatedServerTasks } from "./internal/server/ServerTaskGate.ts"
 import * as MemoryTransport from "./MemoryTransport.ts"
 import type { Middleware } from "./Middleware.ts"
 import type { RequestContext } from "./RequestContext.ts"
-import type { ServerTasksShape } from "./ServerTasks.ts"
 import type * as Session from "./Session.ts"
 import { Transport } from "./Transport.ts"
 import type { TransportError } from "./TransportError.ts"
@@ -58,10 +58,10 @@ export interface Options<R = never> extends Omit<Session.Options, "revisions"> {
    */
   readonly requestState?: RequestStateOptions
   /**
-   * The tasks of the server. It serves their methods, and lets calls of tools become tasks. Several sessions may have
+   * The tasks of the server: it serves their methods, and lets calls of tools become tasks. Several sessions may have
    * the same ones.
    */
-  readonly tasks?: ServerTasksShape
+  readonly tasks?: GatedServerTasks
   /** The handlers of the client's own methods, which are not in the method table. */
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", R | RequestContext | Scope.Scope>>
   /** The middleware of requests in both directions. */

@@ -7,8 +7,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { GatedServerTasks } from "./internal/server/ServerTaskGate.ts"
 import * as DeclaredExtension from "./internal/tasks/DeclaredExtension.ts"
-import { TaskEndpoint, type TaskPlan, type Tasks, type TaskSupport as Support } from "./internal/tasks/TaskEndpoint.ts"
+import * as TaskDispatch from "./internal/tasks/TaskDispatch.ts"
+import { TaskEndpoint, type TaskPlan, type TaskSupport as Support } from "./internal/tasks/TaskEndpoint.ts"
+import * as TaskExtensionHandlers from "./internal/tasks/TaskExtensionHandlers.ts"
+import * as TaskHandlers from "./internal/tasks/TaskHandlers.ts"
 import type { TaskOptions as EndpointOptions } from "./internal/tasks/TaskSettings.ts"
 import * as TaskSettings from "./internal/tasks/TaskSettings.ts"
 import * as NumericOption from "./NumericOption.ts"
@@ -91,7 +95,10 @@ export interface Options extends TaskOptions {
  *
  * @category models
  */
-export interface ServerTasksShape extends Tasks {}
+export interface ServerTasksShape extends GatedServerTasks {
+  /** The number of tasks that run in this process. */
+  readonly running: Effect.Effect<number>
+}
 
 /**
  * The tasks of a server.
@@ -170,10 +177,20 @@ const plansOf = (tools: Options["tools"]): (tool: string) => TaskPlan => {
  * @category constructors
  */
 export const make = (options: Options): Effect.Effect<ServerTasksShape, never, TaskStore | Scope.Scope> =>
-  Effect.flatMap(
-    TaskStore,
-    (store) => TaskEndpoint.make(store, { ...TaskSettings.make(options), planOf: plansOf(options.tools) })
-  )
+  Effect.gen(function*() {
+    const store = yield* TaskStore
+    const endpoint = yield* TaskEndpoint.make(store, {
+      ...TaskSettings.make(options),
+      planOf: plansOf(options.tools)
+    })
+    return {
+      running: endpoint.running,
+      capabilities: TaskHandlers.capabilities,
+      handlers: (options) => TaskHandlers.make(endpoint, options),
+      extensions: TaskExtensionHandlers.make(endpoint),
+      gate: (dispatch, server) => TaskDispatch.make(dispatch, endpoint, server)
+    }
+  })
 
 /**
  * Provides the tasks of a server; see {@link make}.

@@ -23,7 +23,7 @@ export const makeTasks = (options: ServerTasks.Options) =>
 /** Creates a server with one connection, and returns the client's end of it. */
 export const serverWithTasks = Effect.fnUntraced(function*(
   handlers: ServerHandlers,
-  options: Partial<ServerSession.Options> & { readonly tasks: ServerTasks.ServerTasksShape }
+  options: Partial<ServerSession.Options> & Required<Pick<ServerSession.Options, "tasks">>
 ) {
   const pair = yield* MemoryTransport.make()
   yield* ServerSession.make(handlers, { info, limits: { gracefulCloseTimeout: 0, progressInterval: 0 }, ...options })

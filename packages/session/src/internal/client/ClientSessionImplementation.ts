@@ -31,13 +31,10 @@ import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import type { RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
-import * as AnswerDispatch from "../tasks/AnswerDispatch.ts"
-import type { AnswerEndpoint } from "../tasks/AnswerEndpoint.ts"
-import type { Tasks } from "../tasks/TaskEndpoint.ts"
-import * as TaskHandlers from "../tasks/TaskHandlers.ts"
 import { trust } from "../trust.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
+import type { GatedClientTasks } from "./ClientTaskGate.ts"
 import { ExtensionTasks } from "./ExtensionTasks.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import * as InputRounds from "./InputRounds.ts"
@@ -58,7 +55,7 @@ export interface Options extends Omit<Session.Options, "revisions"> {
   readonly extensions?: ReadonlyArray<Extension<"server" | "either", unknown>>
   readonly middleware?: Middleware<unknown, unknown>
   readonly validator?: JsonSchemaValidatorShape
-  readonly tasks?: Tasks
+  readonly tasks?: GatedClientTasks
 }
 
 /** Joins the handlers of the program with others. Throws an error if both serve a method, which no type shows here. */
@@ -107,9 +104,7 @@ export class ClientSessionImplementation
     runtime: SessionRuntime.SessionRuntime<Handshake.ClientState>
   ) {
     const { extensions, handlers: programs = {}, middleware, tasks, validator } = options
-    // `AnswerTasks.make` makes no other ones.
-    const endpoint = tasks === undefined ? undefined : trust<AnswerEndpoint>(tasks)
-    const handlers = endpoint === undefined ? programs : merged(programs, TaskHandlers.ofClient(endpoint))
+    const handlers = tasks === undefined ? programs : merged(programs, tasks.handlers)
     this.runtime = runtime
     this.description = description
     this.middleware = middleware?.outbound
@@ -134,9 +129,7 @@ export class ClientSessionImplementation
       projection: description.projection
     })
     this.sender = new Sender.Sender(runtime, this)
-    this.dispatch = endpoint === undefined
-      ? dispatch
-      : AnswerDispatch.make(dispatch, endpoint, { sender: this.sender, closed: runtime.closed })
+    this.dispatch = tasks?.gate(dispatch, { sender: this.sender, closed: runtime.closed }) ?? dispatch
     this.rounds = new InputRounds.InputRounds(runtime, this)
     this.#extensionTasks = new ExtensionTasks({
       runtime,

@@ -14,7 +14,6 @@ import * as Limits from "../../Limits.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { Transport } from "../../Transport.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
-import * as AnswerEndpoint from "../tasks/AnswerEndpoint.ts"
 import * as ClientHandshake from "./ClientHandshake.ts"
 import { ClientSessionImplementation, type Options } from "./ClientSessionImplementation.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
@@ -32,7 +31,7 @@ export const make = Effect.fnUntraced(function*(
   const { capabilities, handlers = {}, tasks } = options
   const declared = tasks === undefined
     ? capabilities
-    : { tasks: AnswerEndpoint.capabilities((method) => Object.hasOwn(handlers, method)), ...capabilities }
+    : { tasks: tasks.capabilities((method) => Object.hasOwn(handlers, method)), ...capabilities }
   const description = ClientHandshake.describe({
     ...options,
     capabilities: Handlers.clientCapabilities(handlers, declared)

@@ -22,14 +22,11 @@ import { UsedStates } from "../../UsedStates.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
-import * as TaskDispatch from "../tasks/TaskDispatch.ts"
-import type { TaskEndpoint, Tasks } from "../tasks/TaskEndpoint.ts"
-import * as TaskExtensionHandlers from "../tasks/TaskExtensionHandlers.ts"
-import * as TaskHandlers from "../tasks/TaskHandlers.ts"
 import { trust } from "../trust.ts"
 import { KnownClients } from "./KnownClients.ts"
 import type * as RequestState from "./replay/RequestState.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
+import type { GatedServerTasks, ServerTaskGate } from "./ServerTaskGate.ts"
 
 /** The options that define a server. */
 export interface Options {
@@ -42,7 +39,7 @@ export interface Options {
   readonly extensions?: ReadonlyArray<Extension<"client" | "either", unknown>>
   readonly middleware?: Middleware<unknown, unknown>
   readonly requestState?: RequestStateOptions
-  readonly tasks?: Tasks
+  readonly tasks?: GatedServerTasks
 }
 
 /** Options of the state of a call that asks its client, in a revision without requests of the server. */
@@ -70,7 +67,7 @@ export interface ServerDefinition {
   /** The capabilities in revisions without a handshake, in which tasks are an extension. */
   readonly modernCapabilities: Capabilities.ServerCapabilities
   /** The calls of tools that become tasks. */
-  readonly tasks: TaskDispatch.TaskGate | undefined
+  readonly tasks: ServerTaskGate | undefined
   /** The description for clients without a principal. */
   readonly anonymousDescription: ServerHandshake.ServerDescription
   readonly limits: Limits.Limits
@@ -126,14 +123,11 @@ const define = (
 ): ServerDefinition => {
   const { extensions = [], middleware, projection, requestState: { expiry = "10 minutes", ...requestState } = {} } =
     options
-  // `ServerTasks.make` makes no other ones.
-  const endpoint = options.tasks === undefined ? undefined : trust<TaskEndpoint>(options.tasks)
-  const handlers = endpoint === undefined
-    ? programs
-    : merged(programs, TaskHandlers.make(endpoint, { listsAnonymous: !isShared }))
+  const { tasks } = options
+  const handlers = tasks === undefined ? programs : merged(programs, tasks.handlers({ listsAnonymous: !isShared }))
   const capabilities = Handlers.serverCapabilities(
     handlers,
-    endpoint === undefined ? options.capabilities : { tasks: TaskHandlers.capabilities, ...options.capabilities }
+    tasks === undefined ? options.capabilities : { tasks: tasks.capabilities, ...options.capabilities }
   )
   NumericOption.check({ expiry }, { expiry: NumericOption.duration }, "requestState.")
   const described = (capabilities: Capabilities.ServerCapabilities) =>
@@ -145,27 +139,25 @@ const define = (
     capabilities.logging === undefined ? handlers : LogLevel.settable(handlers, { storesLevel: hasSessions }),
     {
       middleware: middleware?.inbound,
-      extensions: endpoint === undefined ? extensions : [...extensions, ...TaskExtensionHandlers.make(endpoint)],
+      extensions: tasks === undefined ? extensions : [...extensions, ...tasks.extensions],
       projection
     }
   )
-  const tasks = endpoint === undefined
-    ? undefined
-    : TaskDispatch.make(dispatch, endpoint, {
-      declared: capabilities,
-      projection,
-      maxStepCharacters: limits.maxRequestStateCharacters
-    })
+  const gate = tasks?.gate(dispatch, {
+    declared: capabilities,
+    projection,
+    maxStepCharacters: limits.maxRequestStateCharacters
+  })
   return {
     description,
-    anonymousDescription: endpoint === undefined || !isShared
+    anonymousDescription: tasks === undefined || !isShared
       ? description
       : described({ ...capabilities, tasks: unlisted }),
     clients: new KnownClients(description.supported),
     limits,
-    dispatch: tasks?.dispatch ?? dispatch,
-    tasks,
-    modernCapabilities: endpoint === undefined
+    dispatch: gate?.dispatch ?? dispatch,
+    tasks: gate,
+    modernCapabilities: tasks === undefined
       ? capabilities
       : { ...capabilities, extensions: { ...capabilities.extensions, [TaskExtension.name]: {} } },
     middleware,

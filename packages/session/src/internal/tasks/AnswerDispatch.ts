@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { CallbackContext } from "../../CallbackContext.ts"
+import type { AskedSession } from "../client/ClientTaskGate.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
-import type { Sender } from "../engine/Sender.ts"
 import { validate } from "../engine/validation.ts"
 import { trust } from "../trust.ts"
 import * as AnswerEndpoint from "./AnswerEndpoint.ts"
@@ -17,22 +17,16 @@ import * as TaskState from "./TaskState.ts"
 
 type Service = CallbackContext["Service"]
 
-/** The session of the questions. */
-export interface AnsweringSession {
-  readonly sender: Pick<Sender, "notify">
-  readonly closed: Effect.Effect<unknown>
-}
-
 const { notifications } = MethodTable
 
 /** The context of a handler whose request became a task. Its progress has the token of the request (PRG-08). */
 class AnswerContext implements Service {
   readonly #question: Service
-  readonly #session: AnsweringSession
+  readonly #session: AskedSession
   readonly #taskId: string
   #highest = Number.NEGATIVE_INFINITY
 
-  constructor(question: Service, session: AnsweringSession, taskId: string) {
+  constructor(question: Service, session: AskedSession, taskId: string) {
     this.#question = question
     this.#session = session
     this.#taskId = taskId
@@ -76,7 +70,7 @@ const revision = "2025-11-25"
 /** Starts the task of a question. */
 const start = <R>(
   { owner, runs, tasks }: AnswerEndpoint.AnswerEndpoint,
-  session: AnsweringSession,
+  session: AskedSession,
   { method, params }: JsonRpc.Request,
   { ttl }: Task.TaskMetadata,
   handling: Effect.Effect<unknown, McpError.McpError, R>
@@ -107,7 +101,7 @@ const start = <R>(
 export const make = (
   dispatch: Dispatch<unknown>,
   endpoint: AnswerEndpoint.AnswerEndpoint,
-  session: AnsweringSession
+  session: AskedSession
 ): Dispatch<unknown> => ({
   ...dispatch,
   prepare: (message, profile: Profile.Profile, isQuestion) => {

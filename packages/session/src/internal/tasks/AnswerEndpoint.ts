@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
 import { OwnedTasks } from "./OwnedTasks.ts"
-import type { Tasks } from "./TaskEndpoint.ts"
 import { TaskRate } from "./TaskRate.ts"
 import { TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 
@@ -18,7 +17,7 @@ export interface AnswerEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
 }
 
 /** The tasks of a client. */
-export class AnswerEndpoint implements Tasks {
+export class AnswerEndpoint {
   readonly tasks: OwnedTasks
   readonly runs: TaskRuns
   readonly rate: TaskRate

@@ -1,13 +1,6 @@
 /** The context of a handler whose request became a task: it outlives the request, and perhaps its session. */
 
-import {
-  type Capabilities,
-  MethodTable,
-  type Profile,
-  Revision,
-  type RevisionProjection,
-  type Sampling
-} from "@effect-mcp/protocol"
+import { MethodTable, type Profile, Revision, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
@@ -20,24 +13,18 @@ import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import { OwnErrors } from "../engine/OwnErrors.ts"
 import type { Request } from "../engine/Sender.ts"
+import type { AnsweredQuestion } from "../server/replay/ReplayedRun.ts"
+import type { TaskServer } from "../server/ServerTaskGate.ts"
 import { trust } from "../trust.ts"
 import type { OwnedTasks } from "./OwnedTasks.ts"
 import * as QuestionsAsTasks from "./QuestionsAsTasks.ts"
 import type { TaskCall } from "./ResumedCall.ts"
 import { StatusMessage } from "./StatusMessage.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
-import { type AnsweredQuestion, TaskQuestions } from "./TaskQuestions.ts"
+import { TaskQuestions } from "./TaskQuestions.ts"
 import type { TaskRuns } from "./TaskRuns.ts"
 
 type Service = RequestContext["Service"]
-
-/** The server of a task, as far as the messages of its handlers depend on it. */
-export interface TaskServer {
-  readonly declared: Capabilities.ServerCapabilities
-  readonly projection: RevisionProjection.Projection | undefined
-  /** The characters that all results of `once` may have together. */
-  readonly maxStepCharacters: number
-}
 
 /** The parts of a context. */
 export interface TaskContextDependencies {

@@ -21,24 +21,22 @@ import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import { MemoryBudget } from "../../MemoryBudget.ts"
 import { RequestContext } from "../../RequestContext.ts"
-import type * as RequestError from "../../RequestError.ts"
 import type * as StoredTask from "../../StoredTask.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
-import type * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { validate } from "../engine/validation.ts"
+import type { BecomingRun, Beginning, ServerTaskGate, TaskServer } from "../server/ServerTaskGate.ts"
 import { trust } from "../trust.ts"
 import { BecomingContext } from "./BecomingContext.ts"
 import * as DeclaredExtension from "./DeclaredExtension.ts"
 import * as ResumedCall from "./ResumedCall.ts"
 import type { TaskCall } from "./ResumedCall.ts"
 import * as StatusNotifications from "./StatusNotifications.ts"
-import { TaskContext, type TaskServer } from "./TaskContext.ts"
-import type { Beginning, TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
+import { TaskContext } from "./TaskContext.ts"
+import type { TaskEndpoint, TaskPlan } from "./TaskEndpoint.ts"
 import * as TaskListening from "./TaskListening.ts"
 import { TaskMessages } from "./TaskMessages.ts"
-import type { AnsweredQuestion } from "./TaskQuestions.ts"
 import type { ResumedRun } from "./TaskRuns.ts"
 import * as TaskState from "./TaskState.ts"
 
@@ -142,23 +140,6 @@ const undeclared = (method: string): JsonRpc.ErrorObject => {
   return { code, message, data }
 }
 
-/** The run of a handler whose call may become a task. */
-export interface BecomingRun {
-  /** Whether the call has no result yet. */
-  readonly isOpen: boolean
-  readonly steps: OnceSteps.OnceSteps
-  /** The questions that have an answer, in the order in which they were asked. */
-  readonly answers: ReadonlyArray<AnsweredQuestion>
-  /** Ends the call with this result, while the handler goes on. Its questions are asked by `ask` from then on. */
-  detach(result: object, ask: Ask): void
-}
-
-type Ask = (
-  method: string,
-  params: object,
-  key: string | undefined
-) => Effect.Effect<unknown, RequestError.RequestError>
-
 /** Stores the answers that a call has had before it became a task, for another run. It may go on to have more. */
 const storeAnswers = (
   { runs, tasks }: Pick<TaskEndpoint, "runs" | "tasks">,
@@ -247,26 +228,8 @@ const become = (
       Effect.sync(() => Deferred.doneUnsafe(isStored, Exit.void)))
   })
 
-/** The calls of a server's tools that become tasks. */
-export interface TaskGate {
-  /** Prepares all requests. The program of a call that becomes a task returns the task. */
-  readonly dispatch: Dispatch<unknown>
-  /** Returns when a call becomes a task, in a revision in which the server decides. `undefined` for never. */
-  readonly beginningOf: (message: JsonRpc.Request, profile: Profile.Profile) => Beginning | undefined
-  /** Returns the program that serves a call which may become a task while its handler runs. */
-  readonly becoming: (
-    message: JsonRpc.Request,
-    run: BecomingRun,
-    begins: Exclude<Beginning, "atOnce">,
-    handling: Handling<unknown>,
-    becameTask: () => void
-  ) => Handling<unknown>
-  /** Runs tasks again with these services, until the returned function is called. */
-  readonly resumeWith: (context: Context.Context<never>) => () => void
-}
-
 /** Lets calls of tools become tasks, before they reach the handlers of a server. */
-export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server: TaskServer): TaskGate => {
+export const make = (dispatch: Dispatch<unknown>, endpoint: TaskEndpoint, server: TaskServer): ServerTaskGate => {
   /** Returns the plan of the tool that a call names. The program's function of plans may throw. */
   const planOf = (message: JsonRpc.Request): Result.Result<TaskPlan, unknown> =>
     Result.try(() => endpoint.planOf(toolIn(message)))

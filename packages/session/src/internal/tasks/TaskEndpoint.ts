@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"
+import type { Beginning } from "../server/ServerTaskGate.ts"
 import { NewestTurn } from "./NewestTurn.ts"
 import { OwnedTasks } from "./OwnedTasks.ts"
 import type { TaskMessages } from "./TaskMessages.ts"
@@ -11,12 +12,6 @@ import { type Resumer, TaskRuns, type TaskRunsOptions } from "./TaskRuns.ts"
 
 /** Whether a tool runs as a task: never, if the client wishes, or always. */
 export type TaskSupport = "forbidden" | "optional" | "required"
-
-/**
- * When a call becomes a task, in the revision in which the server decides: as soon as it arrives, if its handler says
- * so, or after a time in milliseconds.
- */
-export type Beginning = "atOnce" | "explicitly" | number
 
 /** Whether the calls of a tool become tasks, and when. */
 export interface TaskPlan {
@@ -33,14 +28,8 @@ export interface TaskEndpointOptions extends Omit<TaskRunsOptions, "resume"> {
   readonly planOf: (tool: string) => TaskPlan
 }
 
-/** The tasks of an endpoint, as a program sees them. */
-export interface Tasks {
-  /** The number of tasks that run in this process. */
-  readonly running: Effect.Effect<number>
-}
-
 /** The tasks of an endpoint. */
-export class TaskEndpoint implements Tasks {
+export class TaskEndpoint {
   readonly tasks: OwnedTasks
   readonly runs: TaskRuns
   readonly rate: TaskRate

@@ -14,14 +14,6 @@ import type { OwnedTasks } from "./OwnedTasks.ts"
 import type { TaskRuns } from "./TaskRuns.ts"
 import * as TaskState from "./TaskState.ts"
 
-/** A question with its answer, which a call has had before it became a task. */
-export interface AnsweredQuestion {
-  readonly question: { readonly method: string; readonly params?: object }
-  /** The key that the program has given. */
-  readonly given: string | undefined
-  readonly answer: unknown
-}
-
 /** The task that asks. */
 export interface TaskQuestionsDependencies {
   readonly tasks: OwnedTasks
