@@ -14,21 +14,20 @@ import { type Package, packages, publicModules, publicPackages, read, root } fro
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   protocol: [],
   session: ["protocol"],
-  "json-schema": ["session", "protocol"],
   transport: ["session", "protocol"],
   server: ["transport", "session", "protocol"],
   client: ["server", "transport", "session", "protocol"],
   testing: ["transport", "session", "protocol"],
   examples: ["protocol", "session", "transport", "server", "client", "testing"],
-  interop: ["protocol", "session", "json-schema", "transport", "server", "client", "testing", "examples"],
+  interop: ["protocol", "session", "transport", "server", "client", "testing", "examples"],
   benchmarks: ["protocol", "session", "transport", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
-  conformance: ["protocol", "session", "json-schema", "transport", "server"],
-  soak: ["protocol", "session", "json-schema", "transport", "server", "client", "testing"]
+  conformance: ["protocol", "session", "transport", "server"],
+  soak: ["protocol", "session", "transport", "server", "client", "testing"]
 }
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */
-const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-schema"])
+const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
 
 /**
  * The files of the other public packages that may import an unstable module of Effect: one file for a module if
@@ -88,9 +87,12 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/testing/*": "packages/testing/src/*"
 }
 
-/** The file of those packages that may import a foreign package. */
+/**
+ * The file of those packages that may import a foreign package. A foreign package is an optional peer: only programs
+ * that import the file install it, and `index.ts` does not lead to the file.
+ */
 const foreign: Readonly<Record<string, string>> = {
-  ajv: "packages/json-schema/src/internal/CountedAjv.ts"
+  ajv: "packages/session/src/internal/schema/CountedAjv.ts"
 }
 
 /** A rule between folders: no file that `from` covers may import a file or module that `to` covers. */
@@ -139,10 +141,11 @@ const session = "packages/session/src"
 const sessionFolders: Readonly<Record<string, ReadonlyArray<string>>> = {
   collections: [],
   telemetry: [],
+  schema: [],
   stores: ["collections"],
   engine: ["collections", "telemetry"],
   client: ["collections", "engine"],
-  server: ["collections", "engine"],
+  server: ["collections", "engine", "schema"],
   host: ["collections", "engine", "server", "stores", "telemetry"]
 }
 
@@ -266,8 +269,7 @@ const workspaceFault = ({ from, specifier }: Arrow, to: Package): string | undef
   if (from === to) {
     return `"${specifier}" is the package itself: import its module by a relative path`
   }
-  // The entry `internal` is for the packages of this project.
-  if (specifier !== `${to.manifest.name}/internal` && specifier.split("/").includes("internal")) {
+  if (specifier.split("/").includes("internal")) {
     return `"${specifier}" is internal to ${to.folder}`
   }
   return isKnownTo(from, to) ? undefined : `${from.folder} may not import ${to.folder}`
@@ -306,11 +308,15 @@ const foreignFault = ({ file, from, specifier }: Arrow): string | undefined => {
   if (!stableOnly.has(from.folder)) {
     return undefined
   }
-  const place = foreign[packageOf(specifier)]
+  const name = packageOf(specifier)
+  const place = foreign[name]
   if (place === undefined) {
     return `"${specifier}" is foreign: ${from.folder} may import only effect`
   }
-  return place === file ? undefined : `"${specifier}" is foreign: only ${place} may import it`
+  if (place !== file) {
+    return `"${specifier}" is foreign: only ${place} may import it`
+  }
+  return isOptional(from, name) ? undefined : `"${specifier}" is foreign, and not an optional peer of ${from.folder}`
 }
 
 const faultOf = (arrow: Arrow): string | undefined => {

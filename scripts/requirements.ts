@@ -3,18 +3,21 @@
  *
  * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their
  * names, and writes `REQUIREMENTS.md`. With `--check` it leaves the page and prints only faults. A fault is an id
- * without a rule, a rule with neither test nor reason, a reason for a tested rule, or a mutant whose line or test is
+ * without a rule, a rule with neither test nor reason, a reason for a tested rule, or a mutant whose code or test is
  * missing.
  *
  * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the
  * library, and the test of its row must fail. `--only CAN-04` and `--chapter CAN` select mutants and can be repeated.
  * `--sample 12 --seed 1` selects that many at random; the same seed selects the same mutants.
+ *
+ * With `--fix` it finds the code and the test files of mutants again after they were moved, and rewrites the rows.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { orExit, wholeNumber } from "./commandLine.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
+import { fixRows } from "./requirements/fix.ts"
 import { faultsOf, readMutants } from "./requirements/Mutant.ts"
 import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
@@ -25,6 +28,7 @@ const { sample, values } = orExit(() => {
     options: {
       check: { type: "boolean", default: false },
       mutants: { type: "boolean", default: false },
+      fix: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
       chapter: { type: "string", multiple: true, default: [] },
       sample: { type: "string" },
@@ -37,6 +41,10 @@ const { sample, values } = orExit(() => {
 if (values.mutants) {
   const faults = await runMutants({ only: values.only, chapters: values.chapter, sample, seed: values.seed })
   process.exit(faults > 0 ? 1 : 0)
+}
+
+if (values.fix) {
+  process.exit(await fixRows() > 0 ? 1 : 0)
 }
 
 const page = "REQUIREMENTS.md"

@@ -3,18 +3,15 @@
  * the test that fails for it.
  */
 import * as path from "node:path"
+import { type Place, Places } from "../places.ts"
 import type { NamedTest } from "../testNames.ts"
-import { files, read, root } from "../workspace.ts"
+import { files, publicPackages, read, root } from "../workspace.ts"
 
-/** One change of the library that breaks one rule. */
-export interface Mutant {
+/** One change of the library that breaks one rule: a place in the sources of the public packages, and its new text. */
+export interface Mutant extends Place {
   /** The id of the rule that the change breaks. A rule of both sides may have a mutant for each side. */
   readonly id: string
-  /** The file of a public package that is changed. */
-  readonly file: string
-  /** A text that occurs exactly once in the file. */
-  readonly original: string
-  /** The text that replaces it. */
+  /** The text that replaces the original. */
   readonly broken: string
   /** The file of the test that fails. */
   readonly test: string
@@ -26,33 +23,45 @@ export interface Mutant {
 
 const folder = "scripts/requirements/mutants"
 
-const sources = /^packages\/(?:protocol|session|json-schema|transport|server|client|testing)\/src\/.+\.ts$/
-const testFiles = /^packages\/(?:protocol|session|json-schema|transport|server|client|testing)\/test\/.+\.test\.ts$/
+/** The packages whose tests find mutants. */
+const folders = [...publicPackages.map(({ folder }) => folder), "simulation"]
+const testFiles = new RegExp(String.raw`^packages/(?:${folders.join("|")})/test/.+\.test\.ts$`)
 
-/** All mutants, in the order of the chapters' files. */
-export const readMutants = async (): Promise<ReadonlyArray<Mutant>> => {
-  const chapters = files(`${folder}/*.ts`).map(async (file) => {
-    // The annotation is trusted: the compiler checks these files.
-    const { mutants }: { readonly mutants: ReadonlyArray<Mutant> } = await import(path.join(root, file))
-    const chapter = path.basename(file, ".ts")
-    const strays = mutants.filter(({ id }) => !id.startsWith(`${chapter}-`))
-    if (strays.length > 0) throw new Error(`${file} holds mutants of ${strays.map(({ id }) => id).join(", ")}`)
-    return mutants
-  })
-  return (await Promise.all(chapters)).flat()
+/** The mutants of a chapter, in the order of its file. */
+export interface Chapter {
+  readonly file: string
+  readonly mutants: ReadonlyArray<Mutant>
 }
 
-/** Returns the changed source, or the reason why the change cannot be applied. */
+/** Returns the mutants of all chapters. */
+export const readChapters = (): Promise<ReadonlyArray<Chapter>> =>
+  Promise.all(
+    files(`${folder}/*.ts`).map(async (file) => {
+      // The annotation is trusted: the compiler checks these files.
+      const { mutants }: { readonly mutants: ReadonlyArray<Mutant> } = await import(path.join(root, file))
+      const chapter = path.basename(file, ".ts")
+      const strays = mutants.filter(({ id }) => !id.startsWith(`${chapter}-`))
+      if (strays.length > 0) throw new Error(`${file} holds mutants of ${strays.map(({ id }) => id).join(", ")}`)
+      return { file, mutants }
+    })
+  )
+
+/** Returns all mutants, in the order of the chapters' files. */
+export const readMutants = async (): Promise<ReadonlyArray<Mutant>> =>
+  (await readChapters()).flatMap(({ mutants }) => mutants)
+
+/** The sources of the public packages. */
+export const sources = new Places(
+  publicPackages.flatMap((one) => one.sources).map((file) => ({ file, text: read(file) }))
+)
+
+/** Returns the changed source and its file, or the reason why the change cannot be applied. */
 export const change = (
-  { broken, file, original }: Mutant
-): { readonly text: string } | { readonly fault: string } => {
-  if (!sources.test(file)) return { fault: `${file} is not a source of a public package` }
-  if (!files(file).includes(file)) return { fault: `${file} does not exist` }
-  if (broken === original) return { fault: "its original and broken text are equal" }
-  const source = read(file)
-  const count = source.split(original).length - 1
-  if (count !== 1) return { fault: `its original text occurs ${count} times in ${file}: ${original.trim()}` }
-  return { text: source.replace(original, () => broken) }
+  mutant: Mutant
+): { readonly file: string; readonly text: string } | { readonly fault: string } => {
+  if (mutant.broken === mutant.original) return { fault: "its original and broken text are equal" }
+  const range = sources.find(mutant)
+  return "fault" in range ? range : { file: range.file, text: sources.replace(range, mutant.broken) }
 }
 
 /** Returns the faults of a mutant that are visible without running it. */
@@ -62,7 +71,7 @@ export const faultsOf = (mutant: Mutant, tests: ReadonlyArray<NamedTest>): Reado
   const named = tests.filter((one) => one.file === test && one.name.includes(name))
   const others = named.filter((one) => !one.name.includes(`[${id}]`))
   return [
-    ...("fault" in changed ? [changed.fault] : []),
+    ...("fault" in changed ? [`${changed.fault}; run pnpm requirements --fix`] : []),
     ...(testFiles.test(test) ? [] : [`${test} is not a test of the library`]),
     ...(named.length === 0 ? [`${test} has no test named "${name}"`] : []),
     ...others.map((other) =>

@@ -102,7 +102,7 @@ const judge = (mutant: Mutant, outcome: Outcome | undefined): Verdict => {
 const runMutant = async (mutant: Mutant, scratch: Scratch): Promise<Verdict> => {
   const changed = change(mutant)
   if ("fault" in changed) return { word: "FAULT", detail: changed.fault }
-  scratch.write(mutant.file, changed.text)
+  scratch.write(changed.file, changed.text)
   try {
     return judge(
       mutant,
@@ -114,14 +114,14 @@ const runMutant = async (mutant: Mutant, scratch: Scratch): Promise<Verdict> => 
       })
     )
   } finally {
-    scratch.restore(mutant.file)
+    scratch.restore(changed.file)
   }
 }
 
 const short = (text: string): string => text.length > 110 ? `${text.slice(0, 109)}…` : text
 
-const lineOf = ({ file, id, name, test }: Mutant, { detail, word }: Verdict, millis: number): string => {
-  const where = `${path.posix.basename(file)}  ${path.posix.basename(test)} "${name}"`
+const lineOf = ({ at, id, name, test }: Mutant, { detail, word }: Verdict, millis: number): string => {
+  const where = `${at}  ${path.posix.basename(test)} "${name}"`
   return `${word}  ${id.padEnd(8)}${(millis / 1000).toFixed(1).padStart(5)} s  ${where}\n${" ".repeat(7)}${
     short(detail)
   }`

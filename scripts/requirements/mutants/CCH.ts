@@ -3,15 +3,15 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CCH-01",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "Caching.methods.has(method) && resultType === \"complete\"",
-    broken: "Caching.methods.has(method) && method !== \"tools/list\"",
+    at: "ModernReplies.typed",
+    original: "resultType === \"complete\"",
+    broken: "method !== \"tools/list\"",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"
   },
   {
     id: "CCH-02",
-    file: "packages/protocol/src/Caching.ts",
+    at: "Caching.read",
     original: "Math.max(0, Math.trunc(result.ttlMs))",
     broken: "Math.trunc(result.ttlMs)",
     test: "packages/session/test/modernRequests.test.ts",
@@ -19,15 +19,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-03",
-    file: "packages/protocol/src/Caching.ts",
-    original: "typeof result.ttlMs === \"number\" && Number.isFinite(result.ttlMs) ?",
-    broken: "result.ttlMs === undefined ? 60_000 : typeof result.ttlMs === \"number\" ?",
+    at: "Caching.read",
+    original: "typeof result.ttlMs === \"number\" && Number.isFinite(result.ttlMs)",
+    broken: "result.ttlMs === undefined ? 60_000 : typeof result.ttlMs === \"number\"",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "is not kept if the time is missing"
   },
   {
     id: "CCH-04",
-    file: "packages/session/src/internal/client/KeptResults.ts",
+    at: "KeptResults.#fresh",
     original: "this.#timer.now() < kept.until",
     broken: "true",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -35,47 +35,47 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-05",
-    file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "JSON.stringify([cursor, uri])",
-    broken: "JSON.stringify([uri])",
+    at: "KeptResults.keyOf",
+    original: "[cursor, uri]",
+    broken: "[uri]",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "is never the result of another method"
   },
   {
     id: "CCH-05",
-    file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "if (Object.keys(others).length > 0 || !isOnlyTrace(_meta)",
-    broken: "if (!isOnlyTrace(_meta)",
+    at: "KeptResults.keyOf",
+    original: "Object.keys(others).length > 0 || !isOnlyTrace(_meta)",
+    broken: "!isOnlyTrace(_meta)",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "is never the result of another method"
   },
   {
     id: "CCH-06",
-    file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "responses !== 1 || changes",
-    broken: "changes",
+    at: "KeptResults.keeping",
+    original: "responses !== 1 || changes !== this.#changes",
+    broken: "changes !== this.#changes",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "is one for which the server has asked questions"
   },
   {
     id: "CCH-07",
-    file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
-    original: "this.#keptResults ??= new KeptResults(",
-    broken: "this.#keptResults ??= trust<{ of: KeptResults }>(KeptResults).of ??= new KeptResults(",
+    at: "ClientSessionImplementation.#kept",
+    original: "new KeptResults(this.runtime)",
+    broken: "trust<{ of: KeptResults }>(KeptResults).of ??= new KeptResults(this.runtime)",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "belongs to another session"
   },
   {
     id: "CCH-07",
-    file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "new Set([\"traceparent\", \"tracestate\"])",
-    broken: "new Set([\"traceparent\", \"tracestate\", \"baggage\"])",
+    at: "KeptResults.traceKeys",
+    original: "[\"traceparent\", \"tracestate\"]",
+    broken: "[\"traceparent\", \"tracestate\", \"baggage\"]",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "names another tenant"
   },
   {
     id: "CCH-09",
-    file: "packages/session/src/internal/client/KeptResults.ts",
+    at: "KeptResults.keeping",
     original: "isBadCursor(error) && \"cursor\" in params",
     broken: "false",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -83,7 +83,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-11",
-    file: "packages/session/src/internal/client/KeptResults.ts",
+    at: "KeptResults.observe",
     original: "for (const [list, change] of ListenFilter.changeOf) if (change === method) this.drop(list)",
     broken: "",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-11",
-    file: "packages/session/src/internal/client/KeptResults.ts",
+    at: "KeptResults.keeping",
     original: "changes !== this.#changes",
     broken: "false",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -99,15 +99,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-08",
-    file: "packages/protocol/src/Caching.ts",
-    original: "result.cacheScope === \"public\" ? \"public\" : \"private\"",
-    broken: "\"nextCursor\" in result ? \"public\" : \"private\"",
+    at: "Caching.read",
+    original: "result.cacheScope === \"public\"",
+    broken: "\"nextCursor\" in result",
     test: "packages/server/test/modernGroups.test.ts",
     name: "has pages of one cache scope"
   },
   {
     id: "CCH-10",
-    file: "packages/server/src/internal/entries/GroupRuntime.ts",
+    at: "GroupRuntime.ifVisible",
     original: "isVisible ? result : otherwise",
     broken: "result",
     test: "packages/server/test/modernGroups.test.ts",
@@ -115,7 +115,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-10",
-    file: "packages/server/src/internal/registry/Registry.ts",
+    at: "Registry.visible",
     original: "entries.filter((entry) => seen.has(entry))",
     broken: "[...entries]",
     test: "packages/server/test/modernGroups.test.ts",
@@ -123,15 +123,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-10",
-    file: "packages/server/src/McpResponseCache.ts",
-    original: "return target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known",
-    broken: "return known",
+    at: "McpResponseCache.layer",
+    original: "target.isConditional ? yield* Effect.provideService(handler, KeptResult, known) : known",
+    broken: "known",
     test: "packages/server/test/middleware.test.ts",
     name: "[CCH-10] returns a kept result only while the client sees"
   },
   {
     id: "CCH-03",
-    file: "packages/protocol/src/Caching.ts",
+    at: "Caching.read",
     original: "Math.max(0, Math.trunc(result.ttlMs))",
     broken: "Math.abs(Math.trunc(result.ttlMs))",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -139,25 +139,25 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-01",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "...Caching.read(result) }",
-    broken: "cacheScope: Caching.read(result).cacheScope }",
+    at: "ModernReplies.typed",
+    original: "...Caching.read(result)",
+    broken: "cacheScope: Caching.read(result).cacheScope",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"
   },
   {
     id: "CCH-01",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "...Caching.read(result) }",
-    broken: "ttlMs: Caching.read(result).ttlMs }",
+    at: "ModernReplies.typed",
+    original: "...Caching.read(result)",
+    broken: "ttlMs: Caching.read(result).ttlMs",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"
   },
   {
     id: "CCH-09",
-    file: "packages/session/src/internal/client/KeptResults.ts",
-    original: "\"cursor\" in params) this.drop(row.name)",
-    broken: "\"cursor\" in params) this.#delete(key)",
+    at: "KeptResults.keeping",
+    original: "this.drop(row.name)",
+    broken: "this.#delete(key)",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "with all pages of its list"
   }

@@ -3,15 +3,15 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CMP-01",
-    file: "packages/session/src/Handlers.ts",
-    original: "    if (path === undefined) continue\n",
-    broken: "    if (path === undefined || path.split(\".\")[0] === \"completions\") continue\n",
+    at: "Handlers.withImplied",
+    original: "if (path === undefined) continue",
+    broken: "if (path === undefined || path.split(\".\")[0] === \"completions\") continue",
     test: "packages/session/test/allFeatures.test.ts",
     name: "[TOOL-01] [RES-01] [PRM-01] [CMP-01] [LOG-01] a handler declares its capability"
   },
   {
     id: "CMP-02",
-    file: "packages/protocol/src/Completion.ts",
+    at: "Completion.CompleteResult",
     original: ".check(Schema.isMaxLength(maximumValues))",
     broken: "",
     test: "packages/session/test/completion.test.ts",
@@ -19,23 +19,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CMP-03",
-    file: "packages/session/src/internal/engine/RequestRejections.ts",
-    original: "code: ErrorCode.MethodNotFound,",
-    broken: "code: ErrorCode.InvalidRequest,",
+    at: "RequestRejections.methodNotFound",
+    original: "code: ErrorCode.MethodNotFound",
+    broken: "code: ErrorCode.InvalidRequest",
     test: "packages/session/test/sessionsWithoutHandlers.test.ts",
     name: "a server rejects methods without a handler with -32601, completion included"
   },
   {
     id: "CMP-03",
-    file: "packages/protocol/src/Completion.ts",
-    original: "type: Schema.Literal(\"ref/prompt\"),",
-    broken: "type: Schema.String,",
+    at: "Completion.Reference",
+    original: "Schema.Literal(\"ref/prompt\")",
+    broken: "Schema.String",
     test: "packages/protocol/test/messages.test.ts",
     name: "[CMP-03] CompleteParams rejects"
   },
   {
     id: "CMP-02",
-    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    at: "MethodHandlers.completions",
     original: "values.slice(0, Completion.maximumValues)",
     broken: "values.slice(0, Completion.maximumValues - 1)",
     test: "packages/server/test/prompts.test.ts",
@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CMP-04",
-    file: "packages/server/src/McpRateLimit.ts",
+    at: "McpRateLimit.layer",
     original: "name === undefined ? 0 : 1",
     broken: "name === undefined || name === \"prompt\" ? 0 : 1",
     test: "packages/server/test/middleware.test.ts",
@@ -51,23 +51,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CMP-04",
-    file: "packages/server/src/internal/entries/Completers.ts",
-    original: "      runtime.ifVisible(handled.visible, complete(completing, fields, handled.complete ?? {})),\n",
-    broken: "      complete(completing, fields, handled.complete ?? {}),\n",
+    at: "Completers.make",
+    original: "runtime.ifVisible(handled.visible, complete(completing, fields, handled.complete ?? {}))",
+    broken: "complete(completing, fields, handled.complete ?? {})",
     test: "packages/server/test/hiddenResources.test.ts",
     name: "is not listed by a template with the same URI, and its arguments are not completed"
   },
   {
     id: "CMP-04",
-    file: "packages/server/src/internal/entries/Completers.ts",
-    original: "  if (field === undefined) {\n",
-    broken: "  if (field === undefined && argument === \"\") {\n",
+    at: "Completers.complete",
+    original: "field === undefined",
+    broken: "field === undefined && argument === \"\"",
     test: "packages/server/test/prompts.test.ts",
     name: "without suggestions has none, and one that does not exist is rejected"
   },
   {
     id: "CMP-02",
-    file: "packages/server/src/internal/registry/MethodHandlers.ts",
+    at: "MethodHandlers.completions",
     original: "values.slice(0, Completion.maximumValues)",
     broken: "values",
     test: "packages/server/test/modernGroups.test.ts",

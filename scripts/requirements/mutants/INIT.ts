@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "INIT-01",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    at: "ClientHandshake.#initialize",
     original: "Effect.result(initialized)",
     broken:
       "Effect.result(Effect.andThen(Effect.ignore(sender.send(JsonRpc.notification(\"notifications/initialized\"))), initialized))",
@@ -12,32 +12,31 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-01",
-    file: "packages/protocol/src/internal/handshake/rows.ts",
-    original: "    SendInitialize: initialize,\n    Close: abort,\n    TransportEnded: abort\n",
-    broken:
-      "    SendPing: stay(\"Send\"),\n    SendInitialize: initialize,\n    Close: abort,\n    TransportEnded: abort\n",
+    at: "rows.Idle",
+    original: "SendInitialize: initialize",
+    broken: "SendPing: stay(\"Send\"),\n    SendInitialize: initialize",
     test: "packages/protocol/test/Handshake/cells.test.ts",
     name: "client: Idle × SendPing"
   },
   {
     id: "INIT-02",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "    capabilities,\n    clientInfo: info\n",
-    broken: "    capabilities: {},\n    clientInfo: info\n",
+    at: "ClientHandshake.initializeParams",
+    original: "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: info\n  }",
+    broken: "{\n    protocolVersion: revision,\n    capabilities: {},\n    clientInfo: info\n  }",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "sends initialize, initialized and requests"
   },
   {
     id: "INIT-03",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "offer: Revision.legacy.findLast((revision) => revisions.includes(revision))",
-    broken: "offer: Revision.latestLegacy",
+    at: "ClientHandshake.describe",
+    original: "Revision.legacy.findLast((revision) => revisions.includes(revision))",
+    broken: "Revision.latestLegacy",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "the client requests the newest revision of its options"
   },
   {
     id: "INIT-04",
-    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    at: "ServerHandshake.negotiate",
     original: "revisions.find((revision) => revision === requested) ?? fallback",
     broken: "fallback ?? revisions.find((revision) => revision === requested)",
     test: "packages/session/test/serverHandshake.test.ts",
@@ -45,33 +44,33 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-05",
-    file: "packages/session/src/internal/server/ServerHandshake.ts",
-    original: "revisions.find((revision) => revision === requested) ?? fallback",
-    broken: "revisions.find((revision) => revision === requested) ?? revisions.at(-1) ?? fallback",
+    at: "ServerHandshake.negotiate",
+    original: "revisions.find((revision) => revision === requested)",
+    broken: "revisions.find((revision) => revision === requested) ?? revisions.at(-1)",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "responds with the newest revision of its options instead of an unsupported one"
   },
   {
     id: "INIT-06",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "const revision = revisions.filter(Revision.isLegacy).find((revision) => revision === protocolVersion)",
-    broken: "const revision = Revision.legacy.find((revision) => revision === protocolVersion) ?? Revision.legacy[0]",
+    at: "ClientHandshake.judge",
+    original: "revisions.filter(Revision.isLegacy).find((revision) => revision === protocolVersion)",
+    broken: "Revision.legacy.find((revision) => revision === protocolVersion) ?? Revision.legacy[0]",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "a revision that is not in the client's options fails as UnsupportedRevision"
   },
   {
     id: "INIT-07",
-    file: "packages/session/src/internal/server/ServerHandshake.ts",
-    original: "    protocolVersion: revision,\n    capabilities,\n",
-    broken: "    protocolVersion: revision,\n    capabilities: {},\n",
+    at: "ServerHandshake.responseOf",
+    original: "protocolVersion: revision,\n    capabilities,",
+    broken: "protocolVersion: revision,\n    capabilities: {},",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "responds with the requested revision and its description"
   },
   {
     id: "INIT-08",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    at: "ClientHandshake.#establish",
     original:
-      "    this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))\n",
+      "this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications[\"notifications/initialized\"], {})))",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "sends initialize, initialized and requests",
@@ -79,66 +78,66 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-09",
-    file: "packages/protocol/src/internal/handshake/rows.ts",
-    original: "    SendPing: stay(\"Send\"),\n    ReceiveInitializeResult",
-    broken: "    SendPing: stay(\"Send\"),\n    SendRequest: stay(\"Send\"),\n    ReceiveInitializeResult",
+    at: "rows.Initializing",
+    original: "SendPing: stay(\"Send\")",
+    broken: "SendPing: stay(\"Send\"),\n    SendRequest: stay(\"Send\")",
     test: "packages/protocol/test/Handshake/cells.test.ts",
     name: "client: Initializing × SendRequest"
   },
   {
     id: "INIT-10",
-    file: "packages/protocol/src/internal/handshake/rows.ts",
-    original: "SendRequest: stay(\"Hold\"),\n    SendNotification",
-    broken: "SendRequest: stay(\"Send\"),\n    SendNotification",
+    at: "rows.Negotiated",
+    original: "SendRequest: stay(\"Hold\")",
+    broken: "SendRequest: stay(\"Send\")",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "requests are held until the client sends initialized"
   },
   {
     id: "INIT-11",
-    file: "packages/transport/src/internal/http/client/McpEndpoint.ts",
-    original: "...revision === undefined ? {} : { \"mcp-protocol-version\": revision }",
-    broken: "...{}",
+    at: "McpEndpoint.memberHeaders",
+    original: "revision === undefined ? {} : { \"mcp-protocol-version\": revision }",
+    broken: "{}",
     test: "packages/transport/test/http/client/streamable/messages.test.ts",
     name: "every request after the handshake has the session id and the revision"
   },
   {
     id: "INIT-12",
-    file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
-    broken: "if (row.since === peer.revision) {",
+    at: "Outgoing.validateCapability",
+    original: "!Revision.isAtLeast(peer.revision, row.since)",
+    broken: "row.since === peer.revision",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name: "INIT-12"
   },
   {
     id: "INIT-13",
-    file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "if (!Revision.isAtLeast(peer.revision, row.since)) {",
-    broken: "if (row.since === peer.revision) {",
+    at: "Outgoing.validateCapability",
+    original: "!Revision.isAtLeast(peer.revision, row.since)",
+    broken: "row.since === peer.revision",
     test: "packages/session/test/serverRequestsByRevision.test.ts",
     name: "a multiple choice in a form is NotInRevision before 2025-11-25"
   },
   {
     id: "INIT-14",
-    file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "      Capabilities.declares(capabilities(peer), capability)\n",
-    broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
+    at: "Outgoing.validateCapability",
+    original: "Capabilities.isKnownTo(capability, peer.revision)",
+    broken: "Capabilities.isKnownTo(capability, peer.revision) ||\n      capability === \"roots.listChanged\"",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name:
       "[INIT-14] undeclared capabilities in 2024-11-05 > fail the requests and notifications of a client, and nothing is sent"
   },
   {
     id: "INIT-15",
-    file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "      Capabilities.declares(capabilities(peer), capability)\n",
-    broken: "      capability === \"roots.listChanged\" || Capabilities.declares(capabilities(peer), capability)\n",
+    at: "Outgoing.validateCapability",
+    original: "Capabilities.isKnownTo(capability, peer.revision)",
+    broken: "Capabilities.isKnownTo(capability, peer.revision) ||\n      capability === \"roots.listChanged\"",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name:
       "[INIT-15] undeclared capabilities in 2025-11-25 > fail the requests and notifications of a client, and nothing is sent"
   },
   {
     id: "INIT-16",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "      timeout: this.#initializeTimeout,\n",
+    at: "ClientHandshake.#initialize",
+    original: "timeout: this.#initializeTimeout,",
     broken: "",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "fails as Timeout after 30 seconds, and initialize is not cancelled",
@@ -146,7 +145,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-16",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
+    at: "ClientHandshake.judge",
     original: "_tag: \"UnsupportedRevision\", chosen: protocolVersion, supported: revisions",
     broken: "_tag: \"InvalidResult\", problem: protocolVersion",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -154,31 +153,32 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-02",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "    clientInfo: info\n",
-    broken: "    clientInfo: { name: \"client\", version: \"\" }\n",
+    at: "ClientHandshake.initializeParams",
+    original: "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: info\n  }",
+    broken:
+      "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: { name: \"client\", version: \"\" }\n  }",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "sends initialize, initialized and requests"
   },
   {
     id: "INIT-02",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "    protocolVersion: revision,\n",
-    broken: "    protocolVersion: \"2024-11-05\",\n",
+    at: "ClientHandshake.initializeParams",
+    original: "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: info\n  }",
+    broken: "{\n    protocolVersion: \"2024-11-05\",\n    capabilities,\n    clientInfo: info\n  }",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "sends initialize, initialized and requests"
   },
   {
     id: "INIT-03",
-    file: "packages/session/src/internal/client/ClientHandshake.ts",
-    original: "offer: Revision.legacy.findLast((revision) => revisions.includes(revision))",
-    broken: "offer: Revision.legacy.find((revision) => revisions.includes(revision))",
+    at: "ClientHandshake.describe",
+    original: "Revision.legacy.findLast",
+    broken: "Revision.legacy.find",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "the client requests the newest revision of its options"
   },
   {
     id: "INIT-05",
-    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    at: "ServerHandshake.negotiate",
     original: "revisions.find((revision) => revision === requested) ?? fallback",
     broken: "revisions.find((revision) => revision === requested) ?? requested",
     test: "packages/session/test/serverHandshake.test.ts",
@@ -186,25 +186,25 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-07",
-    file: "packages/session/src/internal/server/ServerHandshake.ts",
-    original: "    serverInfo: info,\n",
-    broken: "    serverInfo: { name: \"server\", version: \"\" },\n",
+    at: "ServerHandshake.responseOf",
+    original: "serverInfo: info",
+    broken: "serverInfo: { name: \"server\", version: \"\" }",
     test: "packages/session/test/serverHandshake.test.ts",
     name: "responds with the requested revision and its description"
   },
   {
     id: "INIT-09",
-    file: "packages/protocol/src/internal/handshake/rows.ts",
-    original: "    SendPing: stay(\"Send\"),\n    ReceiveInitializeResult",
-    broken: "    SendPing: stay(\"Hold\"),\n    ReceiveInitializeResult",
+    at: "rows.Initializing",
+    original: "SendPing: stay(\"Send\")",
+    broken: "SendPing: stay(\"Hold\")",
     test: "packages/protocol/test/Handshake/cells.test.ts",
     name: "client: Initializing × SendPing"
   },
   {
     id: "INIT-14",
-    file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "      Capabilities.declares(capabilities(peer), capability)\n",
-    broken: "      capability === \"sampling\" || Capabilities.declares(capabilities(peer), capability)\n",
+    at: "Outgoing.validateCapability",
+    original: "Capabilities.isKnownTo(capability, peer.revision)",
+    broken: "Capabilities.isKnownTo(capability, peer.revision) ||\n      capability === \"sampling\"",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name:
       "[INIT-14] undeclared capabilities in 2024-11-05 > fail the requests and notifications of a server, and nothing is sent",
@@ -212,9 +212,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-15",
-    file: "packages/session/src/internal/engine/Outgoing.ts",
-    original: "      Capabilities.declares(capabilities(peer), capability)\n",
-    broken: "      capability === \"sampling\" || Capabilities.declares(capabilities(peer), capability)\n",
+    at: "Outgoing.validateCapability",
+    original: "Capabilities.isKnownTo(capability, peer.revision)",
+    broken: "Capabilities.isKnownTo(capability, peer.revision) ||\n      capability === \"sampling\"",
     test: "packages/session/test/undeclaredCapabilities.test.ts",
     name:
       "[INIT-15] undeclared capabilities in 2025-11-25 > fail the requests and notifications of a server, and nothing is sent",

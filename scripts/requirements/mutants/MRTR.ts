@@ -3,23 +3,23 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MRTR-01",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "          this.#isSuspended = true\n",
+    at: "ReplayedRun.#inputRequired",
+    original: "this.#isSuspended = true",
     broken: "",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks in its result, with a state"
   },
   {
     id: "MRTR-02",
-    file: "packages/session/src/internal/server/ModernExchange.ts",
-    original: "if (!InputRequired.methods.has(method)) return",
-    broken: "if (method === \"tools/list\") return",
+    at: "ModernExchange.#prepare",
+    original: "!InputRequired.methods.has(method)",
+    broken: "method === \"tools/list\"",
     test: "packages/session/test/replay/questions.test.ts",
     name: "gets an error where the method has no questions"
   },
   {
     id: "MRTR-03",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    at: "ReplayedRun.#inputRequired",
     original: "{ inputRequests: questions, requestState }",
     broken: "{}",
     test: "packages/session/test/replay/questions.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-04",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    at: "ReplayedRun.ask",
     original: "before !== undefined && before !== digest",
     broken: "false",
     test: "packages/session/test/replay/questions.test.ts",
@@ -35,15 +35,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-05",
-    file: "packages/session/src/internal/engine/ClientQuestion.ts",
-    original: "    method: name,\n",
-    broken: "    method: `${name}d`,\n",
+    at: "ClientQuestion.make",
+    original: "method: name",
+    broken: "method: `${name}d`",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks in its result, with a state"
   },
   {
     id: "MRTR-06",
-    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    at: "ClientQuestion.blocked",
     original: "Outgoing.validateCapability(row, profile, ({ capabilities }) => capabilities)",
     broken: "undefined",
     test: "packages/session/test/replay/questions.test.ts",
@@ -51,23 +51,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-07",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "    yield* warnOfForeign(settings, owner)\n    return yield* Effect.fail(rejected)\n",
-    broken: "    return initial\n",
+    at: "RequestState.open",
+    original: "yield* warnOfForeign(settings, owner)\n    return yield* Effect.fail(rejected)",
+    broken: "return initial",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "is rejected for a changed state"
   },
   {
     id: "MRTR-08",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "    yield* warnOfForeign(settings, owner)\n    return yield* Effect.fail(rejected)\n",
-    broken: "    return initial\n",
+    at: "RequestState.open",
+    original: "yield* warnOfForeign(settings, owner)\n    return yield* Effect.fail(rejected)",
+    broken: "return initial",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "is rejected for a state that is cut off"
   },
   {
     id: "MRTR-09",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    at: "RequestState.contextOf",
     original: "principal?.id ?? null, method, own",
     broken: "method, own",
     test: "packages/session/test/replay/requestState.test.ts",
@@ -75,7 +75,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-09",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
+    at: "RequestState.contextOf",
     original: "principal?.id ?? null, method, own",
     broken: "principal?.id ?? null, method",
     test: "packages/session/test/replay/requestState.test.ts",
@@ -83,66 +83,67 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-09",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "  if (expiresAt <= now()) return yield* Effect.fail(rejected)\n",
+    at: "RequestState.open",
+    original: "if (expiresAt <= now()) return yield* Effect.fail(rejected)",
     broken: "",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "is rejected when it has expired"
   },
   {
     id: "MRTR-10",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "  if (used !== undefined && ",
-    broken: "  if (used !== undefined && false && ",
+    at: "RequestState.open",
+    original: "used !== undefined",
+    broken: "used !== undefined && false",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "is accepted once where the server says so"
   },
   {
     id: "MRTR-10",
-    file: "packages/session/src/internal/server/ServerDefinition.ts",
-    original: "isSingleUse ? Context.get(context, UsedStates)",
-    broken: "isSingleUse ? Context.get(Context.empty(), UsedStates)",
+    at: "ServerDefinition.requestStateSettings",
+    original: "Context.get(context, UsedStates)",
+    broken: "Context.get(Context.empty(), UsedStates)",
     test: "packages/transport/test/replicas.test.ts",
     name: "with a common store, reject a state that"
   },
   {
     id: "MRTR-11",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
+    at: "ReplayedRun.#cut",
     original:
-      "    this.#close()\n    const root = this.#root\n    root?.interruptUnsafe()\n    const isEnded = root === undefined || root.pollUnsafe() !== undefined\n",
-    broken: "    this.#isClosed = true\n    const root = this.#root\n    const isEnded = true\n",
+      "this.#close()\n    const root = this.#root\n    root?.interruptUnsafe()\n    const isEnded = root === undefined || root.pollUnsafe() !== undefined",
+    broken: "this.#isClosed = true\n    const root = this.#root\n    const isEnded = true",
     test: "packages/session/test/replay/questions.test.ts",
     name: "keeps nothing for a client that does not come back"
   },
   {
     id: "MRTR-12",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "    if (Result.isFailure(retry)) {\n",
+    at: "RequestState.restore",
+    original: "validateRetry(owner.params ?? {})",
     broken:
-      "    if (Result.isFailure(retry)) return Effect.succeed({ state: initial, responses: new Map() })\n    if (Result.isFailure(retry)) {\n",
+      "validateRetry(owner.params ?? {})\n    if (Result.isFailure(retry)) return Effect.succeed({ state: initial, responses: new Map() })",
     test: "packages/session/test/replay/requestState.test.ts",
     name: "and answers of a wrong form are invalid"
   },
   {
     id: "MRTR-13",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "    const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)\n",
+    at: "ReplayedRun.#suspend",
+    original:
+      "{\n      return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\\`limits.maxRounds\\`)`))\n    }",
     broken:
-      "    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))\n    const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)\n",
+      "{\n      return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\\`limits.maxRounds\\`)`))\n    }\n    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))",
     test: "packages/session/test/replay/questions.test.ts",
     name: "may ask the same again after an answer is missing"
   },
   {
     id: "MRTR-17",
-    file: "packages/session/src/internal/engine/PendingRequests.ts",
-    original: "    return this.#nextId++\n",
-    broken: "    return Math.min(this.#nextId++, 1)\n",
+    at: "PendingRequests.#nextNumber",
+    original: "return this.#nextId++",
+    broken: "return Math.min(this.#nextId++, 1)",
     test: "packages/session/test/inputRounds.test.ts",
     name: "is answered by the handler of its method"
   },
   {
     id: "MRTR-15",
-    file: "packages/session/src/internal/client/InputRounds.ts",
+    at: "InputRounds.#retry",
     original: "requestState === undefined ? {} : { requestState }",
     broken: "{ requestState: requestState ?? \"\" }",
     test: "packages/session/test/inputRounds.test.ts",
@@ -150,59 +151,58 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-18",
-    file: "packages/session/src/internal/engine/Sender.ts",
-    original: "  const { inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params\n",
-    broken: "  const { ...given }: InputRequired.Retry = Object.assign(params, retry)\n",
+    at: "Sender.repeated",
+    original: "{ inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params",
+    broken: "{ ...given }: InputRequired.Retry = Object.assign(params, retry)",
     test: "packages/session/test/inputRounds.test.ts",
     name: "its answers and its state go with the next round only"
   },
   {
     id: "MRTR-18",
-    file: "packages/session/src/internal/engine/Sender.ts",
-    original: "const { inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params",
-    broken: "const { ...given }: InputRequired.Retry = params",
+    at: "Sender.repeated",
+    original: "{ inputResponses: _, requestState: __, ...given }: InputRequired.Retry",
+    broken: "{ ...given }: InputRequired.Retry",
     test: "packages/session/test/inputRounds.test.ts",
     name: "the caller's own answers are not sent again"
   },
   {
     id: "MRTR-14",
-    file: "packages/session/src/internal/client/InputRounds.ts",
-    original: "Effect.map(this.#answer({ method }, server, key, question), (answer) => [key, answer] as const),",
-    broken:
-      "Effect.map(Effect.raceFirst(this.#answer({ method }, server, key, question), Effect.as(Effect.yieldNow, {})), (answer) => [key, answer] as const),",
+    at: "InputRounds.answers",
+    original: "this.#answer({ method }, server, key, question)",
+    broken: "Effect.raceFirst(this.#answer({ method }, server, key, question), Effect.as(Effect.yieldNow, {}))",
     test: "packages/session/test/inputRounds.test.ts",
     name: "no answer is sent before all answers"
   },
   {
     id: "MRTR-16",
-    file: "packages/session/src/internal/client/InputRounds.ts",
-    original: "requestState === undefined ? {} : { requestState }",
-    broken: "requestState === undefined ? {} : { requestState: requestState.trim() }",
+    at: "InputRounds.#retry",
+    original: "{ requestState }",
+    broken: "{ requestState: requestState.trim() }",
     test: "packages/session/test/inputRounds.test.ts",
     name: "its state is a text that the client sends back"
   },
   {
     id: "MRTR-16",
-    file: "packages/session/src/internal/client/InputRounds.ts",
-    original: "requestState === undefined ? {} : { requestState }",
-    broken: "requestState === undefined ? {} : { requestState: requestState.normalize() }",
+    at: "InputRounds.#retry",
+    original: "{ requestState }",
+    broken: "{ requestState: requestState.normalize() }",
     test: "packages/session/test/inputRounds.test.ts",
     name: "its state keeps characters"
   },
   {
     id: "MRTR-15",
-    file: "packages/session/src/internal/client/InputRounds.ts",
-    original: "requestState === undefined ? {} : { requestState }",
-    broken: "requestState === undefined ? {} : { requestState: requestState.trim() }",
+    at: "InputRounds.#retry",
+    original: "{ requestState }",
+    broken: "{ requestState: requestState.trim() }",
     test: "packages/session/test/inputRounds.test.ts",
     name: "its state is a text that the client sends back"
   },
   {
     id: "MRTR-13",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "        this.#state = state\n        this.#responses = responses\n",
+    at: "ReplayedRun.serve",
+    original: "this.#state = state",
     broken:
-      "        if ([...responses.keys()].some((key) => !Object.hasOwn(state.questions, key))) {\n          return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n        }\n        this.#state = state\n        this.#responses = responses\n",
+      "if ([...responses.keys()].some((key) => !Object.hasOwn(state.questions, key))) {\n          return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n        }\n        this.#state = state",
     test: "packages/session/test/replay/questions.test.ts",
     name: "may ask the same again after an answer is missing"
   }

@@ -3,47 +3,47 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PAG-01",
-    file: "packages/session/src/internal/client/Paging.ts",
-    original: "        if (nextCursor === undefined) {\n",
-    broken: "        if (nextCursor === undefined || items.length === 0) {\n",
+    at: "Paging.stream",
+    original: "nextCursor === undefined",
+    broken: "nextCursor === undefined || items.length === 0",
     test: "packages/session/test/pagination.test.ts",
     name: "empty pages"
   },
   {
     id: "PAG-02",
-    file: "packages/session/src/internal/client/Paging.ts",
-    original: "[items, Option.some(nextCursor)]",
-    broken: "[items, Option.some(nextCursor.trim())]",
+    at: "Paging.stream",
+    original: "Option.some(nextCursor)",
+    broken: "Option.some(nextCursor.trim())",
     test: "packages/session/test/pagination.test.ts",
     name: "a cursor of any text is sent back unchanged"
   },
   {
     id: "PAG-03",
-    file: "packages/session/src/internal/client/Paging.ts",
-    original: "          return Effect.succeed([items, Option.none()] as const)\n",
-    broken: "          return Effect.as(fetch(\"\"), [items, Option.none()] as const)\n",
+    at: "Paging.stream",
+    original: "Effect.succeed([items, Option.none()] as const)",
+    broken: "Effect.as(fetch(\"\"), [items, Option.none()] as const)",
     test: "packages/session/test/pagination.test.ts",
     name: "[PAG-03]"
   },
   {
     id: "PAG-04",
-    file: "packages/session/src/internal/client/Paging.ts",
-    original: "        if (nextCursor === undefined) {\n",
-    broken: "        if (nextCursor === undefined || nextCursor === \"\") {\n",
+    at: "Paging.stream",
+    original: "nextCursor === undefined",
+    broken: "nextCursor === undefined || nextCursor === \"\"",
     test: "packages/session/test/pagination.test.ts",
     name: "a cursor of any text is sent back unchanged"
   },
   {
     id: "PAG-07",
-    file: "packages/session/src/internal/client/Paging.ts",
-    original: "[items, Option.some(nextCursor)]",
-    broken: "[items, Option.none()]",
+    at: "Paging.stream",
+    original: "Option.some(nextCursor)",
+    broken: "Option.none()",
     test: "packages/session/test/pagination.test.ts",
     name: "[PAG-07]"
   },
   {
     id: "PAG-05",
-    file: "packages/server/src/internal/registry/Cursor.ts",
+    at: "Cursor.indexAfter",
     original: "keyOfItem(item) > key",
     broken: "keyOfItem(item) >= key",
     test: "packages/server/test/lists.test.ts",
@@ -51,7 +51,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-06",
-    file: "packages/server/src/internal/registry/Cursor.ts",
+    at: "Cursor.keyOf",
     original: "decoded.success.startsWith(prefix)",
     broken: "decoded.success.length > 0",
     test: "packages/server/test/lists.test.ts",
@@ -59,7 +59,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-05",
-    file: "packages/server/src/internal/registry/Cursor.ts",
+    at: "Cursor.indexAfter",
     original: "keyOfItem(item) > key",
     broken: "keyOfItem(item) >= key",
     test: "packages/server/test/modernGroups.test.ts",
@@ -67,7 +67,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-06",
-    file: "packages/server/src/internal/registry/Cursor.ts",
+    at: "Cursor.keyOf",
     original: "decoded.success.startsWith(prefix)",
     broken: "decoded.success.length > 0",
     test: "packages/server/test/modernGroups.test.ts",
@@ -75,9 +75,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PAG-07",
-    file: "packages/session/src/internal/client/Paging.ts",
-    original: "          return Effect.succeed([items, Option.none()] as const)\n",
-    broken: "          return Effect.succeed([[], Option.none()] as const)\n",
+    at: "Paging.stream",
+    original: "[items, Option.none()]",
+    broken: "[[], Option.none()]",
     test: "packages/session/test/pagination.test.ts",
     name: "[PAG-07]"
   }

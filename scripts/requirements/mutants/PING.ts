@@ -3,41 +3,39 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PING-01",
-    file: "packages/session/src/internal/engine/RequestServer.ts",
-    original: "return this.#runtime.replies.reply(JsonRpc.success(message.id, {}), origin)",
-    broken: "return this.#runtime.replies.reply(JsonRpc.success(message.id, { pong: true }), origin)",
+    at: "RequestServer.#answerPing",
+    original: "JsonRpc.success(message.id, {})",
+    broken: "JsonRpc.success(message.id, { pong: true })",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "early pings are answered, log messages kept, and requests rejected"
   },
   {
     id: "PING-01",
-    file: "packages/protocol/src/internal/handshake/rows.ts",
-    original:
-      "    ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
-    broken:
-      "    ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Reject\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog",
+    at: "rows.Initializing",
+    original: "ReceivePing: stay(\"Answer\")",
+    broken: "ReceivePing: stay(\"Reject\")",
     test: "packages/session/test/clientHandshake.test.ts",
     name: "early pings are answered, log messages kept, and requests rejected"
   },
   {
     id: "PING-04",
-    file: "packages/session/src/internal/server/ModernExchange.ts",
-    original: "    if (method === \"ping\") {\n",
-    broken: "    if (method === \"pong\") {\n",
+    at: "ModernExchange.intercept",
+    original: "method === \"ping\"",
+    broken: "method === \"pong\"",
     test: "packages/session/test/modernRequests.test.ts",
     name: "of a method that only other revisions have"
   },
   {
     id: "PING-02",
-    file: "packages/client/src/internal/supervision/Supervisor.ts",
-    original: "    Effect.sleep(intervalMillis),\n",
-    broken: "    Effect.sleep(intervalMillis / 2),\n",
+    at: "Supervisor.watch",
+    original: "Effect.sleep(intervalMillis)",
+    broken: "Effect.sleep(intervalMillis / 2)",
     test: "packages/client/test/sessions.test.ts",
     name: "[PING-02] is checked once in each interval"
   },
   {
     id: "PING-02",
-    file: "packages/client/src/internal/supervision/SupervisedClient.ts",
+    at: "SupervisedClient.healthOf",
     original: "healthCheck?.interval ?? defaults.health.interval",
     broken: "defaults.health.interval",
     test: "packages/client/test/sessions.test.ts",
@@ -45,25 +43,25 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PING-02",
-    file: "packages/client/src/internal/supervision/Supervisor.ts",
-    original: "    onSuccess: () => check,\n",
-    broken: "    onSuccess: () => Effect.never,\n",
+    at: "Supervisor.watch",
+    original: "onSuccess: () => check",
+    broken: "onSuccess: () => Effect.never",
     test: "packages/client/test/sessions.test.ts",
     name: "[PING-02] is checked once in each interval"
   },
   {
     id: "PING-03",
-    file: "packages/client/src/internal/supervision/Supervisor.ts",
-    original: "    onFailure: (error) =>\n      isAlive(error)\n",
-    broken: "    onFailure: (error) =>\n      isAlive(error) || error.reason._tag === \"Timeout\"\n",
+    at: "Supervisor.watch",
+    original: "isAlive(error)",
+    broken: "isAlive(error) || error.reason._tag === \"Timeout\"",
     test: "packages/client/test/sessions.test.ts",
     name: "[PING-03] is down because it did not answer"
   },
   {
     id: "PING-03",
-    file: "packages/client/src/internal/supervision/Supervisor.ts",
-    original: "if (isPowerOfTwo(attempts) && !isKnown) {",
-    broken: "if (isPowerOfTwo(attempts) && problem._tag !== \"Unresponsive\") {",
+    at: "Supervisor.run",
+    original: "isPowerOfTwo(attempts) && !isKnown",
+    broken: "isPowerOfTwo(attempts) && problem._tag !== \"Unresponsive\"",
     test: "packages/client/test/sessions.test.ts",
     name: "[PING-03] is down because it did not answer"
   }

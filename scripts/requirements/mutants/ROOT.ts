@@ -3,23 +3,23 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "ROOT-01",
-    file: "packages/session/src/Handlers.ts",
-    original: "    if (path === undefined) continue\n",
-    broken: "    if (path === undefined || path.split(\".\")[0] === \"roots\") continue\n",
+    at: "Handlers.withImplied",
+    original: "if (path === undefined) continue",
+    broken: "if (path === undefined || path.split(\".\")[0] === \"roots\") continue",
     test: "packages/session/test/allFeatures.test.ts",
     name: "[SMP-01] [ELI-01] [ROOT-01] are sent by a handler"
   },
   {
     id: "ROOT-02",
-    file: "packages/session/src/internal/client/ClientSessionImplementation.ts",
-    original: ": sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
-    broken: ": Effect.void",
+    at: "ClientSessionImplementation.members",
+    original: "sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
+    broken: "Effect.void",
     test: "packages/session/test/roots.test.ts",
     name: "a server that lists the roots again after list_changed uses only the remaining ones"
   },
   {
     id: "ROOT-03",
-    file: "packages/protocol/src/Roots.ts",
+    at: "Roots.Root",
     original: ".check(Schema.isStartingWith(\"file://\"))",
     broken: "",
     test: "packages/session/test/roots.test.ts",
@@ -27,17 +27,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ROOT-04",
-    file: "packages/session/src/internal/engine/RequestRejections.ts",
-    original: "code: ErrorCode.MethodNotFound,",
-    broken: "code: ErrorCode.InvalidRequest,",
+    at: "RequestRejections.methodNotFound",
+    original: "code: ErrorCode.MethodNotFound",
+    broken: "code: ErrorCode.InvalidRequest",
     test: "packages/session/test/sessionsWithoutHandlers.test.ts",
     name: "a client rejects methods without a handler with -32601, roots included"
   },
   {
     id: "ROOT-02",
-    file: "packages/client/src/internal/answers/Answering.ts",
-    original: "Stream.runForEach(followed.changes, () =>",
-    broken: "Stream.runForEach(Stream.take(followed.changes, 0), () =>",
+    at: "Answering.make",
+    original: "followed.changes",
+    broken: "Stream.take(followed.changes, 0)",
     test: "packages/client/test/roots.test.ts",
     name: "each change of the roots is sent to every session",
     hangs: true

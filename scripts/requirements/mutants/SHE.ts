@@ -3,25 +3,25 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-02",
-    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "new PostedFrame(exchange, ",
-    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], ",
+    at: "SessionlessExchanges.#post",
+    original: "new PostedFrame(exchange, { bytes, principal, request }, revision)",
+    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], { bytes, principal, request }, revision)",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
   },
   {
     id: "SHE-03",
-    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "(reply) => sendReply(exchange, reply)",
+    at: "SessionlessExchanges.#post",
+    original: "sendReply(exchange, reply)",
     broken:
-      "(reply) => Effect.andThen(reply !== undefined && \"result\" in reply ? exchange.write({ jsonrpc: \"2.0\", id: \"q\", method: \"roots/list\" }, false) : Effect.void, sendReply(exchange, reply))",
+      "Effect.andThen(reply !== undefined && \"result\" in reply ? exchange.write({ jsonrpc: \"2.0\", id: \"q\", method: \"roots/list\" }, false) : Effect.void, sendReply(exchange, reply))",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "asks in the result at the end of the stream"
   },
   {
     id: "SHE-04",
-    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "    this.#stream?.end()\n",
+    at: "PostExchange.finish",
+    original: "this.#stream?.end()",
     broken: "",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "sends progress in a stream that ends with the reply (adaptive)",
@@ -29,16 +29,16 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-05",
-    file: "packages/transport/src/internal/http/server/HttpResponses.ts",
-    original: "  \"x-accel-buffering\": \"no\"\n",
+    at: "HttpResponses.streamHeaders",
+    original: "\"x-accel-buffering\": \"no\"",
     broken: "",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "sends progress in a stream that ends with the reply (adaptive)"
   },
   {
     id: "SHE-07",
-    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "    if (this.#isModern) return this.#owner.abandon(this)\n",
+    at: "PostExchange.#markDetached",
+    original: "if (this.#isModern) return this.#owner.abandon(this)",
     broken: "",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "a client that closes the response cancels its request",
@@ -46,8 +46,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-08",
-    file: "packages/session/src/internal/engine/Cancellation.ts",
-    original: "  IncomingRequests.interrupt(request)\n",
+    at: "Cancellation.endWithoutReply",
+    original: "IncomingRequests.interrupt(request)",
     broken: "",
     test: "packages/session/test/replay/questions.test.ts",
     name: "is interrupted if its client leaves",
@@ -55,23 +55,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-09",
-    file: "packages/session/src/internal/engine/HandlerContext.ts",
-    original: "        if (incoming.ended) return dropped(\"ExchangeEnded\")\n",
+    at: "HandlerContext.progress",
+    original: "if (incoming.ended) return dropped(\"ExchangeEnded\")",
     broken: "",
     test: "packages/session/test/replay/questions.test.ts",
     name: "is interrupted if its client leaves, and sends nothing more (resources/list)"
   },
   {
     id: "SHE-12",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "mismatch(names.version, received[names.version], version, \"the version in the metadata\") ??\n",
+    at: "RequestHeaders.difference",
+    original: "mismatch(names.version, received[names.version], version, \"the version in the metadata\") ??",
     broken: "",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-13",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    at: "ModernPost.statuses",
     original: "[ErrorCode.UnsupportedProtocolVersion, 400]",
     broken: "[ErrorCode.UnsupportedProtocolVersion, 404]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -79,7 +79,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-14",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    at: "ModernPost.statuses",
     original: "[ErrorCode.MethodNotFound, 404]",
     broken: "[ErrorCode.MethodNotFound, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -87,39 +87,39 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-15",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
-    original: "  return problem === undefined\n",
-    broken: "  return problem === undefined || headers[RequestHeaders.names.version] === undefined\n",
+    at: "ModernPost.rejection",
+    original: "problem === undefined",
+    broken: "problem === undefined || headers[RequestHeaders.names.version] === undefined",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without a version"
   },
   {
     id: "SHE-17",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "if (header === undefined) return `the header ${name} is missing`",
-    broken: "if (header === undefined) return undefined",
+    at: "RequestHeaders.mismatch",
+    original: "`the header ${name} is missing`",
+    broken: "undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-18",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "return header === value ? undefined",
-    broken: "return header.toLowerCase() === value.toLowerCase() ? undefined",
+    at: "RequestHeaders.mismatch",
+    original: "header === value",
+    broken: "header.toLowerCase() === value.toLowerCase()",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-20",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "Option.some(undefined) : HeaderValue.decode(header)",
-    broken: "Option.some(undefined) : Option.some(header)",
+    at: "RequestHeaders.difference",
+    original: "HeaderValue.decode(header)",
+    broken: "Option.some(header)",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-21",
-    file: "packages/protocol/src/ParameterHeader.ts",
+    at: "ParameterHeader.#annotation",
     original: "typeof value !== \"string\" || !token.test(value)",
     broken: "typeof value !== \"string\"",
     test: "packages/server/test/parameterHeaders.test.ts",
@@ -127,15 +127,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-22",
-    file: "packages/protocol/src/ParameterHeader.ts",
-    original: "if (this.found.has(name)) this.problem",
-    broken: "if (path.length > 9) this.problem",
+    at: "ParameterHeader.#annotation",
+    original: "this.found.has(name)",
+    broken: "path.length > 9",
     test: "packages/server/test/parameterHeaders.test.ts",
     name: "no two arguments have one header"
   },
   {
     id: "SHE-23",
-    file: "packages/protocol/src/ParameterHeader.ts",
+    at: "ParameterHeader.primitive",
     original: "type === \"boolean\" || type === \"integer\" || type === \"string\" ? type",
     broken: "typeof type === \"string\" ? type as \"string\"",
     test: "packages/server/test/parameterHeaders.test.ts",
@@ -143,7 +143,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-23",
-    file: "packages/protocol/src/ParameterHeader.ts",
+    at: "ParameterHeader.#annotation",
     original: "path === undefined || path.length === 0",
     broken: "path === null",
     test: "packages/server/test/parameterHeaders.test.ts",
@@ -151,31 +151,31 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-28",
-    file: "packages/server/src/internal/entries/ArgumentHeaders.ts",
-    original: "return problem === undefined ? call",
-    broken: "return problem !== null ? call",
+    at: "ArgumentHeaders.checked",
+    original: "problem === undefined",
+    broken: "problem !== null",
     test: "packages/server/test/parameterHeaders.test.ts",
     name: "of a group rejects a call whose header is missing"
   },
   {
     id: "SHE-28",
-    file: "packages/server/src/internal/proxy/RemoteEntries.ts",
-    original: "          headers.success,\n",
-    broken: "          [],\n",
+    at: "RemoteEntries.#tool",
+    original: "headers.success",
+    broken: "[]",
     test: "packages/server/test/parameterHeaders.test.ts",
     name: "of a proxied server rejects a call whose header is missing"
   },
   {
     id: "SHE-28",
-    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "return Revision.isModern(this.revision) ? ParameterHeader.from(this.#request.headers) : undefined",
-    broken: "return undefined",
+    at: "SessionlessExchanges.parameterHeaders",
+    original: "Revision.isModern(this.revision) ? ParameterHeader.from(this.#request.headers) : undefined",
+    broken: "undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "passes the headers of arguments to handlers"
   },
   {
     id: "SHE-28",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    at: "ModernPost.statuses",
     original: "[ErrorCode.HeaderMismatch, 400]",
     broken: "[ErrorCode.HeaderMismatch, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -183,15 +183,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-29",
-    file: "packages/protocol/src/ParameterHeader.ts",
-    original: "type === \"integer\" ? ",
-    broken: "type === null ? ",
+    at: "ParameterHeader.isEqual",
+    original: "type === \"integer\"",
+    broken: "type === null",
     test: "packages/protocol/test/ParameterHeader.test.ts",
     name: "integers are equal by value"
   },
   {
     id: "SHE-31",
-    file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
+    at: "StatefulHandler.make",
     original: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting]",
     broken: "[[\"GET\", get], posting, [\"DELETE\", remove]]",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
@@ -199,7 +199,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-30",
-    file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
+    at: "HeaderMismatchRetry.retrying",
     original: "if (Option.isNone(Option.flatten(listed)) || left(allowed) === 0) return",
     broken: "return",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
@@ -207,7 +207,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-30",
-    file: "packages/session/src/internal/client/HeaderMismatchRetry.ts",
+    at: "HeaderMismatchRetry.retrying",
     original: "return Effect.catchIf(called, isMismatch",
     broken: "return Effect.catchIf(Effect.retry(called, { times: 1 }), isMismatch",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
@@ -215,7 +215,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-13",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    at: "ModernPost.rejection",
     original: "declared === undefined || served.includes(declared)",
     broken: "declared !== undefined || served.length > 0",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
@@ -223,87 +223,87 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-32",
-    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "if (!this.#servesModern) return",
-    broken: "if (!this.#servesModern || headers[\"mcp-session-id\"] !== undefined) return",
+    at: "SessionlessExchanges.isModern",
+    original: "!this.#servesModern",
+    broken: "!this.#servesModern || headers[\"mcp-session-id\"] !== undefined",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "without the session or event that they name"
   },
   {
     id: "SHE-32",
-    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "if (!this.#servesModern) return",
-    broken: "if (!this.#servesModern || headers[\"last-event-id\"] !== undefined) return",
+    at: "SessionlessExchanges.isModern",
+    original: "!this.#servesModern",
+    broken: "!this.#servesModern || headers[\"last-event-id\"] !== undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "serves requests of it and of other revisions"
   },
   {
     id: "SHE-11",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "    [names.version]: version,\n",
-    broken: "    [names.version]: \"2025-11-25\",\n",
+    at: "RequestHeaders.encode",
+    original: "[names.version]: version",
+    broken: "[names.version]: \"2025-11-25\"",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "has headers that repeat its version"
   },
   {
     id: "SHE-16",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "    [names.method]: method,\n",
-    broken: "    [names.method]: \"message\",\n",
+    at: "RequestHeaders.encode",
+    original: "[names.method]: method",
+    broken: "[names.method]: \"message\"",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "has headers that repeat its version"
   },
   {
     id: "SHE-16",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "  \"resources/read\": \"uri\",\n",
+    at: "RequestHeaders.nameSources",
+    original: "\"resources/read\": \"uri\",",
     broken: "",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "has headers that repeat its version"
   },
   {
     id: "SHE-19",
-    file: "packages/protocol/src/HeaderValue.ts",
-    original: "plain.test(text) && !isEncoded(text) ? text",
-    broken: "plain.test(text) ? text",
+    at: "HeaderValue.encode",
+    original: "plain.test(text) && !isEncoded(text)",
+    broken: "plain.test(text)",
     test: "packages/protocol/test/HeaderValue.test.ts",
     name: "a text as the value of a header"
   },
   {
     id: "SHE-19",
-    file: "packages/protocol/src/HeaderValue.ts",
-    original: "  plain.test(text) && !isEncoded(text) ? text",
-    broken: "  /^[\\x20-\\x7E]*$/.test(text) && !isEncoded(text) ? text",
+    at: "HeaderValue.encode",
+    original: "plain.test(text)",
+    broken: "/^[\\x20-\\x7E]*$/.test(text)",
     test: "packages/protocol/test/HeaderValue.test.ts",
     name: "a text as the value of a header"
   },
   {
     id: "SHE-25",
-    file: "packages/transport/src/internal/http/client/streamable/ModernExchange.ts",
-    original: ", ...own.success }",
-    broken: " }",
+    at: "ModernExchange.request",
+    original: "{ ...RequestHeaders.encode({ method, params, version }), ...own.success }",
+    broken: "{ ...RequestHeaders.encode({ method, params, version }) }",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "repeats the arguments that the listed tool"
   },
   {
     id: "SHE-27",
-    file: "packages/protocol/src/ParameterHeader.ts",
-    original: "  return value ?? undefined\n",
-    broken: "  return value\n",
+    at: "ParameterHeader.argumentAt",
+    original: "value ?? undefined",
+    broken: "value",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "repeats the arguments that the listed tool"
   },
   {
     id: "SHE-27",
-    file: "packages/protocol/src/ParameterHeader.ts",
-    original: "    if (value === undefined) continue\n",
-    broken: "    if (value === undefined) {\n      encoded[name] = \"\"\n      continue\n    }\n",
+    at: "ParameterHeader.encode",
+    original: "if (value === undefined) continue",
+    broken: "if (value === undefined) {\n      encoded[name] = \"\"\n      continue\n    }",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "repeats the arguments that the listed tool"
   },
   {
     id: "SHE-24",
-    file: "packages/protocol/src/ParameterHeader.ts",
+    at: "ParameterHeader.textOf",
     original: "Number.isSafeInteger(value)",
     broken: "Number.isInteger(value)",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
@@ -311,31 +311,31 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-26",
-    file: "packages/transport/src/internal/http/client/streamable/ToolHeaders.ts",
-    original: "      return false\n",
-    broken: "      return true\n",
+    at: "ToolHeaders.#store",
+    original: "false",
+    broken: "true",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a tool with invalid annotations"
   },
   {
     id: "SHE-26",
-    file: "packages/transport/src/internal/http/client/streamable/ToolHeaders.ts",
-    original: "      this.#report({ _tag: \"ToolDropped\", tool: Excerpt.of(name), problem: headers.failure })\n",
+    at: "ToolHeaders.#store",
+    original: "this.#report({ _tag: \"ToolDropped\", tool: Excerpt.of(name), problem: headers.failure })",
     broken: "",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a tool with invalid annotations"
   },
   {
     id: "SHE-33",
-    file: "packages/transport/src/internal/http/client/HttpErrorResponse.ts",
-    original: "modernCodes.has(code) ? failureFor(id, rejection) : undefined",
-    broken: "modernCodes.has(0) ? failureFor(id, rejection) : undefined",
+    at: "HttpErrorResponse.discoveryIn",
+    original: "modernCodes.has(code)",
+    broken: "modernCodes.has(0)",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "400 with error -32020"
   },
   {
     id: "SHE-33",
-    file: "packages/transport/src/internal/http/client/HttpErrorResponse.ts",
+    at: "HttpErrorResponse.discoveryIn",
     original: "modernCodes.has(code) ? failureFor(id, rejection) : undefined",
     broken:
       "status === 400 ? failureFor(id, { ...rejection, failure: { ...failure, error: { ...failure.error, code: ErrorCode.HeaderMismatch } } }) : undefined",
@@ -344,55 +344,55 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-01",
-    file: "packages/session/src/internal/engine/Replies.ts",
-    original: "    this.#isMuted = true\n",
+    at: "Replies.mute",
+    original: "this.#isMuted = true",
     broken: "",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a request of the server in its stream gets no response"
   },
   {
     id: "SHE-06",
-    file: "packages/transport/src/Sse.ts",
-    original: "    if (nameLength === 0) return\n",
-    broken: "    if (nameLength === 0) return append(valueOf(line, 0))\n",
+    at: "Sse.decoder",
+    original: "if (nameLength === 0) return",
+    broken: "if (nameLength === 0) return append(valueOf(line, 0))",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "comments in its stream have no effect"
   },
   {
     id: "SHE-10",
-    file: "packages/session/src/internal/engine/Sender.ts",
-    original: "      (error) => isStreamLost(error) && this.#isModern,\n",
-    broken: "      () => false,\n",
+    at: "Sender.#sendAgainIfLost",
+    original: "(error) => isStreamLost(error) && this.#isModern",
+    broken: "() => false",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a request that reads is sent once more with a new id"
   },
   {
     id: "SHE-10",
-    file: "packages/session/src/internal/engine/Sender.ts",
-    original: "    if (!MethodTable.readingMethods.has(row.name)) return sent\n",
+    at: "Sender.#sendAgainIfLost",
+    original: "if (!MethodTable.readingMethods.has(row.name)) return sent",
     broken: "",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a call whose stream is lost has an unknown outcome"
   },
   {
     id: "SHE-10",
-    file: "packages/session/src/internal/engine/PendingRequests.ts",
-    original: "    return this.#nextId++\n",
-    broken: "    return Math.min(this.#nextId++, 1)\n",
+    at: "PendingRequests.#nextNumber",
+    original: "return this.#nextId++",
+    broken: "return Math.min(this.#nextId++, 1)",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a request that reads is sent once more with a new id"
   },
   {
     id: "SHE-21",
-    file: "packages/protocol/src/ParameterHeader.ts",
-    original: "!token.test(value)",
-    broken: "!token.test(value.replace(/[\\t\\x01\\x7f]/, \"\"))",
+    at: "ParameterHeader.#annotation",
+    original: "token.test(value)",
+    broken: "token.test(value.replace(/[\\t\\x01\\x7f]/, \"\"))",
     test: "packages/server/test/parameterHeaders.test.ts",
     name: "the name of a header is a token"
   },
   {
     id: "SHE-21",
-    file: "packages/protocol/src/ParameterHeader.ts",
+    at: "ParameterHeader.#annotation",
     original: "!token.test(value)",
     broken: "(value !== \"\" && !token.test(value))",
     test: "packages/server/test/parameterHeaders.test.ts",
@@ -400,57 +400,57 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-12",
-    file: "packages/protocol/src/ErrorCode.ts",
-    original: "export const HeaderMismatch = -32020",
-    broken: "export const HeaderMismatch = -32602",
+    at: "ErrorCode.HeaderMismatch",
+    original: "HeaderMismatch = -32020",
+    broken: "HeaderMismatch = -32602",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-17",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "return header === value ? undefined",
-    broken: "return header.length > 0 ? undefined",
+    at: "RequestHeaders.mismatch",
+    original: "header === value",
+    broken: "header.length > 0",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-22",
-    file: "packages/protocol/src/ParameterHeader.ts",
-    original: "${namePrefix}${value.toLowerCase()}",
-    broken: "${namePrefix}${value}",
+    at: "ParameterHeader.#annotation",
+    original: "`${namePrefix}${value.toLowerCase()}`",
+    broken: "`${namePrefix}${value}`",
     test: "packages/server/test/parameterHeaders.test.ts",
     name: "no two arguments have one header"
   },
   {
     id: "SHE-31",
-    file: "packages/transport/src/internal/http/server/streamable/StatefulHandler.ts",
-    original: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting]",
-    broken: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting, [\"DELETE\", remove]]",
+    at: "StatefulHandler.make",
+    original: "[posting]",
+    broken: "[posting, [\"DELETE\", remove]]",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without a version"
   },
   {
     id: "SHE-14",
-    file: "packages/protocol/src/ErrorCode.ts",
-    original: "export const MethodNotFound = -32601",
-    broken: "export const MethodNotFound = -32602",
+    at: "ErrorCode.MethodNotFound",
+    original: "MethodNotFound = -32601",
+    broken: "MethodNotFound = -32602",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects metadata, revisions and methods with"
   },
   {
     id: "SHE-18",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "name: \"mcp-name\" } as const",
-    broken: "name: \"Mcp-Name\" } as const",
+    at: "RequestHeaders.names",
+    original: "name: \"mcp-name\"",
+    broken: "name: \"Mcp-Name\"",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   },
   {
     id: "SHE-20",
-    file: "packages/protocol/src/RequestHeaders.ts",
-    original: "? `the header ${names.name} has a value that is no text`",
-    broken: "? undefined",
+    at: "RequestHeaders.difference",
+    original: "`the header ${names.name} has a value that is no text`",
+    broken: "undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects headers that differ from the body"
   }

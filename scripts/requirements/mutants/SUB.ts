@@ -3,23 +3,23 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SUB-01",
-    file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "if (this.#isEnded || this.#filter[listMembers[name]] !== true) return",
-    broken: "if (this.#isEnded) return",
+    at: "ListenStream.#changed",
+    original: "this.#isEnded || this.#filter[listMembers[name]] !== true",
+    broken: "this.#isEnded",
     test: "packages/session/test/listen.test.ts",
     name: "has the notifications of its filter, and no others"
   },
   {
     id: "SUB-02",
-    file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "this.#send(acknowledged),",
-    broken: "Effect.void,",
+    at: "ListenStream.serve",
+    original: "this.#send(acknowledged)",
+    broken: "Effect.void",
     test: "packages/session/test/listen.test.ts",
     name: "sends nothing before the acknowledgement"
   },
   {
     id: "SUB-04",
-    file: "packages/session/src/internal/client/Listening.ts",
+    at: "Listening.#acknowledge",
     original: "ListenFilter.intersection(ListenFilter.decode(params.success.notifications), opening.requested)",
     broken: "opening.requested",
     test: "packages/session/test/modernListening.test.ts",
@@ -27,23 +27,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SUB-06",
-    file: "packages/session/src/internal/client/Listening.ts",
-    original: "    const problem = this.#runtime.exchanges.find(id) === undefined\n",
-    broken: "    const problem = id !== this.#current?.id\n",
+    at: "Listening.intercept",
+    original: "this.#runtime.exchanges.find(id) === undefined",
+    broken: "id !== this.#current?.id",
     test: "packages/session/test/modernListening.test.ts",
     name: "a program may open streams by itself"
   },
   {
     id: "SUB-03",
-    file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "for (const uri of offered) if (requested.has(uri)) uris.add(uri)",
-    broken: "for (const uri of offered) uris.add(uri)",
+    at: "ListenStream.servedNames",
+    original: "if (requested.has(uri)) uris.add(uri)",
+    broken: "uris.add(uri)",
     test: "packages/session/test/listen.test.ts",
     name: "begins with the part of the filter that the server serves"
   },
   {
     id: "SUB-05",
-    file: "packages/session/src/internal/server/ListenStream.ts",
+    at: "ListenStream.#notification",
     original: "{ ...params, _meta: Subscription.meta(this.#id) }",
     broken: "{ ...params }",
     test: "packages/session/test/listen.test.ts",
@@ -51,8 +51,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SUB-07",
-    file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "  for (const listener of listeners) listener.end()\n",
+    at: "ListenStream.endAll",
+    original: "for (const listener of listeners) listener.end()",
     broken: "",
     test: "packages/session/test/listen.test.ts",
     name: "ends with a result when the server ends",
@@ -60,33 +60,33 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SUB-08",
-    file: "packages/session/src/internal/server/ModernExchange.ts",
-    original: "      if (this.#isListening) return Effect.void\n",
+    at: "ModernExchange.#notify",
+    original: "if (this.#isListening) return Effect.void",
     broken: "",
     test: "packages/session/test/listen.test.ts",
     name: "has no log messages and no progress"
   },
   {
     id: "SUB-09",
-    file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "if (this.#isEnded || !this.#uris.has(uri)) return",
-    broken: "if (this.#isEnded) return",
+    at: "ListenStream.resourceUpdated",
+    original: "this.#isEnded || !this.#uris.has(uri)",
+    broken: "this.#isEnded",
     test: "packages/session/test/listen.test.ts",
     name: "has the notifications of its filter, and no others"
   },
   {
     id: "SUB-09",
-    file: "packages/session/src/internal/server/ListenStream.ts",
-    original: "for (const uri of offered) if (requested.has(uri)) uris.add(uri)",
-    broken: "for (const uri of offered) uris.add(uri)",
+    at: "ListenStream.servedNames",
+    original: "if (requested.has(uri)) uris.add(uri)",
+    broken: "uris.add(uri)",
     test: "packages/session/test/listen.test.ts",
     name: "has the notifications of its filter, and no others"
   },
   {
     id: "SUB-08",
-    file: "packages/session/src/internal/server/ModernExchange.ts",
-    original: "      if (this.#isListening) return Effect.void\n",
-    broken: "      if (this.#isListening && row.name !== \"notifications/message\") return Effect.void\n",
+    at: "ModernExchange.#notify",
+    original: "if (this.#isListening) return Effect.void",
+    broken: "if (this.#isListening && row.name !== \"notifications/message\") return Effect.void",
     test: "packages/session/test/listen.test.ts",
     name: "has no log messages and no progress"
   }

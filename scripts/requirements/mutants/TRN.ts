@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TRN-01",
-    file: "packages/transport/src/internal/websocket/WebSocketWriter.ts",
+    at: "WebSocketWriter.send",
     original: "this.#queue.send(encoded.success)",
     broken: "this.#queue.send(`[${encoded.success}]`)",
     test: "packages/transport/test/websocket/server/messages.test.ts",
@@ -12,7 +12,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TRN-02",
-    file: "packages/transport/src/internal/websocket/WebSocketWriter.ts",
+    at: "WebSocketWriter.send",
     original: "this.#queue.send(encoded.success)",
     broken: "this.#queue.send(`[${encoded.success}]`)",
     test: "packages/transport/test/bothEras.test.ts",
@@ -21,9 +21,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TRN-04",
-    file: "packages/transport/src/internal/shared/OutgoingFrame.ts",
-    original: "JSON.stringify(frame)\n",
-    broken: "JSON.stringify(frame, undefined, 1)\n",
+    at: "OutgoingFrame.encodeWith",
+    original: "text: string | undefined = JSON.stringify(frame)",
+    broken: "text: string | undefined = JSON.stringify(frame, undefined, 1)",
     test: "packages/transport/test/unix/UnixSocketServer.test.ts",
     name: "are read in pieces of any size"
   }

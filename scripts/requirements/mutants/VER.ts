@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-03",
-    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    at: "ServerSessionImplementation.intercept",
     original: "revisions.length === 0 && \"id\" in message && message.method !== \"initialize\"",
     broken: "false",
     test: "packages/session/test/twoEras.test.ts",
@@ -11,23 +11,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-03",
-    file: "packages/protocol/src/RequestMetadata.ts",
-    original: "  [keys.clientCapabilities]: ClientCapabilities,\n",
-    broken: "  [keys.clientCapabilities]: Schema.optionalKey(ClientCapabilities),\n",
+    at: "RequestMetadata.Fields",
+    original: "[keys.clientCapabilities]: ClientCapabilities",
+    broken: "[keys.clientCapabilities]: Schema.optionalKey(ClientCapabilities)",
     test: "packages/session/test/modernRequests.test.ts",
     name: "without its metadata, or with invalid"
   },
   {
     id: "VER-03",
-    file: "packages/transport/src/internal/http/server/streamable/SessionlessExchanges.ts",
-    original: "this.#servesLegacy || InitializeRequest",
-    broken: "this.#servesModern || InitializeRequest",
+    at: "SessionlessExchanges.isModern",
+    original: "this.#servesLegacy || InitializeRequest.isIn(message)",
+    broken: "this.#servesModern || InitializeRequest.isIn(message)",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without metadata"
   },
   {
     id: "VER-04",
-    file: "packages/protocol/src/RequestMetadata.ts",
+    at: "RequestMetadata.Fields",
     original: "Schema.optionalKey(Implementation)",
     broken: "Implementation",
     test: "packages/session/test/modernRequests.test.ts",
@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-05",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
+    at: "ModernReplies.typed",
     original: "[RequestMetadata.keys.serverInfo]: info",
     broken: "",
     test: "packages/session/test/modernRequests.test.ts",
@@ -43,39 +43,39 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-06",
-    file: "packages/session/src/internal/server/ModernRequest.ts",
-    original: "capabilities: clientCapabilities,",
-    broken: "capabilities: clientInfo?.name === \"client\" ? clientCapabilities : {},",
+    at: "ModernRequest.clientOf",
+    original: "capabilities: clientCapabilities",
+    broken: "capabilities: clientInfo?.name === \"client\" ? clientCapabilities : {}",
     test: "packages/session/test/replay/questions.test.ts",
     name: "asks clients of every name and version the same"
   },
   {
     id: "VER-07",
-    file: "packages/protocol/src/McpError.ts",
-    original: "    supported,\n    requested: excerpt\n",
-    broken: "    supported\n",
+    at: "McpError.unsupportedVersion",
+    original: "{\n    supported,\n    requested: excerpt\n  }",
+    broken: "{\n    supported\n  }",
     test: "packages/session/test/modernRequests.test.ts",
     name: "of a revision that the server does not serve"
   },
   {
     id: "VER-07",
-    file: "packages/session/src/internal/server/ModernRequest.ts",
-    original: "!Revision.isModern(protocolVersion) || ",
+    at: "ModernRequest.clientOf",
+    original: "!Revision.isModern(protocolVersion) ||",
     broken: "",
     test: "packages/session/test/modernRequests.test.ts",
     name: "of a revision that the server does not serve"
   },
   {
     id: "VER-09",
-    file: "packages/session/src/internal/server/ModernExchange.ts",
-    original: "if (method !== \"server/discover\") return false",
-    broken: "if (method !== \"server/discovery\") return false",
+    at: "ModernExchange.intercept",
+    original: "method !== \"server/discover\"",
+    broken: "method !== \"server/discovery\"",
     test: "packages/session/test/modernRequests.test.ts",
     name: "server/discover returns the revisions"
   },
   {
     id: "VER-10",
-    file: "packages/session/src/internal/engine/ClientQuestion.ts",
+    at: "ClientQuestion.blocked",
     original: "Outgoing.validateCapability(row, profile, ({ capabilities }) => capabilities)",
     broken: "undefined",
     test: "packages/session/test/replay/questions.test.ts",
@@ -83,40 +83,40 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-11",
-    file: "packages/session/src/internal/server/replay/ReplayedRun.ts",
-    original: "McpError.missingCapability(this.#owner.method, Capabilities.ofPath(error.capability))",
-    broken: "McpError.missingCapability(this.#owner.method, {})",
+    at: "ReplayedRun.#failureOf",
+    original: "Capabilities.ofPath(error.capability)",
+    broken: "{}",
     test: "packages/session/test/replay/questions.test.ts",
     name: "is answered with −32021 if it dies"
   },
   {
     id: "VER-12",
-    file: "packages/session/src/internal/server/ModernRequest.ts",
-    original: "capabilities: clientCapabilities,",
+    at: "ModernRequest.clientOf",
+    original: "capabilities: clientCapabilities",
     broken:
-      "capabilities: Object.assign(supported, { first: Reflect.get(supported, \"first\") ?? clientCapabilities }).first,",
+      "capabilities: Object.assign(supported, { first: Reflect.get(supported, \"first\") ?? clientCapabilities }).first",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is served for the client that its own metadata"
   },
   {
     id: "VER-13",
-    file: "packages/session/src/internal/server/ServerDefinition.ts",
-    original: "audience: description.info.name",
-    broken: "audience: `${description.info.name} ${Math.random()}`",
+    at: "ServerDefinition.requestStateSettings",
+    original: "description.info.name",
+    broken: "`${description.info.name} ${Math.random()}`",
     test: "packages/transport/test/replicas.test.ts",
     name: "serve a call with questions in turn"
   },
   {
     id: "VER-14",
-    file: "packages/session/src/internal/server/replay/RequestState.ts",
-    original: "onSuccess: (state) => ({ state, responses })",
-    broken: "onSuccess: (state) => (Object.assign(initial.answers, inputResponses), { state, responses })",
+    at: "RequestState.restore",
+    original: "{ state, responses }",
+    broken: "Object.assign(initial.answers, inputResponses), { state, responses }",
     test: "packages/session/test/replay/questions.test.ts",
     name: "remembers answers only for calls that bring its state"
   },
   {
     id: "VER-15",
-    file: "packages/session/src/internal/engine/Capacity.ts",
+    at: "Capacity.take",
     original: "this.#requests >= maxIncomingRequests",
     broken: "this.#requests >= 1",
     test: "packages/session/test/twoEras.test.ts",
@@ -124,7 +124,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-20",
-    file: "packages/session/src/internal/server/ServerHandshake.ts",
+    at: "ServerHandshake.negotiate",
     original: "McpError.unsupportedVersion(requested, supported)",
     broken: "McpError.unsupportedVersion(requested, [])",
     test: "packages/session/test/twoEras.test.ts",
@@ -132,7 +132,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-21",
-    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    at: "ServerSessionImplementation.intercept",
     original: "!isModern || !(isIncomplete || ModernExchange.isModern(message))",
     broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
     test: "packages/session/test/twoEras.test.ts",
@@ -140,7 +140,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-21",
-    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
+    at: "ServerSessionImplementation.intercept",
     original: "!isModern || !(isIncomplete || ModernExchange.isModern(message))",
     broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
     test: "packages/testing/test/memory.test.ts",
@@ -148,24 +148,24 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-23",
-    file: "packages/session/src/internal/server/ServerSessionImplementation.ts",
-    original: "    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    at: "ServerSessionImplementation.#serveModern",
+    original: "new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
     broken:
-      "    carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+      "carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
   },
   {
     id: "VER-03",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
-    original: "code === ErrorCode.InvalidParams && Result.isFailure(RequestMetadata.read(metaOf(message)))\n    ? 400",
-    broken: "code === ErrorCode.InvalidParams && Result.isFailure(RequestMetadata.read(metaOf(message)))\n    ? 200",
+    at: "ModernPost.statusOf",
+    original: "400",
+    broken: "200",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects metadata, revisions and methods with"
   },
   {
     id: "VER-07",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    at: "ModernPost.statuses",
     original: "[ErrorCode.UnsupportedProtocolVersion, 400]",
     broken: "[ErrorCode.UnsupportedProtocolVersion, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -173,7 +173,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-11",
-    file: "packages/transport/src/internal/http/server/streamable/ModernPost.ts",
+    at: "ModernPost.statuses",
     original: "[ErrorCode.MissingRequiredClientCapability, 400]",
     broken: "[ErrorCode.MissingRequiredClientCapability, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -181,24 +181,23 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-11",
-    file: "packages/transport/src/internal/http/server/streamable/PostExchange.ts",
-    original: "if (last && (this.#owner.mode !== \"stream\" || status !== 200)) {",
-    broken: "if (last && this.#owner.mode !== \"stream\") {",
+    at: "PostExchange.write",
+    original: "last && (this.#owner.mode !== \"stream\" || status !== 200)",
+    broken: "last && this.#owner.mode !== \"stream\"",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects a call that needs an undeclared capability with 400 (stream)"
   },
   {
     id: "VER-22",
-    file: "packages/server/src/internal/registry/Registry.ts",
-    original: "entries.filter((entry) => seen.has(entry))",
-    broken:
-      "entries.filter((entry) => seen.has(entry) && Reflect.get(entry, \"listed\") !== true && Reflect.set(entry, \"listed\", true))",
+    at: "Registry.visible",
+    original: "seen.has(entry)",
+    broken: "seen.has(entry) && Reflect.get(entry, \"listed\") !== true && Reflect.set(entry, \"listed\", true)",
     test: "packages/server/test/modernGroups.test.ts",
     name: "is the same for every connection and client"
   },
   {
     id: "VER-01",
-    file: "packages/session/src/internal/engine/Sender.ts",
+    at: "Sender.#send",
     original: "options?.metadata ?? this.#dependencies.metadata?.()",
     broken: "options?.metadata",
     test: "packages/session/test/modernClient.test.ts",
@@ -206,15 +205,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-01",
-    file: "packages/protocol/src/RequestMetadata.ts",
-    original: "  [keys.clientCapabilities]: clientCapabilities,\n",
-    broken: "  [keys.clientCapabilities]: {},\n",
+    at: "RequestMetadata.write",
+    original: "[keys.clientCapabilities]: clientCapabilities",
+    broken: "[keys.clientCapabilities]: {}",
     test: "packages/session/test/modernClient.test.ts",
     name: "every request carries the revision"
   },
   {
     id: "VER-02",
-    file: "packages/protocol/src/RequestMetadata.ts",
+    at: "RequestMetadata.write",
     original: "clientInfo === undefined ? undefined : { [keys.clientInfo]: clientInfo }",
     broken: "undefined",
     test: "packages/session/test/modernClient.test.ts",
@@ -222,40 +221,41 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-08",
-    file: "packages/session/src/internal/client/Discovery.ts",
-    original: "    : failed(noCommonRevision(revisions, offered))",
-    broken: "    : revisions.length > 1 ? legacy(\"none is common\") : failed(noCommonRevision(revisions, offered))",
+    at: "Discovery.withoutModern",
+    original: "legacy(\"it supports no newer revision of this client\")",
+    broken:
+      "legacy(\"it supports no newer revision of this client\")\n    : revisions.length > 1 ? legacy(\"none is common\")",
     test: "packages/session/test/modernClient.test.ts",
     name: "no common revision fails with the lists"
   },
   {
     id: "VER-08",
-    file: "packages/session/src/internal/client/Discovery.ts",
-    original: "return isRetry ? rejected() : { _tag: \"Retry\", version }",
-    broken: "return isRetry ? rejected() : withoutModern(client, supported)",
+    at: "Discovery.judgeError",
+    original: "{ _tag: \"Retry\", version }",
+    broken: "withoutModern(client, supported)",
     test: "packages/session/test/modernClient.test.ts",
     name: "a rejection that names a common revision"
   },
   {
     id: "VER-16",
-    file: "packages/session/src/internal/engine/Sender.ts",
-    original: "      return exchanges.remove(opened)\n",
+    at: "Sender.#send",
+    original: "exchanges.remove(opened)",
     broken:
-      "      return Effect.tap(exchanges.remove(opened), () => Effect.sync(() => {\n        if (exchanges.size === 0 && method !== \"server/discover\") this.#runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } }, \"Immediate\")\n      }))\n",
+      "Effect.tap(exchanges.remove(opened), () => Effect.sync(() => {\n        if (exchanges.size === 0 && method !== \"server/discover\") this.#runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } }, \"Immediate\")\n      }))",
     test: "packages/transport/test/stdio/modernClient.test.ts",
     name: "keeps its process after conversations"
   },
   {
     id: "VER-18",
-    file: "packages/session/src/internal/engine/Dispatch.ts",
-    original: "      return Result.fail(RequestRejections.methodNotFound(request.method))\n",
-    broken: "      return Result.succeed(Effect.succeed({}))\n",
+    at: "Dispatch.make",
+    original: "Result.fail(RequestRejections.methodNotFound(request.method))",
+    broken: "Result.succeed(Effect.succeed({}))",
     test: "packages/session/test/extensions.test.ts",
     name: "is rejected by a server without it"
   },
   {
     id: "VER-18",
-    file: "packages/session/src/internal/engine/Dispatch.ts",
+    at: "Dispatch.make",
     original: "return Result.fail(\"unknown method\")",
     broken: "throw new Error(\"unknown method\")",
     test: "packages/session/test/extensions.test.ts",
@@ -263,31 +263,31 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-17",
-    file: "packages/session/src/Handlers.ts",
-    original: "  checkExtensions(declared)\n",
+    at: "Handlers.withImplied",
+    original: "checkExtensions(declared)",
     broken: "",
     test: "packages/session/test/extensions.test.ts",
     name: "has a prefix and the grammar of a key"
   },
   {
     id: "VER-17",
-    file: "packages/protocol/src/Capabilities.ts",
-    original: "=> extensionName.test(text)",
-    broken: "=> text.includes(\"/\")",
+    at: "Capabilities.isExtensionName",
+    original: "extensionName.test(text)",
+    broken: "text.includes(\"/\")",
     test: "packages/session/test/extensions.test.ts",
     name: "has a prefix and the grammar of a key"
   },
   {
     id: "VER-19",
-    file: "packages/session/src/internal/client/LegacyServers.ts",
-    original: "  if (needsHandshake) known.add(transport)\n  else ",
-    broken: "  ",
+    at: "LegacyServers.set",
+    original: "if (needsHandshake) known.add(transport)\n  else",
+    broken: "",
     test: "packages/session/test/legacyServers.test.ts",
     name: "is asked for other revisions once"
   },
   {
     id: "VER-19",
-    file: "packages/session/src/internal/client/LegacyServers.ts",
+    at: "LegacyServers.mayHaveChanged",
     original: "_tag === \"PeerEnded\" || _tag === \"TransportFailed\" || _tag === \"HandshakeFailed\"",
     broken: "_tag === \"PeerEnded\"",
     test: "packages/session/test/legacyServers.test.ts",
@@ -295,7 +295,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-19",
-    file: "packages/session/src/internal/client/SlowServers.ts",
+    at: "SlowServers.add",
     original: "void known.add(transport)",
     broken: "{}",
     test: "packages/session/test/modernClient.test.ts",
@@ -303,7 +303,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-08",
-    file: "packages/session/src/internal/client/Discovery.ts",
+    at: "Discovery.namesModern",
     original: "commonModern(client, supportedIn(error) ?? []) !== undefined",
     broken: "false",
     test: "packages/session/test/modernClient.test.ts",
@@ -311,15 +311,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-18",
-    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
-    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile) ? undefined : begins",
-    broken: "support === \"forbidden\" ? undefined : begins",
+    at: "TaskDispatch.make",
+    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile)",
+    broken: "support === \"forbidden\"",
     test: "packages/session/test/tasks/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
   },
   {
     id: "VER-18",
-    file: "packages/session/src/internal/tasks/TaskDispatch.ts",
+    at: "TaskDispatch.make",
     original: "!DeclaredExtension.isCallable(plan.support, profile)",
     broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
     test: "packages/session/test/tasks/taskExtension.test.ts",
@@ -327,7 +327,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-22",
-    file: "packages/server/src/internal/registry/Registry.ts",
+    at: "Registry.visible",
     original: "if (this.#deciders.size === 0) return Effect.succeed(entries)",
     broken:
       "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) % 2 === 0 ? entries.toReversed() : entries)",
@@ -336,7 +336,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-22",
-    file: "packages/server/src/internal/registry/Registry.ts",
+    at: "Registry.visible",
     original: "if (this.#deciders.size === 0) return Effect.succeed(entries)",
     broken:
       "if (this.#deciders.size === 0) return Effect.sync(() => Reflect.set(this, \"calls\", Number(Reflect.get(this, \"calls\") ?? 0) + 1) && Number(Reflect.get(this, \"calls\")) > 1 ? entries.slice(1) : entries)",
@@ -345,9 +345,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-05",
-    file: "packages/session/src/internal/server/ModernReplies.ts",
-    original: "[RequestMetadata.keys.serverInfo]: info }",
-    broken: "[RequestMetadata.keys.serverInfo]: { name: info.name } }",
+    at: "ModernReplies.typed",
+    original: "[RequestMetadata.keys.serverInfo]: info",
+    broken: "[RequestMetadata.keys.serverInfo]: { name: info.name }",
     test: "packages/session/test/modernRequests.test.ts",
     name: "is answered with the type of the result"
   }

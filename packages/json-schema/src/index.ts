@@ -1,5 +1,0 @@
-/**
- * Checks of values against JSON Schemas of the peer: adapters for the port `JsonSchemaValidator` of
- * `@effect-mcp/session`.
- */
-export * as AjvValidator from "./AjvValidator.ts"
