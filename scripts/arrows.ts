@@ -14,20 +14,21 @@ import { type Package, packages, publicModules, publicPackages, read, root } fro
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   protocol: [],
   session: ["protocol"],
+  "json-schema": ["session", "protocol"],
   transport: ["session", "protocol"],
   server: ["transport", "session", "protocol"],
   client: ["server", "transport", "session", "protocol"],
   testing: ["transport", "session", "protocol"],
   examples: ["protocol", "session", "transport", "server", "client", "testing"],
-  interop: ["protocol", "session", "transport", "server", "client", "testing", "examples"],
+  interop: ["protocol", "session", "json-schema", "transport", "server", "client", "testing", "examples"],
   benchmarks: ["protocol", "session", "transport", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
-  conformance: ["protocol", "session", "transport", "server"],
-  soak: ["protocol", "session", "transport", "server", "client", "testing"]
+  conformance: ["protocol", "session", "json-schema", "transport", "server"],
+  soak: ["protocol", "session", "json-schema", "transport", "server", "client", "testing"]
 }
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */
-const stableOnly: ReadonlySet<string> = new Set(["protocol", "session"])
+const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-schema"])
 
 /**
  * The files of the other public packages that may import an unstable module of Effect: one file for a module if
@@ -87,12 +88,9 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   "effect/testing/*": "packages/testing/src/*"
 }
 
-/**
- * The file of those packages that may import a foreign package. A foreign package is an optional peer: only programs
- * that import the file install it, and `index.ts` does not lead to the file.
- */
+/** The file of those packages that may import a foreign package. */
 const foreign: Readonly<Record<string, string>> = {
-  ajv: "packages/session/src/internal/schema/CountedAjv.ts"
+  ajv: "packages/json-schema/src/internal/CountedAjv.ts"
 }
 
 /** A rule between folders: no file that `from` covers may import a file or module that `to` covers. */
@@ -141,11 +139,10 @@ const session = "packages/session/src"
 const sessionFolders: Readonly<Record<string, ReadonlyArray<string>>> = {
   collections: [],
   telemetry: [],
-  schema: [],
   stores: ["collections"],
   engine: ["collections", "telemetry"],
   client: ["collections", "engine"],
-  server: ["collections", "engine", "schema"],
+  server: ["collections", "engine"],
   host: ["collections", "engine", "server", "stores", "telemetry"]
 }
 
@@ -269,7 +266,8 @@ const workspaceFault = ({ from, specifier }: Arrow, to: Package): string | undef
   if (from === to) {
     return `"${specifier}" is the package itself: import its module by a relative path`
   }
-  if (specifier.split("/").includes("internal")) {
+  // The entry `internal` is for the packages of this project.
+  if (specifier !== `${to.manifest.name}/internal` && specifier.split("/").includes("internal")) {
     return `"${specifier}" is internal to ${to.folder}`
   }
   return isKnownTo(from, to) ? undefined : `${from.folder} may not import ${to.folder}`
@@ -308,15 +306,11 @@ const foreignFault = ({ file, from, specifier }: Arrow): string | undefined => {
   if (!stableOnly.has(from.folder)) {
     return undefined
   }
-  const name = packageOf(specifier)
-  const place = foreign[name]
+  const place = foreign[packageOf(specifier)]
   if (place === undefined) {
     return `"${specifier}" is foreign: ${from.folder} may import only effect`
   }
-  if (place !== file) {
-    return `"${specifier}" is foreign: only ${place} may import it`
-  }
-  return isOptional(from, name) ? undefined : `"${specifier}" is foreign, and not an optional peer of ${from.folder}`
+  return place === file ? undefined : `"${specifier}" is foreign: only ${place} may import it`
 }
 
 const faultOf = (arrow: Arrow): string | undefined => {

@@ -18,6 +18,7 @@ import { type Package, publicPackages, root } from "./workspace.ts"
 const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
   protocol: ["index"],
   session: ["ServerSession", "index"],
+  "json-schema": ["index"],
   transport: ["StdioServer"],
   server: ["McpServer", "McpGroup"],
   client: [],

@@ -25,7 +25,7 @@ const run = (cwd: string, command: string, args: ReadonlyArray<string>): void =>
 
 // The versions that the tests ran with. Optional peers are installed as well, because every entry is imported.
 const { devDependencies }: Manifest = JSON.parse(read("package.json"))
-const peers = ["effect", "@effect/platform-node", "@effect/vitest", "ajv", "vitest"].map((name) =>
+const peers = ["effect", "@effect/platform-node", "@effect/vitest", "vitest"].map((name) =>
   `${name}@${devDependencies?.[name] ?? "latest"}`
 )
 

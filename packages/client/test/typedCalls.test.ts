@@ -1,9 +1,9 @@
 /** Calls that are typed by the definitions of a group. */
 import { McpClient, McpTarget, TypedCallError } from "@effect-mcp/client"
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { Content, McpError, type Resource, type Revision, type Tool as Protocol } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpPrompt, McpResource, McpServer, McpTool } from "@effect-mcp/server"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"

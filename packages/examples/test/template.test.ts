@@ -55,8 +55,8 @@ const greets = Effect.fnUntraced(function*(server: Child.Server, revision: Revis
 const unused = [
   /\/ajv\//,
   /\/(?:undici|ws)\//,
-  /\/packages\/(?:client|testing)\//,
-  /\/packages\/session\/src\/(?:AjvValidator|ClientSession|SessionHost|SessionlessServer)\.ts$/,
+  /\/packages\/(?:client|json-schema|testing)\//,
+  /\/packages\/session\/src\/(?:ClientSession|SessionHost|SessionlessServer)\.ts$/,
   /\/packages\/session\/src\/internal\/(?:client|host)\//,
   /\/packages\/transport\/src\/(?:internal\/)?(?:Http|http|StreamableHttp|Unix|unix|WebSocket|websocket|StdioClient)/,
   /\/packages\/server\/src\/(?:McpDirectory|McpHttpApi|McpProxy|McpRpcGroup|McpToolkit|NodeSqlite|TaskStoreSql)\.ts$/,
@@ -112,7 +112,7 @@ describe.concurrent("the template of a stdio server", () => {
 describe("the public packages in a bundle", () => {
   it.live("leave nothing if the program uses none of their exports", () =>
     Effect.gen(function*() {
-      const names = ["protocol", "session", "transport", "server", "client", "testing"]
+      const names = ["protocol", "session", "json-schema", "transport", "server", "client", "testing"]
       const input = path.join(Child.root, "packages/examples/test/unused.js")
       const { output } = yield* Effect.promise(() =>
         build({

@@ -1,7 +1,7 @@
 /** This library's client against the official `server-everything`, which uses version 1 of the official SDK. */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { type Logging, Meta, MethodDefinition, Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, type JsonSchemaValidator, type SessionEvent } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

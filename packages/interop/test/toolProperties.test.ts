@@ -1,8 +1,8 @@
 /** The tools of the calculator and of the official `server-everything`, called with generated valid arguments. */
 import * as Tools from "@effect-mcp/examples/src/tools.ts"
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { McpServer } from "@effect-mcp/server"
 import { ClientSession } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { ToolProperties } from "@effect-mcp/testing"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"

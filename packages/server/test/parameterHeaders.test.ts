@@ -1,8 +1,8 @@
 /** Arguments of tools that clients of revision 2026-07-28 repeat in headers. */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
 import { McpGroup, McpProxy, McpServer } from "@effect-mcp/server"
 import { ServerSession, SessionlessServer } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { Content, McpError } from "@effect-mcp/protocol"
 import { ElicitationError, McpGroup, McpTool } from "@effect-mcp/server"
 import { RequestContext } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"

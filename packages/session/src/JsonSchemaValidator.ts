@@ -1,6 +1,6 @@
 /**
  * The port for checks of values against JSON Schemas of the peer, such as the output schemas of tools. `AjvValidator`
- * implements it.
+ * of `@effect-mcp/json-schema` implements it.
  */
 import * as Context from "effect/Context"
 import type * as Result from "effect/Result"

@@ -52,7 +52,7 @@ const describe = (reason: UnsupportedSchemaReason): string => {
  *
  * @example
  * ```ts
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import * as Result from "effect/Result"
  *
  * const compiled = AjvValidator.make().compile({ $ref: "https://example.com/schema.json" })

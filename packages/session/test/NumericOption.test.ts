@@ -1,3 +1,4 @@
+import { AjvValidator } from "@effect-mcp/json-schema"
 import {
   ClientSession,
   EventStore,
@@ -10,7 +11,6 @@ import {
   SessionStore,
   Transport
 } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"

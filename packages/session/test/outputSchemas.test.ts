@@ -1,6 +1,6 @@
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { Content, JsonRpc, Meta, MethodDefinition, Revision, type Tool } from "@effect-mcp/protocol"
 import { type ClientSession, Middleware, type RequestError } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -139,7 +139,7 @@ const describe = (reason: ToolPropertyErrorReason): string => {
  * @example
  * ```ts
  * import { McpError } from "@effect-mcp/protocol"
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import { TestSession, ToolProperties } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *
@@ -182,7 +182,7 @@ const isLost = ({ reason }: RequestError.RequestError): boolean =>
  * @example
  * ```ts
  * import type { Tool } from "@effect-mcp/protocol"
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import { TestSession, ToolProperties } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *
@@ -283,7 +283,7 @@ export const check = Effect.fnUntraced(function*(
  * @example
  * ```ts
  * import { Content } from "@effect-mcp/protocol"
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import { TestSession, ToolProperties } from "@effect-mcp/testing"
  * import * as Effect from "effect/Effect"
  *

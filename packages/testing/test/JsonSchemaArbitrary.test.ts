@@ -1,4 +1,4 @@
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { JsonSchemaArbitrary } from "@effect-mcp/testing/arbitrary"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,5 +1,5 @@
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { Content, McpError, type Tool } from "@effect-mcp/protocol"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { TestSession, ToolProperties } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -291,7 +291,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "CountedAjv.dialectOf",
     original: "Result.succeed(newest)",
     broken: "Result.succeed(dialects[2] ?? newest)",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "[MSG-32]"
   },
   {
@@ -299,7 +299,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "CountedAjv.dialectOf",
     original: "dialects.find(({ uri }) => withoutScheme(uri) === withoutScheme($schema))",
     broken: "dialects.find(({ uri }) => withoutScheme(uri) === withoutScheme($schema)) ?? newest",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "an unsupported dialect is named"
   },
   {
@@ -307,7 +307,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "CountedAjv.make",
     original: "const validate = ajv.compile(schema)",
     broken: "void fetch(String(schema[\"$ref\"])).catch(() => {})\n    const validate = ajv.compile(schema)",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "a server that a schema refers to gets no request"
   },
   {
@@ -315,7 +315,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "CountedAjv.make",
     original: "ajv.compile(schema)",
     broken: "ajv.addSchema({}, \"https://example.com/schema\").compile(schema)",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "a reference to the outside is rejected"
   },
   {
@@ -323,7 +323,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "AjvValidator.make",
     original: "length > maxSchemaCharacters",
     broken: "length > 2 * maxSchemaCharacters",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "a schema of more than maxSchemaCharacters is rejected"
   },
   {
@@ -331,7 +331,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "CountedAjv.countSteps",
     original: "charge(context, meter, unevaluated)",
     broken: "void meter",
-    test: "packages/session/test/AjvValidator.test.ts",
+    test: "packages/json-schema/test/AjvValidator.test.ts",
     name: "each visit counts as a step: items x allOf"
   },
   {

@@ -1,6 +1,6 @@
 /** A tool whose schema uses many keywords of JSON Schema 2020-12. */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import * as McpGroup from "@effect-mcp/server/McpGroup"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

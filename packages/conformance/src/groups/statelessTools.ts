@@ -1,8 +1,8 @@
 /** Tools for the scenarios about requests that carry their client. */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import * as McpGroup from "@effect-mcp/server/McpGroup"
 import * as McpRequest from "@effect-mcp/server/McpRequest"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

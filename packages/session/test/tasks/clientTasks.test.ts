@@ -1,4 +1,5 @@
 /** The tasks of a server, as its client uses them, in revision 2025-11-25. */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { Content, JsonRpc, McpError, type Tool } from "@effect-mcp/protocol"
 import {
   type ClientSession,
@@ -9,7 +10,6 @@ import {
   SessionHost,
   TaskStore
 } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -2,8 +2,8 @@
  * The client under attack: `node clientVictim.ts websocket ws://127.0.0.1:3000/mcp /path/of/socket`. It opens one
  * session after another at the hostile server, and calls an honest server on a Unix socket at the same time.
  */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { ClientSession, type Transport } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import {
   HttpSseClient,
   StdioClient,

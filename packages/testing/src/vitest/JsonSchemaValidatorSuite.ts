@@ -250,7 +250,7 @@ const values = Arbitrary.schema(Schema.Union([Schema.Json, Schema.Record(words, 
  *
  * @example
  * ```ts
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import { JsonSchemaValidatorSuite } from "@effect-mcp/testing/vitest"
  *
  * JsonSchemaValidatorSuite.suite("Ajv", AjvValidator.make)

@@ -51,7 +51,7 @@ const rawInput = (
     if (Option.isNone(validator)) {
       const problem =
         "a server validates arguments (TOOL-05), and the Layer of the group has no JsonSchemaValidator; " +
-        "provide AjvValidator.layer of @effect-mcp/session to it"
+        "provide AjvValidator.layer of @effect-mcp/json-schema to it"
       return yield* Result.fail(new SchemaRejected({ subject, path: "", problem }))
     }
     const decode = yield* RawInput.checker(schema, { subject, validator: validator.value })

@@ -1,6 +1,5 @@
 /**
- * A {@link JsonSchemaValidator} by [Ajv](https://ajv.js.org) 8, an optional peer dependency. A program that imports
- * this module installs `ajv`; a program that does not needs nothing.
+ * A {@link JsonSchemaValidator} by [Ajv](https://ajv.js.org) 8.
  *
  * It supports drafts 2020-12, 2019-09, 07, 06 and 04. Ajv turns a schema into code, so that checks are fast. No schema
  * can be compiled where code generation is forbidden, as in Cloudflare Workers or by the content security policy of a
@@ -31,18 +30,18 @@
  * not checked; the keyword `nullable: true` of OpenAPI counts beside a `type`; in drafts 07, 06 and 04 the siblings of
  * a `$ref` count.
  */
-import * as Layer from "effect/Layer"
-import * as Result from "effect/Result"
-import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
-import * as CountedAjv from "./internal/schema/CountedAjv.ts"
+import { LeastRecentlyUsed } from "@effect-mcp/session/internal"
 import {
   type Check,
   type JsonSchema,
   JsonSchemaValidator,
   type JsonSchemaValidatorShape
-} from "./JsonSchemaValidator.ts"
-import * as NumericOption from "./NumericOption.ts"
-import * as UnsupportedSchema from "./UnsupportedSchema.ts"
+} from "@effect-mcp/session/JsonSchemaValidator"
+import * as NumericOption from "@effect-mcp/session/NumericOption"
+import * as UnsupportedSchema from "@effect-mcp/session/UnsupportedSchema"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as CountedAjv from "./internal/CountedAjv.ts"
 
 /**
  * A compiled regular expression, of any engine.
@@ -107,7 +106,7 @@ const textOf = (schema: JsonSchema): Result.Result<string, UnsupportedSchema.Uns
  *
  * @example
  * ```ts
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import * as Result from "effect/Result"
  *
  * const validator = AjvValidator.make()
@@ -155,7 +154,7 @@ export const make = (options: Options = {}): JsonSchemaValidatorShape => {
  * @example
  * ```ts
  * import { ClientSession, JsonSchemaValidator } from "@effect-mcp/session"
- * import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+ * import { AjvValidator } from "@effect-mcp/json-schema"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  *

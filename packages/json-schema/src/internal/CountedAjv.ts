@@ -1,12 +1,12 @@
 /** Checks of schemas by Ajv that count the steps of compiling and of checking. */
 
+import type { Check, JsonSchema } from "@effect-mcp/session/JsonSchemaValidator"
+import * as UnsupportedSchema from "@effect-mcp/session/UnsupportedSchema"
 import { Ajv } from "ajv"
 import { Ajv2019 } from "ajv/dist/2019.js"
 import { _, Ajv2020, type KeywordCxt, MissingRefError, Name, str } from "ajv/dist/2020.js"
 import type { AnySchemaObject, ErrorObject } from "ajv/dist/types/index.js"
 import * as Result from "effect/Result"
-import type { Check, JsonSchema } from "../../JsonSchemaValidator.ts"
-import * as UnsupportedSchema from "../../UnsupportedSchema.ts"
 import { DistinctValues } from "./DistinctValues.ts"
 import * as LeftOut from "./LeftOut.ts"
 import * as LinearPattern from "./LinearPattern.ts"

@@ -1,5 +1,5 @@
+import { AjvValidator } from "@effect-mcp/json-schema"
 import type { JsonSchemaValidator } from "@effect-mcp/session"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { JsonSchemaValidatorSuite } from "@effect-mcp/testing/vitest"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import { spawnSync } from "node:child_process"
 import * as http from "node:http"
 import * as v8 from "node:v8"
-import { heapInUse } from "./support/heapInUse.ts"
+import { heapInUse } from "../../session/test/support/heapInUse.ts"
 
 JsonSchemaValidatorSuite.suite("Ajv", AjvValidator.make)
 
@@ -554,7 +554,7 @@ describe("AjvValidator", () => {
 
   it("every schema is rejected with the reason if the process forbids code generation", () => {
     const script = `
-      import * as AjvValidator from "@effect-mcp/session/AjvValidator"
+      import { AjvValidator } from "@effect-mcp/json-schema"
       const { failure } = AjvValidator.make().compile({ type: "object" })
       console.log(failure.message)
     `

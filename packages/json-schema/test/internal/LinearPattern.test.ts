@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as LinearPattern from "../../../src/internal/schema/LinearPattern.ts"
-import { UnsupportedPattern } from "../../../src/internal/schema/PatternSyntax.ts"
-import * as Steps from "../../../src/internal/schema/Steps.ts"
+import * as LinearPattern from "../../src/internal/LinearPattern.ts"
+import { UnsupportedPattern } from "../../src/internal/PatternSyntax.ts"
+import * as Steps from "../../src/internal/Steps.ts"
 
 const stepsOf = (count: number): Steps.Steps => {
   const steps = Steps.make()

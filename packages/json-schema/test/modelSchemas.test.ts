@@ -1,6 +1,6 @@
 /** Schemas for models accept what the schemas of servers accept. `AjvValidator` judges both. */
+import { AjvValidator } from "@effect-mcp/json-schema"
 import { ModelSchema, type Tool } from "@effect-mcp/protocol"
-import * as AjvValidator from "@effect-mcp/session/AjvValidator"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 

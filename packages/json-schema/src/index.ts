@@ -1,0 +1,5 @@
+/**
+ * Checks of values against JSON Schemas of the peer: adapters for the port `JsonSchemaValidator` of
+ * `@effect-mcp/session`.
+ */
+export * as AjvValidator from "./AjvValidator.ts"
