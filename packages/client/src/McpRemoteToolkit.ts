@@ -291,7 +291,7 @@ const toolOf = (
   }).annotate(Tool.Strict, false)
   // The parameters of a dynamic tool with a JSON Schema are unknown.
   return trust<RemoteTool<Tool.FailureMode>>(
-    title === undefined ? remote : remote.annotate(Tool.Title, ModelText.of(title))
+    title === undefined ? remote : remote.annotate(Tool.Title, title.toWellFormed())
   )
 }
 

@@ -58,17 +58,3 @@ export const decode = (value: string): Option.Option<string> => {
     ? Option.some(text.success)
     : Option.none()
 }
-
-/**
- * Returns the text as UTF-8 carries it: half of a surrogate pair becomes the replacement character.
- *
- * @example
- * ```ts
- * import { HeaderValue } from "@effect-mcp/protocol"
- *
- * export const text = HeaderValue.wellFormed("a\uD800") // => "a\uFFFD"
- * ```
- *
- * @category encoding
- */
-export const wellFormed = (text: string): string => text.replaceAll(/\p{Surrogate}/gu, "\uFFFD")

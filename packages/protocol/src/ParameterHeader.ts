@@ -150,7 +150,7 @@ const argumentAt = (input: unknown, path: ReadonlyArray<string>): unknown => {
 const textOf = (value: unknown, type: ParameterHeader["type"]): Option.Option<string> => {
   switch (type) {
     case "string":
-      return typeof value === "string" ? Option.some(HeaderValue.wellFormed(value)) : Option.none()
+      return typeof value === "string" ? Option.some(value.toWellFormed()) : Option.none()
     case "boolean":
       return typeof value === "boolean" ? Option.some(String(value)) : Option.none()
     case "integer":

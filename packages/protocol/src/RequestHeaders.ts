@@ -44,7 +44,7 @@ const nameOf = (method: string, params: object, sources: NameSources): string | 
   if (member === undefined || !Object.hasOwn(params, member)) return undefined
   const value: unknown = trust<{ readonly [name: string]: unknown }>(params)[member]
   // A header is UTF-8, which has no lone surrogates.
-  return typeof value === "string" ? HeaderValue.wellFormed(value) : undefined
+  return typeof value === "string" ? value.toWellFormed() : undefined
 }
 
 /**

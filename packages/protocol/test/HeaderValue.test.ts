@@ -27,7 +27,7 @@ describe("[SHE-19] a text as the value of a header", () => {
   it.prop("is visible ASCII, and decodes to the same text", [Schema.String], ([text]) => {
     const value = HeaderValue.encode(text)
     assert.match(value, /^(?:[\x21-\x7E](?:[\x20-\x7E\t]*[\x21-\x7E])?)?$/)
-    assert.strictEqual(decode(value), HeaderValue.wellFormed(text))
+    assert.strictEqual(decode(value), text.toWellFormed())
   }, { arbitrary: { runs: 500 } })
 })
 
@@ -45,8 +45,4 @@ it.each([
 
 it("the marks of an encoded value are in lower case", () => {
   assert.strictEqual(decode("=?BASE64?YQ==?="), "=?BASE64?YQ==?=")
-})
-
-it("half of a surrogate pair becomes the replacement character, a whole pair stays", () => {
-  assert.strictEqual(HeaderValue.wellFormed("a\uD83D\uDE00\uDE00b\uD83D"), "a\u{1F600}\uFFFDb\uFFFD")
 })

@@ -5,7 +5,6 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
 import * as PlainText from "../../PlainText.ts"
-import * as ModelText from "./ModelText.ts"
 
 /** The files that a provider accepts. */
 export interface FileLimits {
@@ -117,7 +116,7 @@ export const of = (
   uri?: string
 ): Result.Result<Prompt.FilePart, string> => {
   const mediaType = mediaTypeOf(mimeType)
-  const fileName = uri === undefined ? undefined : ModelText.of(nameOf(uri) ?? "")
+  const fileName = uri === undefined ? undefined : nameOf(uri)?.toWellFormed() ?? ""
   return Result.mapBoth(Base64.decode(base64), {
     onSuccess: (data) => Prompt.filePart({ mediaType, data, ...fileName ? { fileName } : undefined }),
     onFailure: () => `the data of ${mediaType} is not base64`

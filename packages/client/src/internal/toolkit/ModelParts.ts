@@ -4,7 +4,6 @@ import { CanonicalJson, type Content, type Tool as Protocol } from "@effect-mcp/
 import * as Prompt from "effect/ai/Prompt"
 import * as Result from "effect/Result"
 import * as ModelFile from "./ModelFile.ts"
-import * as ModelText from "./ModelText.ts"
 
 type Part = Prompt.ToolModelOutputPart
 
@@ -55,7 +54,7 @@ class Writer {
     const kept = text.slice(0, this.#characters)
     this.#characters -= kept.length
     const rest = text.length - kept.length
-    return [Prompt.textPart({ text: ModelText.of(rest === 0 ? kept : `${kept}[${rest} characters are left out]`) })]
+    return [Prompt.textPart({ text: (rest === 0 ? kept : `${kept}[${rest} characters are left out]`).toWellFormed() })]
   }
 
   /** Returns a file, or a text for the model with the problem of the file. */

@@ -1,9 +1,6 @@
-/** Text of servers as a provider of a model accepts it. */
+/** Text of servers as a provider of a model accepts it: it could not read a request with half a surrogate pair. */
 
 import { ExactJson } from "@effect-mcp/protocol"
-
-/** Returns a text without half surrogate pairs: a provider could not read the JSON of a request with one. */
-export const of = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
 
 /** A half of a pair as `JSON.stringify` escapes it. */
 const escapedHalf = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g

@@ -6,7 +6,6 @@ import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import * as ModelText from "./ModelText.ts"
 
 /** A tool of a server, as the model knows it. The client never runs it. */
 type OfferedTool = Tool.Dynamic<string, {
@@ -59,7 +58,7 @@ export class SamplingTools {
     this.#given.set(name, given)
     this.#own.set(given, name)
     this.#arguments.set(name, names)
-    const text = description === undefined ? undefined : ModelText.of(description)
+    const text = description?.toWellFormed()
     this.#tools.push(Tool.dynamic(given, { description: text, parameters: schema }))
     return undefined
   }

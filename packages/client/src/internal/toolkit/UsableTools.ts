@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as GroupList from "../../GroupList.ts"
 import { LogLimit } from "../logs/LogLimit.ts"
-import * as ModelText from "./ModelText.ts"
 
 /** A tool as a provider gets it. */
 export interface UsableTool {
@@ -43,7 +42,7 @@ const problemOfTask = ({ execution }: GroupList.GroupTool): string | undefined =
   execution?.taskSupport === "required" ? "it runs as a task only; call it by tasks.call of its client" : undefined
 
 const descriptionOf = ({ description = "" }: GroupList.GroupTool): string | undefined =>
-  description.trim() === "" ? undefined : ModelText.of(Excerpt.of(description, maxDescription))
+  description.trim() === "" ? undefined : Excerpt.of(description, maxDescription).toWellFormed()
 
 /** The lengths of schemas as JSON. A list that has not changed has the same schemas. */
 const lengths = new WeakMap<Tool.ObjectSchema, number>()

@@ -9,9 +9,6 @@ const max = { levels: 64, values: 65_536 }
 
 const types: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"])
 
-/** Returns a text without half surrogate pairs: a provider could not read the JSON of a request with one. */
-const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
-
 const isExpression = (text: string): boolean => {
   try {
     return new RegExp(text) instanceof RegExp
@@ -139,7 +136,8 @@ class Copying {
 
   /** Reads a value of each kind. Returns `undefined` for a value that is none. */
   readonly kinds = {
-    text: (value: unknown) => typeof value === "string" ? wellFormed(value) : undefined,
+    // A provider could not read the JSON of a request with half a surrogate pair.
+    text: (value: unknown) => typeof value === "string" ? value.toWellFormed() : undefined,
     json: (value: unknown, depth: number) => this.#json(value, depth + 1),
     list: (value: unknown, depth: number) => Array.isArray(value) ? this.#json(value, depth + 1) : undefined,
     values: (value: unknown, depth: number) => {
@@ -152,7 +150,7 @@ class Copying {
     number: (value: unknown) => Number.isFinite(value) ? value : undefined,
     positive: (value: unknown) => Number.isFinite(value) && Number(value) > 0 ? value : undefined,
     count: (value: unknown) => isCount(value) ? value : undefined,
-    pattern: (value: unknown) => typeof value === "string" && isExpression(value) ? wellFormed(value) : undefined,
+    pattern: (value: unknown) => typeof value === "string" && isExpression(value) ? value.toWellFormed() : undefined,
     type: (value: unknown) => {
       const known = [...new Set([value].flat())].filter((type) => types.has(type))
       return known.length > 1 ? known : known[0]
@@ -194,7 +192,7 @@ class Copying {
 
   #json(value: unknown, depth: number): unknown {
     this.#spend(typeof value === "object" ? depth : 0)
-    if (typeof value === "string") return wellFormed(value)
+    if (typeof value === "string") return value.toWellFormed()
     if (Array.isArray(value)) return value.map((one) => this.#json(one, depth + 1))
     return isObject(value) ? this.#members(value, (one) => this.#json(one, depth + 1)) : value
   }
@@ -202,7 +200,7 @@ class Copying {
   #namesIn(value: unknown): ReadonlyArray<string> | undefined {
     if (!Array.isArray(value)) return undefined
     for (const _ of value) this.#spend(0)
-    const names = value.filter((name) => typeof name === "string").map(wellFormed)
+    const names = value.filter((name) => typeof name === "string").map((name) => name.toWellFormed())
     return names.length === 0 ? undefined : [...new Set(names)]
   }
 
@@ -214,7 +212,7 @@ class Copying {
     const members: Array<readonly [string, A]> = []
     for (const [name, member] of Object.entries(value)) {
       const copy = read(member, name)
-      if (copy !== undefined) members.push([wellFormed(name), copy])
+      if (copy !== undefined) members.push([name.toWellFormed(), copy])
     }
     return Object.fromEntries(members)
   }

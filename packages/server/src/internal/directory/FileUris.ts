@@ -5,9 +5,6 @@ const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])\s*(
 
 const forbidden = /[\\/\p{Cc}]/u
 
-/** A half of a surrogate pair, which no URI can have. */
-const unpaired = /\p{Surrogate}/u
-
 /** Names of Windows with a drive or a stream, a short form, or an end that Windows ignores. */
 const windowsForbidden = /[:*?"<>|]|[. ]$|~\d/
 
@@ -17,9 +14,9 @@ export interface Rules {
   readonly windows: boolean
 }
 
-/** Returns whether a name can be served: of a file or a directory, and never of a parent or a device. */
+/** Returns whether a name can be served: a URI can have it, and it names no parent or device. */
 export const isServed = (name: string, { hidden, windows }: Rules): boolean =>
-  name !== "" && name !== "." && name !== ".." && !unpaired.test(name) && !forbidden.test(name) &&
+  name !== "" && name !== "." && name !== ".." && name.isWellFormed() && !forbidden.test(name) &&
   (hidden || !name.startsWith(".")) &&
   !(windows && (windowsForbidden.test(name) || device.test(name)))
 

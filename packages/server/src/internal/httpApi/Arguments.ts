@@ -141,12 +141,9 @@ const merge = (parts: ReadonlyArray<Part>, subject: string): Result.Result<Tool.
   })
 }
 
-/** A half of a surrogate pair, which UTF-8 and therefore a URL cannot have. */
-const unpaired = /\p{Surrogate}/u
-
-/** Returns whether a path can carry the value, and the value addresses no other resource. */
+/** Returns whether a path can carry the value, as UTF-8, and the value addresses no other resource. */
 const isSegment = (value: unknown): boolean =>
-  value !== "" && value !== "." && value !== ".." && !(typeof value === "string" && unpaired.test(value))
+  value !== "" && value !== "." && value !== ".." && !(typeof value === "string" && !value.isWellFormed())
 
 /** Returns the misfit of values that a path cannot carry, or that would address another resource. */
 const pathMisfit = (params: unknown): Misfit.Misfit | undefined => {

@@ -65,7 +65,7 @@ const writtenForms = (secret: string): ReadonlyArray<string> => {
   return [
     secret,
     // Half of a character cannot be encoded.
-    encodeURIComponent(secret.replaceAll(/\p{Surrogate}/gu, "\u{fffd}")),
+    encodeURIComponent(secret.toWellFormed()),
     JSON.stringify(secret).slice(1, -1),
     Base64.encode(secret),
     inUrl?.href.slice("http://h/".length) ?? "",
