@@ -24,6 +24,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   benchmarks: ["protocol", "session", "transport", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "server"],
+  simulation: ["protocol", "session", "testing"],
   soak: ["protocol", "session", "json-schema", "transport", "server", "client", "testing"]
 }
 
@@ -213,7 +214,8 @@ const separations: ReadonlyArray<Separation> = [
 const sharedScripts: ReadonlySet<string> = new Set([
   "scripts/commandLine.ts",
   "scripts/freePort.ts",
-  "scripts/joinedProgram.ts"
+  "scripts/joinedProgram.ts",
+  "scripts/workspace.ts"
 ])
 
 interface Violation {

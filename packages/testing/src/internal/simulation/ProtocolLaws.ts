@@ -1,9 +1,8 @@
 /**
  * The laws that every server keeps: they judge the messages of each connection.
  */
-import { JsonRpc } from "@effect-mcp/protocol"
-import type { Entry } from "../conversations/History.ts"
-import { subscriptionIn } from "../conversations/Model.ts"
+import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import type { Entry } from "./Journal.ts"
 
 /** A law that does not hold in a conversation, and why. */
 export interface Violation {
@@ -29,6 +28,14 @@ interface Received {
   progress: number
   /** Whether it opened a stream of notifications, whose reply comes at its end. */
   isStream: boolean
+}
+
+/** Returns the id of the stream that a notification belongs to. */
+export const subscriptionIn = ({ params }: JsonRpc.Notification): unknown => {
+  const meta = params?.["_meta"]
+  return typeof meta === "object" && meta !== null && RequestMetadata.keys.subscriptionId in meta
+    ? meta[RequestMetadata.keys.subscriptionId]
+    : undefined
 }
 
 const shown = (value: unknown): string => JSON.stringify(value)

@@ -17,11 +17,11 @@ import * as Faults from "../../Faults.ts"
 import * as SimulatedTransport from "../../SimulatedTransport.ts"
 import { RealIoUsed } from "../../simulation/SimulationError.ts"
 import * as VirtualRuntime from "../../VirtualRuntime.ts"
-import type { Entry } from "../conversations/History.ts"
-import * as Recorder from "../conversations/Recorder.ts"
 import type { Outcome, Returned } from "./Action.ts"
+import type { Entry, Journal } from "./Journal.ts"
 import * as Linearization from "./Linearization.ts"
 import * as ProtocolLaws from "./ProtocolLaws.ts"
+import * as Recorder from "./Recorder.ts"
 import type { Conversation, Revisions, Step } from "./Steps.ts"
 
 /** Serves one connection. `observe` receives the events of the session, if it is a session of this library. */
@@ -133,7 +133,7 @@ class Run<Model, R> {
   readonly #conversation: Conversation<Model, R>
   readonly #suspected: Set<string>
   readonly #runtime: VirtualRuntime.VirtualRuntime
-  readonly #journal: Recorder.Journal
+  readonly #journal: Journal
   readonly #scope = Scope.makeUnsafe()
   readonly #services = Deferred.makeUnsafe<Context.Context<R>, unknown>()
   readonly #server = Deferred.makeUnsafe<Serve<R>, unknown>()

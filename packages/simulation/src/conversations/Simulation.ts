@@ -1,0 +1,252 @@
+/**
+ * Simulates a conversation in virtual time, and returns its history.
+ *
+ * The sessions are the real ones. The time, the connection, and the programs on both sides are simulated.
+ */
+import type { ClientSession, RequestError } from "@effect-mcp/session"
+import { VirtualRuntime } from "@effect-mcp/testing"
+import type { Recorder } from "@effect-mcp/testing/internal"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { Command } from "./Command.ts"
+import type { Conversation } from "./Conversation.ts"
+import type { Event, History, Journal } from "./History.ts"
+import { lateProgress, lineOf, unterminated } from "./injections.ts"
+import * as SimulatedSession from "./SimulatedSession.ts"
+import { nonceOf } from "./simulatedTools.ts"
+
+/** The idle time before the sessions are examined, in milliseconds: longer than any deadline. */
+const quietMillis = 120_000
+
+/** The time limit of a probe, and of the sessions to close, in milliseconds. */
+const probeMillis = 10_000
+const closingMillis = 60_000
+
+/** The greatest extension of a deadline by progress, in milliseconds. */
+const totals = { None: undefined, Capped: 45, Free: 3_600_000 }
+
+/** The deadline of a request of the server, in milliseconds. */
+const requestTimeout = 5000
+
+const sides = ["client", "server"] as const
+
+const formSchema = { type: "object" as const, properties: { answer: { type: "string" as const } } }
+
+const noNonce = () => undefined
+
+/**
+ * Simulates a conversation, from its first command to the end of everything in it, and returns its history. The same
+ * conversation always has the same history (law 13). It takes about a millisecond.
+ */
+export const run = (conversation: Conversation): History => {
+  const runtime = VirtualRuntime.make(conversation)
+  const journal: Journal = { entries: [], now: runtime.now, nonces: 0, runs: 0, steps: 0 }
+  const sessions = new Map<number, SimulatedSession.SimulatedSession>()
+  const calls: Array<Fiber.Fiber<unknown, unknown>> = []
+
+  const open = (session: number): SimulatedSession.SimulatedSession => {
+    const known = sessions.get(session)
+    if (known !== undefined) return known
+    const opened = SimulatedSession.open(runtime, journal, session, conversation)
+    sessions.set(session, opened)
+    return opened
+  }
+
+  const requestFromClient = <A>(
+    session: number,
+    request: Recorder.ProgramRequest,
+    send: (
+      session: ClientSession.ClientSessionShape,
+      nonce: number,
+      recorder: Recorder.Recorder
+    ) => Effect.Effect<A, RequestError.RequestError>,
+    nonceIn: (result: A) => unknown = noNonce
+  ) => {
+    const { client, recorders } = open(session)
+    return runtime.start(
+      Effect.flatMap(
+        client,
+        (session) => recorders.client.requesting(request, (nonce) => send(session, nonce, recorders.client), nonceIn)
+      )
+    )
+  }
+
+  const call = (session: number, request: Recorder.ProgramRequest) =>
+    requestFromClient(session, request, (session, nonce, recorder) =>
+      session.callTool(request.what, { nonce }, {
+        timeout: request.deadline,
+        ...(request.total === undefined ? undefined : { extendOnProgress: true, totalTimeout: request.total }),
+        onProgress: ({ progress }) => Effect.sync(() => recorder.note({ _tag: "Progressed", nonce, progress }))
+      }), nonceOf)
+
+  const requestFromServer = (session: number, request: Recorder.ProgramRequest) => {
+    const { recorders, server } = open(session)
+    runtime.start(
+      Effect.flatMap(
+        server,
+        (session) =>
+          recorders.server.requesting(request, (): Effect.Effect<unknown, RequestError.RequestError> => {
+            const options = { timeout: request.deadline }
+            switch (request.what) {
+              case "elicit":
+                return session.elicitForm("elicit", formSchema, options)
+              case "roots":
+                return session.listRoots(options)
+              default:
+                return session.ping(options)
+            }
+          }, noNonce)
+      )
+    )
+  }
+
+  const subscribe = (session: number, uri: string) =>
+    requestFromClient(
+      session,
+      { what: `subscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+      (session) => session.subscribeResource(uri, { timeout: requestTimeout })
+    )
+
+  const unsubscribe = (session: number, uri: string) =>
+    requestFromClient(
+      session,
+      { what: `unsubscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+      (session) => session.unsubscribeResource(uri, { timeout: requestTimeout })
+    )
+
+  const ping = (session: number) =>
+    requestFromClient(
+      session,
+      { what: "ping", deadline: requestTimeout, total: undefined, probe: true },
+      (session) => session.ping({ timeout: requestTimeout })
+    )
+
+  const execute = (command: Command): void => {
+    switch (command._tag) {
+      case "Call":
+        calls.push(call(command.session, {
+          what: command.tool,
+          deadline: command.deadline,
+          total: totals[command.extension],
+          probe: false
+        }))
+        return
+      case "CallAndInterrupt": {
+        const fiber = call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false })
+        runtime.act(() => fiber.interruptUnsafe())
+        calls.push(fiber)
+        return
+      }
+      case "Burst":
+        for (let count = 0; count < command.count; count++) {
+          calls.push(call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false }))
+        }
+        return
+      case "Interrupt":
+        return runtime.act(() => calls[command.call]?.interruptUnsafe())
+      case "Advance":
+        return runtime.advance(command.millis)
+      case "Inject": {
+        const { pair, recorders } = open(command.session)
+        const { at, what } = command
+        const towards = at === "client" ? pair.toClient : pair.toServer
+        const other = at === "client" ? recorders.server : recorders.client
+        if (what === "TextualId") return other.textualReply()
+        if (what === "LateProgress") return other.afterReply((id) => towards.inject(lateProgress(id)))
+        return runtime.act(() =>
+          towards.inject(lineOf(what, recorders[at].last, journal.entries.length, conversation.era))
+        )
+      }
+      case "ServerRequest":
+        return requestFromServer(command.session, {
+          what: command.what,
+          deadline: requestTimeout,
+          total: undefined,
+          probe: false
+        })
+      case "Notify": {
+        const { client, server } = open(command.session)
+        const number = journal.entries.length
+        const notifying = command.by === "client"
+          ? Effect.flatMap(client, (session) => session.rootsListChanged)
+          : Effect.flatMap(server, (session) => session.log({ level: "info", data: number }))
+        runtime.start(Effect.exit(notifying))
+        return
+      }
+      case "Subscribe":
+        calls.push(subscribe(command.session, SimulatedSession.uriOf(command.resource)))
+        return
+      case "Unsubscribe":
+        unsubscribe(command.session, SimulatedSession.uriOf(command.resource))
+        return
+      case "Change":
+        runtime.start(open(command.session).change(SimulatedSession.uriOf(command.resource)))
+        return
+      case "Stall":
+      case "Recover": {
+        const { pair } = open(command.session)
+        const towards = command.towards === "client" ? pair.toClient : pair.toServer
+        return runtime.act(command._tag === "Stall" ? towards.stall : towards.recover)
+      }
+      case "FailWrite":
+      case "HalfClose": {
+        const { pair } = open(command.session)
+        const from = command.by === "client" ? pair.toServer : pair.toClient
+        if (command._tag === "HalfClose" && command.unterminated && command.by === "client") {
+          runtime.act(() => from.inject(unterminated(conversation.era)))
+        }
+        return runtime.act(command._tag === "FailWrite" ? from.failNext : from.end)
+      }
+      case "Cut":
+        return runtime.act(open(command.session).pair.cut)
+      case "Close":
+        runtime.start(open(command.session).close(command.by))
+        return
+      case "Open":
+        open(command.session)
+        return
+    }
+  }
+
+  const note = (session: number, event: Event) =>
+    journal.entries.push({ at: runtime.now(), session, side: "client", event })
+
+  const inspect = (when: "Quiet" | "End") => {
+    for (const { made, recorders } of sessions.values()) {
+      for (const side of sides) {
+        const session = made[side]
+        if (session === undefined) continue
+        const { sent, served } = Effect.runSync(session.inFlight)
+        recorders[side].note({ _tag: "Inspected", when, state: Effect.runSync(session.state)._tag, sent, served })
+      }
+    }
+  }
+
+  for (const command of conversation.commands) {
+    note("session" in command ? command.session : 0, { _tag: "Commanded", command })
+    execute(command)
+  }
+
+  note(0, { _tag: "Commanded", command: "Quiet" })
+  for (const { pair } of sessions.values()) {
+    runtime.act(pair.toClient.recover)
+    runtime.act(pair.toServer.recover)
+  }
+  runtime.advance(quietMillis)
+  inspect("Quiet")
+
+  note(0, { _tag: "Commanded", command: "Probe" })
+  for (const session of sessions.keys()) {
+    ping(session)
+    call(session, { what: "echo", deadline: requestTimeout, total: undefined, probe: true })
+    requestFromServer(session, { what: "ping", deadline: requestTimeout, total: undefined, probe: true })
+  }
+  runtime.advance(probeMillis)
+
+  note(0, { _tag: "Commanded", command: "End" })
+  for (const { close } of sessions.values()) for (const side of sides) runtime.start(close(side))
+  runtime.advance(closingMillis)
+  inspect("End")
+
+  return { conversation, entries: journal.entries, fibersLeft: runtime.living(), incoming: SimulatedSession.incoming }
+}
