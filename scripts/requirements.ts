@@ -2,9 +2,11 @@
  * Reports which rules of the protocol's specification are tested, and why the others are not.
  *
  * `node scripts/requirements.ts` prints every rule of `requirements.tsv` with the tests that carry its id in their
- * names, and writes `REQUIREMENTS.md`. With `--check` it leaves the page and prints only faults. A fault is an id
- * without a rule, a rule with neither test nor reason, a reason for a tested rule, or a mutant whose code or test is
- * missing.
+ * names, and writes `REQUIREMENTS.md`. It loads every test file to find the names.
+ *
+ * With `--check` it loads no tests, leaves the page and prints only faults: a rule with neither a mutant nor a reason,
+ * a reason for a tested rule, a mutant whose code or test file is missing, an outdated page. Each run of tests checks
+ * the names of its tests itself (`requirements/names.ts`).
  *
  * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the
  * library, and the test of its row must fail. `--only CAN-04` and `--chapter CAN` select mutants and can be repeated.
@@ -18,7 +20,8 @@ import { parseArgs } from "node:util"
 import { orExit, wholeNumber } from "./commandLine.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
 import { fixRows } from "./requirements/fix.ts"
-import { faultsOf, readMutants } from "./requirements/Mutant.ts"
+import { faultsOfRow, readMutants } from "./requirements/Mutant.ts"
+import { faultsOfNamedTests, idsIn } from "./requirements/names.ts"
 import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
 import { read, root } from "./workspace.ts"
@@ -51,46 +54,6 @@ const page = "REQUIREMENTS.md"
 const isChecking = values.check
 
 const { faults: faultsOfList, requirements } = readList()
-const tests = await testNames()
-
-// =====================================================================================================================
-// Tests by rule
-// =====================================================================================================================
-
-const known = new Set(requirements.map(({ id }) => id))
-
-/** Matches ids. Ids of rules are in brackets, which distinguishes them from names such as `UTF-8`. */
-const inBrackets = /\[([A-Z]+-\d+)\]/g
-const bare = new RegExp(String.raw`(?<!\[)\b(?:${Array.from(chapters.keys()).join("|")})-\d+\b`)
-
-const testsById = new Map<string, Array<NamedTest>>()
-const faultsOfTests: Array<string> = []
-
-for (const test of tests) {
-  for (const id of new Set(Array.from(test.name.matchAll(inBrackets), ([, id = ""]) => id))) {
-    testsById.set(id, [...testsById.get(id) ?? [], test])
-    if (!known.has(id)) {
-      faultsOfTests.push(`${test.file} "${test.name}": ${list} has no rule ${id}`)
-    }
-  }
-  const [loose] = bare.exec(test.name) ?? []
-  if (loose !== undefined) {
-    faultsOfTests.push(`${test.file} "${test.name}": write ${loose} in brackets`)
-  }
-}
-
-const testsOf = ({ id }: Requirement): ReadonlyArray<NamedTest> => testsById.get(id) ?? []
-const isNamed = (requirement: Requirement): boolean => testsOf(requirement).length > 0
-
-const faultsOfReasons = requirements.flatMap((requirement) => {
-  const { id, line, untested } = requirement
-  if (isNamed(requirement) === (untested === "")) {
-    return []
-  }
-  return untested === ""
-    ? [`${list}:${line} ${id}: no test carries this id; add a test or a reason`]
-    : [`${list}:${line} ${id}: ${testsOf(requirement)[0]?.file} tests this rule; remove the reason "${untested}"`]
-})
 
 // =====================================================================================================================
 // Mutants by rule
@@ -99,18 +62,31 @@ const faultsOfReasons = requirements.flatMap((requirement) => {
 const mutants = await readMutants()
 const mutated = new Set(mutants.map(({ id }) => id))
 
-/** Returns whether a rule is tested: a test carries its id, and fails for a recorded mutant of the rule. */
-const isTested = (requirement: Requirement): boolean => isNamed(requirement) && mutated.has(requirement.id)
+/** Returns whether a rule is tested: the test of a recorded mutant of the rule carries its id, and fails for it. */
+const isTested = ({ id }: Requirement): boolean => mutated.has(id)
 
-const stateOf = (requirement: Requirement): string =>
-  isTested(requirement) ? "tested" : isNamed(requirement) ? "without a mutant" : requirement.untested
+const stateOf = (requirement: Requirement): string => isTested(requirement) ? "tested" : requirement.untested
 
 const faultsOfMutants = [
-  ...mutants.flatMap((mutant) => faultsOf(mutant, tests)),
-  ...requirements.filter((requirement) => isNamed(requirement) && !isTested(requirement)).map(({ id, line }) =>
-    `${list}:${line} ${id}: a test carries this id; add a mutant that this test finds`
-  )
+  ...mutants.flatMap(faultsOfRow),
+  ...requirements.flatMap((requirement) => {
+    const { id, line, untested } = requirement
+    if (isTested(requirement) === (untested === "")) return []
+    return untested === ""
+      ? [`${list}:${line} ${id}: no mutant breaks this rule; add a mutant and a test that finds it, or a reason`]
+      : [`${list}:${line} ${id}: a mutant breaks this rule; remove the reason "${untested}"`]
+  })
 ]
+
+// =====================================================================================================================
+// Tests by rule
+// =====================================================================================================================
+
+const tests = isChecking ? [] : await testNames()
+const withIds = tests.map((test) => ({ test, ids: idsIn(test.name) }))
+
+const testsOf = ({ id }: Requirement): ReadonlyArray<NamedTest> =>
+  withIds.flatMap(({ ids, test }) => ids.includes(id) ? [test] : [])
 
 // =====================================================================================================================
 // Counting
@@ -121,7 +97,7 @@ const inChapter = (chapter: string): ReadonlyArray<Requirement> =>
 
 /** Counts rules by their state. */
 const count = (some: ReadonlyArray<Requirement>) => {
-  const untested = some.filter((requirement) => !isNamed(requirement))
+  const untested = some.filter((requirement) => !isTested(requirement))
   return {
     all: some.length,
     tested: some.filter(isTested).length,
@@ -217,9 +193,8 @@ if (!isChecking) {
 
 const faults = [
   ...faultsOfList,
-  ...faultsOfTests,
-  ...faultsOfReasons,
   ...faultsOfMutants,
+  ...await faultsOfNamedTests(tests),
   ...(isChecking && !isCurrent ? [`${page} is out of date: run pnpm requirements`] : [])
 ]
 for (const fault of faults) {
@@ -229,7 +204,7 @@ if (faults.length > 0) {
   process.exitCode = 1
 } else if (isChecking) {
   console.log(
-    `${requirements.filter(isTested).length} of ${requirements.length} rules have a test that fails for one of ` +
-      `${mutants.length} mutants`
+    `${requirements.filter(isTested).length} of ${requirements.length} rules have one of ${mutants.length} mutants, ` +
+      "whose code is in the sources; pnpm test checks the names of their tests"
   )
 }

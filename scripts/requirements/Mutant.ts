@@ -2,9 +2,9 @@
  * Mutants of the library: for each tested rule of the specification, a change of the sources that breaks the rule, and
  * the test that fails for it.
  */
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { type Place, Places } from "../places.ts"
-import type { NamedTest } from "../testNames.ts"
 import { files, publicPackages, read, root } from "../workspace.ts"
 
 /** One change of the library that breaks one rule: a place in the sources of the public packages, and its new text. */
@@ -25,7 +25,7 @@ const folder = "scripts/requirements/mutants"
 
 /** The packages whose tests find mutants. */
 const folders = [...publicPackages.map(({ folder }) => folder), "simulation"]
-const testFiles = new RegExp(String.raw`^packages/(?:${folders.join("|")})/test/.+\.test\.ts$`)
+const testFiles = new RegExp(String.raw`^packages/(?:${folders.join("|")})/test/.+(?<!\.long)\.test\.ts$`)
 
 /** The mutants of a chapter, in the order of its file. */
 export interface Chapter {
@@ -50,32 +50,39 @@ export const readChapters = (): Promise<ReadonlyArray<Chapter>> =>
 export const readMutants = async (): Promise<ReadonlyArray<Mutant>> =>
   (await readChapters()).flatMap(({ mutants }) => mutants)
 
-/** The sources of the public packages. */
-export const sources = new Places(
-  publicPackages.flatMap((one) => one.sources).map((file) => ({ file, text: read(file) }))
-)
+let places: Places | undefined
+
+/** Returns the sources of the public packages. They are read when a place is first looked for. */
+export const sources = (): Places =>
+  places ??= new Places(publicPackages.flatMap((one) => one.sources).map((file) => ({ file, text: read(file) })))
 
 /** Returns the changed source and its file, or the reason why the change cannot be applied. */
 export const change = (
   mutant: Mutant
 ): { readonly file: string; readonly text: string } | { readonly fault: string } => {
   if (mutant.broken === mutant.original) return { fault: "its original and broken text are equal" }
-  const range = sources.find(mutant)
-  return "fault" in range ? range : { file: range.file, text: sources.replace(range, mutant.broken) }
+  const range = sources().find(mutant)
+  return "fault" in range ? range : { file: range.file, text: sources().replace(range, mutant.broken) }
 }
 
-/** Returns the faults of a mutant that are visible without running it. */
-export const faultsOf = (mutant: Mutant, tests: ReadonlyArray<NamedTest>): ReadonlyArray<string> => {
-  const { id, name, test } = mutant
+/** Returns the faults of a mutant that are visible in its row, the sources and the files of tests. */
+export const faultsOfRow = (mutant: Mutant): ReadonlyArray<string> => {
+  const { id, test } = mutant
   const changed = change(mutant)
-  const named = tests.filter((one) => one.file === test && one.name.includes(name))
-  const others = named.filter((one) => !one.name.includes(`[${id}]`))
   return [
-    ...("fault" in changed ? [`${changed.fault}; run pnpm requirements --fix`] : []),
-    ...(testFiles.test(test) ? [] : [`${test} is not a test of the library`]),
+    ...("fault" in changed ? [changed.fault] : []),
+    ...(testFiles.test(test) ? [] : [`${test} is not a test of the library that \`pnpm test\` runs`]),
+    ...(fs.existsSync(path.join(root, test)) ? [] : [`${test} does not exist`])
+  ].map((fault) => `${folder} ${id}: ${fault}; run pnpm requirements --fix if it was moved`)
+}
+
+/** Returns the faults of a mutant in the names of the tests of its file. */
+export const faultsOfNames = ({ id, name, test }: Mutant, names: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const named = names.filter((one) => one.includes(name))
+  return [
     ...(named.length === 0 ? [`${test} has no test named "${name}"`] : []),
-    ...others.map((other) =>
-      `"${other.name}" in ${test} does not carry the id; add the id, or make "${name}" more exact`
+    ...named.filter((one) => !one.includes(`[${id}]`)).map((one) =>
+      `"${one}" in ${test} does not carry the id; add the id, or make "${name}" more exact`
     )
   ].map((fault) => `${folder} ${id}: ${fault}`)
 }

@@ -28,9 +28,9 @@ const fieldOf = (row: Node | undefined, name: Field): Node | undefined => {
 const newFields = (mutant: Mutant): { readonly fields: ReadonlyMap<Field, string>; readonly faults: Array<string> } => {
   const fields = new Map<Field, string>()
   const faults: Array<string> = []
-  const found = sources.find(mutant)
+  const found = sources().find(mutant)
   if ("fault" in found) {
-    const place = sources.anchor(mutant)
+    const place = sources().anchor(mutant)
     if (place === undefined) faults.push(`${found.fault}, and no other place is certain: write the row anew`)
     else fields.set("at", place.at)
   }

@@ -3,7 +3,7 @@
  * laws of `@effect-mcp/testing`, which `test/socketTransport.test.ts` checks:
  *
  * ```sh
- * npx vitest run --config vitest.workspace.ts packages/examples/test/socketTransport.test.ts
+ * npx vitest run packages/examples/test/socketTransport.test.ts
  * ```
  *
  * The framing is that of stdio. This module decides when a message counts as sent, and how each kind of end is

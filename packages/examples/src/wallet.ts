@@ -4,7 +4,7 @@
  * a simulation, and shows that the corrected server passes:
  *
  * ```sh
- * npx vitest run --config vitest.workspace.ts packages/examples/test/wallet.test.ts
+ * npx vitest run packages/examples/test/wallet.test.ts
  * ```
  */
 import { McpError } from "@effect-mcp/protocol"

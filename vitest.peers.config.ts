@@ -1,0 +1,1 @@
+export { ofPeers as default } from "./vitest.workspace.ts"

@@ -1,0 +1,1 @@
+export { ofLibrary as default } from "./vitest.workspace.ts"
