@@ -1,162 +1,39 @@
 /**
- * The client's side of the handshake: the probe for a server without one, `initialize`, and early log messages.
+ * The client's side of the handshake: the probe for a server without one, and `initialize`.
  *
  * Each event that is legal in one state only is a step of `Handshake.client`, which does not compile for another state
  * or action.
  */
 
 import {
-  type Capabilities,
   CloseReason,
-  ErrorCode,
-  Excerpt,
   Handshake,
-  type Implementation,
-  type Initialize,
   JsonRpc,
   McpError,
   type Meta,
   MethodTable,
-  PlainText,
   type Profile,
-  RequestMetadata,
-  Revision,
-  RevisionProjection
+  Revision
 } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as HandshakeError from "../../HandshakeError.ts"
 import * as RequestError from "../../RequestError.ts"
-import type { Inbound } from "../../Transport.ts"
-import * as SlidingBuffer from "../collections/SlidingBuffer.ts"
-import * as KeptProfile from "../engine/KeptProfile.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { Sender } from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
-import { validate } from "../engine/validation.ts"
-import * as Weight from "../engine/Weight.ts"
+import * as ClientDescription from "./ClientDescription.ts"
+import type { ClientEra } from "./ClientEra.ts"
 import * as Discovery from "./Discovery.ts"
+import type { EarlyLogs } from "./EarlyLogs.ts"
+import * as InitializeResponse from "./InitializeResponse.ts"
+import * as ProbeState from "./ProbeState.ts"
+import type { StrayTexts } from "./StrayTexts.ts"
 
 /** The state of a client with this name. */
 type StateOf<Name extends Handshake.ClientState["_tag"]> = Extract<Handshake.ClientState, { readonly _tag: Name }>
-
-/** The client as it describes itself to a server. */
-export interface ClientDescription {
-  readonly revisions: ReadonlyArray<Revision.Revision>
-  /** The newest of `revisions` without a handshake. The client asks the server for it first. */
-  readonly probe: Revision.ModernRevision | undefined
-  /** The newest of `revisions` with a handshake. The client requests it by `initialize`. */
-  readonly offer: Revision.LegacyRevision | undefined
-  /** The rejection of `initialize` over an earlier connection, which showed that the server has no handshake. */
-  readonly rejection: HandshakeError.HandshakeErrorReason | undefined
-  readonly info: Implementation.Implementation
-  readonly capabilities: Capabilities.ClientCapabilities
-  readonly projection: RevisionProjection.Projection | undefined
-}
-
-/** Describes a client by its options. */
-export const describe = (options: {
-  readonly revisions?: ReadonlyArray<Revision.Revision>
-  readonly info: Implementation.Implementation
-  readonly capabilities: Capabilities.ClientCapabilities
-  readonly projection?: RevisionProjection.Projection | undefined
-}): ClientDescription => {
-  const revisions = options.revisions ?? Revision.supported
-  return {
-    revisions,
-    probe: Revision.modern.findLast((revision) => revisions.includes(revision)),
-    offer: Revision.legacy.findLast((revision) => revisions.includes(revision)),
-    rejection: undefined,
-    info: options.info,
-    capabilities: options.capabilities,
-    projection: options.projection
-  }
-}
-
-/** Returns the client without its revisions that have no handshake. */
-export const withHandshake = (description: ClientDescription): ClientDescription => ({
-  ...description,
-  revisions: description.revisions.filter(Revision.isLegacy),
-  probe: undefined
-})
-
-/** Returns the client without its revisions that have a handshake, after the server has rejected `initialize`. */
-export const withoutHandshake = (
-  description: ClientDescription,
-  rejection: HandshakeError.HandshakeErrorReason
-): ClientDescription => ({
-  ...description,
-  revisions: description.revisions.filter(Revision.isModern),
-  offer: undefined,
-  rejection
-})
-
-/** Returns the metadata of requests, in a revision without a handshake. */
-export const metadata = (
-  description: ClientDescription,
-  version: Revision.ModernRevision,
-  logLevel: RequestMetadata.RequestMetadata["logLevel"]
-): Meta.Meta => {
-  const { capabilities, clientInfo } = initializeParams(description, version)
-  return RequestMetadata.write({ protocolVersion: version, clientCapabilities: capabilities, clientInfo, logLevel })
-}
-
-/** Returns the params of `initialize`, in the form of a revision. */
-export const initializeParams = (
-  { capabilities, info, projection }: ClientDescription,
-  revision: Revision.Revision
-): Initialize.InitializeParams =>
-  RevisionProjection.project("initialize", "params", revision, {
-    protocolVersion: revision,
-    capabilities,
-    clientInfo: info
-  }, projection)
-
-/**
- * Returns the reason of a client whose `initialize` the server rejected. A server without the handshake should name its
- * revisions (VER-20); one that does not is known by the codes of its errors.
- */
-const rejectedBy = (
-  revisions: ReadonlyArray<Revision.Revision>,
-  received: JsonRpc.ErrorObject
-): HandshakeError.HandshakeErrorReason => {
-  const offered = Discovery.supportedIn(received)
-  const error = McpError.received(received)
-  if (offered !== undefined) {
-    return revisions.some((revision) => offered.includes(revision))
-      ? { _tag: "Rejected", error }
-      : Discovery.noCommonRevision(revisions, offered)
-  }
-  const isModern = received.code === ErrorCode.UnsupportedProtocolVersion || Discovery.isModern(received)
-  return isModern && revisions.every(Revision.isLegacy) ? { _tag: "ModernServer", error } : { _tag: "Rejected", error }
-}
-
-/**
- * Judges the response to `initialize`: returns the server's profile, as far as it may be kept, or the reason why there
- * is no session.
- */
-export const judge = (
-  { projection, revisions }: ClientDescription,
-  maxProfileBytes: number,
-  response: JsonRpc.Response
-): Result.Result<KeptProfile.Kept<Profile.ServerProfile>, HandshakeError.HandshakeErrorReason> => {
-  if (JsonRpc.isFailure(response)) return Result.fail(rejectedBy(revisions, response.error))
-  const result = validate(MethodTable.requests.initialize.result)(response.result)
-  if (Result.isFailure(result)) return Result.fail({ _tag: "InvalidResult", problem: result.failure })
-  const { instructions, protocolVersion, serverInfo } = result.success
-  const revision = revisions.filter(Revision.isLegacy).find((revision) => revision === protocolVersion)
-  if (revision === undefined) {
-    return Result.fail({ _tag: "UnsupportedRevision", chosen: protocolVersion, supported: revisions })
-  }
-  // A capability that has no meaning in the revision does not count as declared, even if the result has it.
-  const { capabilities } = RevisionProjection.project("initialize", "result", revision, result.success, projection)
-  return Result.mapError(
-    KeptProfile.within({ revision, capabilities, info: serverInfo, instructions }, maxProfileBytes),
-    (problem) => ({ _tag: "InvalidResult", problem })
-  )
-}
 
 /** Returns the reason of a handshake whose `initialize` got no response. */
 const reasonOf = (error: RequestError.RequestError): HandshakeError.HandshakeErrorReason => {
@@ -210,50 +87,20 @@ export type HandshakeRuntime =
   & { readonly exchanges: Pick<PendingRequests, "only">; readonly replies: { mute(): void } }
 
 /** The client, and the parts of its session that the handshake uses. */
-export interface HandshakeOwner {
-  readonly description: ClientDescription
-  readonly sender: Pick<Sender, "request" | "notify">
-  readonly inbound: {
-    /** Delivers a notification to its handler and to the streams that follow it. */
-    deliverNotification(message: JsonRpc.Notification, bytes: number | undefined): void
-    /** Reports a notification that has no effect. */
-    ignoreNotification(method: string, problem: string): void
-  }
-  /** Stores the server's profile, before the session is established. */
-  storeServer(profile: Profile.ServerProfile): void
-}
-
-/** A log message that arrived before the session was established, and the bytes that it arrived in. */
-interface KeptLog {
-  readonly message: JsonRpc.Notification
-  readonly bytes: number | undefined
-}
-
-/** The bounds of the log messages that a client keeps until its session is established. Few servers log so early. */
-const keptBounds = { capacity: 256, bytes: 1_048_576 }
-
-const receiveLog: Handshake.EventOf<"ReceiveLog"> = { _tag: "ReceiveLog" }
-
-/** The most characters of a text that is no message. */
-const strayLength = 200
-
-/** Returns the beginning of a frame that is no message. */
-const strayText = (frame: Inbound["frame"]): string => {
-  if (Result.isSuccess(frame)) return Excerpt.of(JSON.stringify(frame.success), strayLength)
-  const { failure } = frame
-  switch (failure._tag) {
-    case "NotJson":
-      return Excerpt.of(failure.text, strayLength)
-    case "TooLarge":
-      return `a text of more than ${failure.limitBytes} bytes`
-    case "TooComplex":
-      return `JSON of ${failure.nodes} arrays, objects and members (8 for an integer beyond 2^53)`
-  }
+export interface HandshakeDependencies {
+  readonly description: ClientDescription.ClientDescription
+  readonly sender: Pick<Sender, "exchange" | "notify">
+  readonly logs: EarlyLogs
+  readonly strayTexts: StrayTexts
+  /** Makes the client of a server with a handshake, before the session is established. */
+  readonly legacy: (server: Profile.ServerProfile) => ClientEra
+  /** Makes the client of a server without a handshake, before the session is established. */
+  readonly modern: (server: Profile.ModernServerProfile) => ClientEra
 }
 
 /** The outcome of a handshake that has not failed. */
 export type Outcome =
-  | { readonly _tag: "Established"; readonly profile: Profile.ServerProfile }
+  | { readonly _tag: "Established"; readonly era: ClientEra }
   /**
    * After the probe the server ended, or rejected `initialize`. It needs a new connection, without a probe: a bridge
    * may have initialized a session by itself, to pass the probe on.
@@ -265,33 +112,20 @@ export type Outcome =
 /** The handshake of one client's session. */
 export class ClientHandshake {
   readonly #runtime: HandshakeRuntime
-  readonly #owner: HandshakeOwner
-  #verdict: Result.Result<Profile.ServerProfile, HandshakeError.HandshakeErrorReason> | undefined
-  #probed: Discovery.Verdict | undefined
-  /**
-   * Whether a probe was sent, and no session exists yet. Until then, an end of the connection counts as its response.
-   * Some servers end at once, others after an error, or only after they have started and read it.
-   */
-  #isProbed = false
-  /**
-   * Whether the client sent `initialize` only because no response to the probe arrived in time, or one without its id.
-   * A server without a handshake that starts slowly then rejects `initialize`.
-   */
-  #isGuess = false
-  /** Whether the response to the probe is an error without an id. */
-  #isUnnamed = false
-  /** Whether the server has then rejected `initialize`, and named a revision of the client without a handshake. */
-  #isWrongGuess = false
-  /** Whether the server has rejected `initialize` on a connection with a probe, and may accept it on another one. */
-  #isSpoiled = false
-  #kept: SlidingBuffer.SlidingBuffer<KeptLog> | undefined
-  #stray: HandshakeError.StrayTexts | undefined
+  readonly #dependencies: HandshakeDependencies
+  #probe: ProbeState.ProbeState = "None"
+  /** The judgement of the response to the probe, from the step in which it is read. */
+  #discovered: Discovery.Verdict | undefined
+  /** The client of a server without a handshake, after the response to the probe. */
+  #era: ClientEra | undefined
+  /** The judgement of the response to `initialize`, from the step in which it is read. */
+  #initialized: Result.Result<ClientEra, HandshakeError.HandshakeErrorReason> | undefined
   /** Whether the server's process, if the transport starts one, has written anything. */
   #hasStarted = true
 
-  constructor(runtime: HandshakeRuntime, owner: HandshakeOwner) {
+  constructor(runtime: HandshakeRuntime, dependencies: HandshakeDependencies) {
     this.#runtime = runtime
-    this.#owner = owner
+    this.#dependencies = dependencies
   }
 
   /**
@@ -307,11 +141,11 @@ export class ClientHandshake {
     })
     return Effect.onInterrupt(
       Effect.suspend(() => {
-        const { probe } = this.#owner.description
+        const { probe } = this.#dependencies.description
         if (probe === undefined) return this.#initialize
         return runtime.connection.handshakeOnly === true
           ? this.#fallBack("its transport exists only in revisions with a handshake")
-          : this.#probe(probe, false)
+          : this.#discover(probe, false)
       }),
       () => ended
     )
@@ -319,13 +153,13 @@ export class ClientHandshake {
 
   /** Returns whether a session that ends for this reason is replaced by one over another connection. */
   isReplaced(reason: CloseReason.CloseReason): boolean {
-    return ((this.#isWrongGuess || this.#isSpoiled) && reason._tag === "HandshakeFailed") ||
-      this.#isEndedByProbe(reason)
+    return (ProbeState.isMistaken(this.#probe) && reason._tag === "HandshakeFailed") || this.#isEndedByProbe(reason)
   }
 
   /** Returns whether the session ends because the server does not survive a probe, and it can be connected again. */
   #isEndedByProbe(reason: CloseReason.CloseReason): boolean {
-    return this.#isProbed && reason._tag === "PeerEnded" && this.#owner.description.offer !== undefined &&
+    return ProbeState.isOpen(this.#probe) && reason._tag === "PeerEnded" &&
+      this.#dependencies.description.offer !== undefined &&
       !this.#isStreamed
   }
 
@@ -335,16 +169,16 @@ export class ClientHandshake {
   }
 
   /** Sends `server/discover`, and continues as its response demands. */
-  #probe(version: Revision.ModernRevision, isRetry: boolean): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    const { description, sender } = this.#owner
+  #discover(version: Revision.ModernRevision, isRetry: boolean): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
+    const { description, sender } = this.#dependencies
     const { discoverTimeout, handshakeTimeout } = this.#runtime.limits
-    this.#isUnnamed = false
+    if (this.#probe === "Unnamed") this.#probe = "Sent"
     const fallsBack = description.offer !== undefined && !this.#isStreamed
     const timeout = fallsBack ? Math.min(discoverTimeout, handshakeTimeout) : handshakeTimeout
     const { started } = this.#runtime.connection
-    const own = metadata(description, version, undefined)
+    const own = ClientDescription.metadata(description, version, undefined)
     const discover = (timeout: number) =>
-      sender.request(MethodTable.requests["server/discover"], {}, {
+      sender.exchange(MethodTable.requests["server/discover"], {}, {
         timeout,
         onResponse: (response) => this.#receiveDiscovery(response, isRetry),
         admit: () => this.#admitProbe(),
@@ -354,11 +188,11 @@ export class ClientHandshake {
       ? Effect.raceFirst(discover(handshakeTimeout), this.#silence(started, own, timeout))
       : discover(timeout)
     return Effect.flatMap(Effect.result(discovered), (response) => {
-      const verdict = this.#probed ??
+      const verdict = this.#discovered ??
         (Result.isFailure(response)
           ? Discovery.judgeSilence(response.failure, !this.#isStreamed && description.rejection === undefined)
           : undefined)
-      this.#probed = undefined
+      this.#discovered = undefined
       if (verdict === undefined) {
         return this.#failOrReconnect(
           Result.isFailure(response) ? reasonOf(response.failure) : { _tag: "InvalidResult", problem: "no response" }
@@ -366,12 +200,16 @@ export class ClientHandshake {
       }
       switch (verdict._tag) {
         case "Modern":
-          return Effect.succeed<Outcome>({ _tag: "Established", profile: verdict.kept.profile })
+          return this.#era === undefined
+            ? this.#failOrReconnect({ _tag: "InvalidResult", problem: "no response" })
+            : Effect.succeed<Outcome>({ _tag: "Established", era: this.#era })
         case "Retry":
-          return this.#probe(verdict.version, true)
+          return this.#discover(verdict.version, true)
         case "Legacy":
-          this.#isGuess = this.#isUnnamed ||
-            (Result.isFailure(response) && response.failure.reason._tag === "Timeout")
+          this.#probe = ProbeState.fallBack(
+            this.#probe,
+            Result.isFailure(response) && response.failure.reason._tag === "Timeout"
+          )
           return this.#fallBack(verdict.problem)
         case "Failed":
           return this.#fail(verdict.reason)
@@ -410,7 +248,7 @@ export class ClientHandshake {
     const answered = Deferred.makeUnsafe<void>()
     // The race does not interrupt it: a message that cancels it would reach the server before `initialize`.
     this.#runtime.fork(Effect.ignore(
-      this.#owner.sender.request(MethodTable.requests.ping, {}, {
+      this.#dependencies.sender.exchange(MethodTable.requests.ping, {}, {
         timeout: this.#runtime.limits.handshakeTimeout,
         metadata,
         admit: () => Outgoing.admitRequest(this.#runtime, Outgoing.sendPing),
@@ -422,29 +260,34 @@ export class ClientHandshake {
 
   /** Continues with `initialize`, if the client supports a revision with a handshake. */
   #fallBack(problem: string): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    const { offer, rejection } = this.#owner.description
+    const { offer, rejection } = this.#dependencies.description
     // A server that rejects both contradicts itself. The advice to add older revisions would be wrong then.
     if (offer === undefined) return this.#fail(rejection ?? { _tag: "LegacyServer", problem })
-    this.#runtime.emit(this.#isGuess ? { _tag: "FellBack", problem, isGuess: true } : { _tag: "FellBack", problem })
+    const isGuess = this.#probe === "Guessed"
+    this.#runtime.emit(isGuess ? { _tag: "FellBack", problem, isGuess: true } : { _tag: "FellBack", problem })
     return this.#initialize
   }
 
   /** Sends `initialize`, and establishes the session of its response. */
   get #initialize(): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    const { description, sender } = this.#owner
+    const { description, sender } = this.#dependencies
     const { offer = Revision.latestLegacy } = description
-    const initialized = sender.request(MethodTable.requests.initialize, initializeParams(description, offer), {
-      timeout: this.#initializeTimeout,
-      onResponse: (response) => this.#receive(response),
-      admit: () => this.#admit(offer)
-    })
+    const initialized = sender.exchange(
+      MethodTable.requests.initialize,
+      ClientDescription.initializeParams(description, offer),
+      {
+        timeout: this.#initializeTimeout,
+        onResponse: (response) => this.#receive(response),
+        admit: () => this.#admit(offer)
+      }
+    )
     return Effect.flatMap(Effect.result(initialized), (response) => {
-      const verdict = this.#verdict ??
+      const verdict = this.#initialized ??
         (Result.isFailure(response)
           ? Result.fail(reasonOf(response.failure))
           : Result.fail({ _tag: "InvalidResult" as const, problem: "no response" }))
       return Result.isSuccess(verdict)
-        ? Effect.succeed<Outcome>({ _tag: "Established", profile: verdict.success })
+        ? Effect.succeed<Outcome>({ _tag: "Established", era: verdict.success })
         : this.#failOrReconnect(verdict.failure)
     })
   }
@@ -453,24 +296,6 @@ export class ClientHandshake {
   get #initializeTimeout(): number {
     const { discoverTimeout, handshakeTimeout } = this.#runtime.limits
     return this.#hasStarted ? handshakeTimeout : Math.min(discoverTimeout, handshakeTimeout)
-  }
-
-  /** Counts a frame that is no message, and reports the first one at once. */
-  receiveStray(frame: Inbound["frame"]): void {
-    if (this.#stray !== undefined) {
-      this.#stray = { ...this.#stray, count: this.#stray.count + 1 }
-      return
-    }
-    const text = strayText(frame)
-    // Only a transport that starts the server knows when it has started.
-    const isPrinted = this.#runtime.connection.started !== undefined
-    this.#stray = isPrinted ? { first: text, count: 1, isPrinted } : { first: text, count: 1 }
-    this.#runtime.emit({ _tag: "StrayText", text })
-    this.#runtime.fork(Effect.logWarning(
-      `the server has sent a text that is no message, before its response to the handshake${
-        isPrinted ? "; a server over stdio must print only messages to standard output" : ""
-      }: ${PlainText.json(text)}`
-    ))
   }
 
   /** Hides the secrets that a result or an error of the server repeats, such as in the names of its members. */
@@ -500,9 +325,7 @@ export class ClientHandshake {
     const reason: HandshakeError.HandshakeErrorReason = given._tag === "Timeout" && !this.#hasStarted
       ? { _tag: "Timeout", afterMillis: this.#runtime.limits.handshakeTimeout, method: "server/discover" }
       : given
-    return this.#stray !== undefined && (reason._tag === "Timeout" || reason._tag === "Closed")
-      ? { ...reason, stray: this.#stray }
-      : reason
+    return this.#dependencies.strayTexts.addTo(reason)
   }
 
   /**
@@ -514,39 +337,14 @@ export class ClientHandshake {
    */
   identify(error: JsonRpc.Response): JsonRpc.Response | undefined {
     if (
-      this.#runtime.state()._tag !== "Probing" || this.#isStreamed || this.#isUnnamed ||
-      this.#owner.description.offer === undefined
+      this.#runtime.state()._tag !== "Probing" || this.#isStreamed || this.#probe === "Unnamed" ||
+      this.#dependencies.description.offer === undefined
     ) return undefined
     const probe = this.#runtime.exchanges.only
     if (probe?.handed !== true || probe.outcome !== "Pending") return undefined
-    this.#isUnnamed = true
+    this.#probe = "Unnamed"
     this.#runtime.emit({ _tag: "Tolerated", method: probe.method, problem: "the error has no id" })
     return { ...error, id: probe.id }
-  }
-
-  /** Handles a log message: a server may send it before the response to `initialize` (INIT-10). */
-  receiveLog(message: JsonRpc.Notification, bytes: number | undefined): void {
-    const { inbound } = this.#owner
-    switch (this.#logAction()) {
-      case "Keep":
-        return this.#keep(message, bytes)
-      case "Deliver":
-        return inbound.deliverNotification(message, bytes)
-      case "Ignore":
-        return inbound.ignoreNotification(message.method, `not expected while ${this.#runtime.state()._tag}`)
-    }
-  }
-
-  /** Drops the log messages that were kept, because the session ends before it is established. */
-  dropLogs(): void {
-    this.#takeLogs(({ message }) =>
-      this.#owner.inbound.ignoreNotification(message.method, "the session closed before the response to initialize")
-    )
-  }
-
-  #logAction(): "Keep" | "Deliver" | "Ignore" {
-    const outcome = this.#runtime.apply(receiveLog)
-    return outcome._tag === "RemoteViolation" ? "Ignore" : outcome.action
   }
 
   /** Moves the machine by the sending of `server/discover`. */
@@ -554,7 +352,7 @@ export class ClientHandshake {
     const state = this.#runtime.state()
     if (state._tag !== "Idle" && state._tag !== "Probing") return Outgoing.notAllowed(state)
     const sent: Handshake.Step<StateOf<"Probing">, "Send"> = Handshake.client.step(state, { _tag: "SendDiscover" })
-    this.#isProbed = true
+    this.#probe = "Sent"
     return this.#runtime.commit(state, sent.state) ? sent.action : Outgoing.notAllowed(this.#runtime.state())
   }
 
@@ -563,24 +361,24 @@ export class ClientHandshake {
     const { limits: { maxProfileBytes } } = this.#runtime
     // The response may win the race against the first byte.
     this.#hasStarted = true
-    this.#probed = Discovery.judge(this.#owner.description, maxProfileBytes, response, isRetry)
-    if (this.#probed._tag !== "Modern") return
-    const { isTrimmed, profile } = this.#probed.kept
+    this.#discovered = Discovery.judge(this.#dependencies.description, maxProfileBytes, response, isRetry)
+    if (this.#discovered._tag !== "Modern") return
+    const { isTrimmed, profile } = this.#discovered.kept
+    this.#era = this.#dependencies.modern(profile)
     const state = this.#runtime.state()
     // The program may have closed the session meanwhile, on an event.
     if (state._tag !== "Probing") return
-    this.#owner.storeServer(profile)
     if (isTrimmed) this.#runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
     this.#adopt(state, Handshake.client.step(state, { _tag: "ReceiveDiscoverResult", profile }))
   }
 
   #adopt(from: StateOf<"Probing">, { state: modern }: Handshake.Step<StateOf<"Modern">, "Adopt">): void {
     const { connection, replies } = this.#runtime
-    this.#isProbed = false
+    this.#probe = "None"
     if (!this.#runtime.commit(from, modern)) return
     replies.mute()
     connection.onHandshake?.(modern.profile)
-    this.#deliverLogs()
+    this.#dependencies.logs.deliver()
   }
 
   /** Moves the machine by the sending of `initialize`. */
@@ -597,17 +395,14 @@ export class ClientHandshake {
   /** Judges the response in the step in which it is read, so that the messages after it find a session. */
   #receive(response: JsonRpc.Response): void {
     const { limits: { maxProfileBytes } } = this.#runtime
-    const judged = judge(this.#owner.description, maxProfileBytes, response)
+    const judged = InitializeResponse.judge(this.#dependencies.description, maxProfileBytes, response)
     const namesModern = JsonRpc.isFailure(response) &&
-      Discovery.namesModern(this.#owner.description, response.error)
-    this.#isWrongGuess = this.#isGuess && namesModern
-    this.#isSpoiled = this.#isProbed && !this.#isStreamed && !namesModern && Result.isFailure(judged) &&
-      judged.failure._tag === "Rejected"
-    this.#isProbed = false
-    this.#verdict = Result.map(judged, ({ profile }) => profile)
+      Discovery.namesModern(this.#dependencies.description, response.error)
+    const isRejected = Result.isFailure(judged) && judged.failure._tag === "Rejected"
+    this.#probe = ProbeState.initialized(this.#probe, { namesModern, isRejected, isStreamed: this.#isStreamed })
+    this.#initialized = Result.map(judged, ({ profile }) => this.#dependencies.legacy(profile))
     if (Result.isFailure(judged)) return
     const { isTrimmed, profile } = judged.success
-    this.#owner.storeServer(profile)
     if (isTrimmed) this.#runtime.emit({ _tag: "ProfileTrimmed", limitBytes: maxProfileBytes })
     const state = this.#runtime.state()
     // The program may have closed the session meanwhile, on an event.
@@ -620,11 +415,11 @@ export class ClientHandshake {
     { state }: Handshake.Step<StateOf<"Operating">, "Establish">
   ): void {
     const { connection } = this.#runtime
-    const { sender } = this.#owner
+    const { sender } = this.#dependencies
     if (!this.#runtime.commit(from, state)) return
     connection.onHandshake?.(state.profile)
     this.#runtime.fork(Effect.ignore(sender.notify(MethodTable.notifications["notifications/initialized"], {})))
-    this.#deliverLogs()
+    this.#dependencies.logs.deliver()
   }
 
   /** Closes the session, waits until it has closed, and fails. */
@@ -646,39 +441,16 @@ export class ClientHandshake {
   #failOrReconnect(
     reason: HandshakeError.HandshakeErrorReason
   ): Effect.Effect<Outcome, HandshakeError.HandshakeError> {
-    if ((this.#isWrongGuess || this.#isSpoiled) && this.#runtime.state()._tag === "Initializing") {
+    const probe = this.#probe
+    if (ProbeState.isMistaken(probe) && this.#runtime.state()._tag === "Initializing") {
       const shown = this.#withoutSecrets(reason)
       return Effect.as(this.#close(shown), {
-        _tag: this.#isWrongGuess ? "WithoutHandshake" : "SpoiledByProbe",
+        _tag: probe === "WrongGuess" ? "WithoutHandshake" : "SpoiledByProbe",
         error: HandshakeError.make(shown)
       })
     }
     return reason._tag === "Closed" && this.#isEndedByProbe(reason.reason)
       ? Effect.as(this.#runtime.closed, { _tag: "SpoiledByProbe", error: HandshakeError.make(this.#withStray(reason)) })
       : this.#fail(reason)
-  }
-
-  #keep(message: JsonRpc.Notification, bytes: number | undefined): void {
-    this.#kept ??= SlidingBuffer.make({ ...keptBounds, budget: this.#runtime.budget })
-    if (this.#kept.offer({ message, bytes }, Weight.received(message, bytes))) return
-    this.#owner.inbound.ignoreNotification(
-      message.method,
-      `more than ${keptBounds.capacity} log messages, or ${keptBounds.bytes} bytes, ` +
-        "before the response to initialize; the oldest was dropped"
-    )
-  }
-
-  /** Delivers the log messages that were kept. */
-  #deliverLogs(): void {
-    this.#takeLogs(({ bytes, message }) => this.receiveLog(message, bytes))
-  }
-
-  #takeLogs(take: (log: KeptLog) => void): void {
-    const kept = this.#kept
-    this.#kept = undefined
-    for (let next = kept?.shift(); next !== undefined; next = kept?.shift()) {
-      kept?.release(next)
-      take(next.item)
-    }
   }
 }

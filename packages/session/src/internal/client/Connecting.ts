@@ -14,7 +14,8 @@ import * as Limits from "../../Limits.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import { Transport } from "../../Transport.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
-import * as ClientHandshake from "./ClientHandshake.ts"
+import * as ClientDescription from "./ClientDescription.ts"
+import type * as ClientHandshake from "./ClientHandshake.ts"
 import { ClientSessionImplementation, type Options } from "./ClientSessionImplementation.ts"
 import type { ClientSessionShape } from "./ClientSessionShape.ts"
 import * as LegacyServers from "./LegacyServers.ts"
@@ -32,7 +33,7 @@ export const make = Effect.fnUntraced(function*(
   const declared = tasks === undefined
     ? capabilities
     : { tasks: tasks.capabilities((method) => Object.hasOwn(handlers, method)), ...capabilities }
-  const description = ClientHandshake.describe({
+  const description = ClientDescription.describe({
     ...options,
     capabilities: Handlers.clientCapabilities(handlers, declared)
   })
@@ -53,10 +54,10 @@ export const make = Effect.fnUntraced(function*(
 /** Connects to a server that has needed a handshake before, without a probe. */
 const connectKnown = Effect.fnUntraced(function*(
   options: Options,
-  description: ClientHandshake.ClientDescription,
+  description: ClientDescription.ClientDescription,
   limits: Limits.Limits
 ): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
-  const connecting = connect(options, ClientHandshake.withHandshake(description), limits, {
+  const connecting = connect(options, ClientDescription.withHandshake(description), limits, {
     problem: "it needed a handshake before",
     isAssumed: true
   })
@@ -73,13 +74,13 @@ const connectKnown = Effect.fnUntraced(function*(
 /** Connects once more: without a probe to a server that did not survive it, and with a probe alone to the others. */
 const connectAgain = Effect.fnUntraced(function*(
   options: Options,
-  description: ClientHandshake.ClientDescription,
+  description: ClientDescription.ClientDescription,
   limits: Limits.Limits,
   { _tag, error, reportEnd }: Replaced
 ): Effect.fn.Return<ClientSessionShape, HandshakeError.HandshakeError, Transport | Scope.Scope> {
   const connecting = _tag === "SpoiledByProbe"
-    ? connect(options, ClientHandshake.withHandshake(description), limits, { problem: error.message })
-    : connect(options, ClientHandshake.withoutHandshake(description, error.reason), limits)
+    ? connect(options, ClientDescription.withHandshake(description), limits, { problem: error.message })
+    : connect(options, ClientDescription.withoutHandshake(description, error.reason), limits)
   const again = yield* orEarlier(
     // No session follows that could report its own end.
     Effect.tapError(connecting, ({ reason }) => reason._tag === "ConnectFailed" ? reportEnd : Effect.void),
@@ -123,7 +124,7 @@ interface WithoutProbe {
 /** Connects once, and runs the handshake. */
 const connect = Effect.fnUntraced(function*(
   options: Options,
-  description: ClientHandshake.ClientDescription,
+  description: ClientDescription.ClientDescription,
   limits: Limits.Limits,
   withoutProbe?: WithoutProbe
 ): Effect.fn.Return<Connected, HandshakeError.HandshakeError, Transport | Scope.Scope> {
@@ -166,6 +167,5 @@ const connect = Effect.fnUntraced(function*(
     )
     return { ...outcome, reportEnd }
   }
-  if (Revision.isModern(outcome.profile.revision)) session.listening.start(outcome.profile)
-  return { _tag: "Established", session: session.members(outcome.profile) }
+  return { _tag: "Established", session: session.start(outcome.era) }
 })

@@ -3,25 +3,27 @@
 import {
   ErrorCode,
   type InputRequired,
+  JsonRpc,
   McpError,
   MethodDefinition,
-  type Profile,
   Task,
   TaskExtension,
   Tool
 } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ClientTasks, TaskCallOptions, TaskHandle } from "../../ClientTasks.ts"
 import * as RequestError from "../../RequestError.ts"
-import type { Sender } from "../engine/Sender.ts"
+import type { AttemptLayer, Sender } from "../engine/Sender.ts"
 import type { AnySessionRuntime } from "../engine/SessionRuntime.ts"
 import { validate } from "../engine/validation.ts"
 import * as TaskCreation from "../tasks/TaskCreation.ts"
 import * as TaskPolling from "../tasks/TaskPolling.ts"
+import type { CallBounds } from "./CallBounds.ts"
 import type { InputRounds } from "./InputRounds.ts"
 import * as LegacyTasks from "./LegacyTasks.ts"
 import type { OutputSchemas } from "./OutputSchemas.ts"
@@ -38,7 +40,7 @@ export interface ExtensionTasksDependencies {
   readonly sender: Sender
   readonly rounds: InputRounds
   readonly outputSchemas: OutputSchemas | undefined
-  readonly server: () => Profile.ServerProfile | undefined
+  readonly bounds: CallBounds
   /** Whether this client has declared the extension. */
   readonly isDeclared: boolean
 }
@@ -69,6 +71,10 @@ const undeclared: RequestError.RequestErrorReason = {
   option: `capabilities: { extensions: { "${TaskExtension.name}": {} } }`
 }
 
+/** Returns whether a result is a task, which the server makes for clients that have declared tasks. */
+const isTask = (result: unknown): boolean =>
+  Predicate.isObject(result) && result["resultType"] === TaskExtension.resultType
+
 /** Reads a value of the server, which the caller has by another way than by a request of its own. */
 const read = <A>(schema: Schema.Codec<A>, value: unknown): Effect.Effect<A, RequestError.RequestError> => {
   const read = validate(schema)(value)
@@ -94,8 +100,20 @@ export class ExtensionTasks {
     }
   }
 
+  /** Waits for the result of a call that became a task, within the time of the call. */
+  readonly layer: AttemptLayer = (send) => (sent) => {
+    if (sent.row.name !== call || sent.takesTask) return send(sent)
+    return Effect.flatMap(send(sent), (answer) =>
+      isTask(answer.result)
+        ? Effect.map(
+          this.#dependencies.bounds.within(sent, this.#finish(answer.result)),
+          (result) => JsonRpc.success(answer.id, result)
+        )
+        : Effect.succeed(answer))
+  }
+
   /** Waits for the result of a call that became a task. If the caller is interrupted, cancels the task (TKX-13). */
-  finish(created: unknown): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
+  #finish(created: unknown): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
     return Effect.flatMap(read(TaskExtension.CreatedTask, created), ({ pollIntervalMs, taskId }) =>
       Effect.onInterrupt(
         Effect.andThen(this.#pause(pollIntervalMs), this.#result(taskId)),
@@ -112,7 +130,6 @@ export class ExtensionTasks {
     const { isDeclared, sender } = this.#dependencies
     if (!isDeclared) return fail(undeclared)
     const params: Tool.CallToolParams = { name: tool, ...(input === undefined ? undefined : { arguments: input }) }
-    const isTask = ({ resultType }: Task.TaskPayload) => resultType === TaskExtension.resultType
     const response = TaskCreation.untilAnswered(
       sender.request(either, params, { ...options, isTask: true }),
       (response) => isTask(response) ? this.#cancel(String(response["taskId"])) : Effect.void
@@ -207,13 +224,11 @@ export class ExtensionTasks {
     taskId: string,
     open: ReadonlyArray<readonly [key: string, question: InputRequired.InputRequest]>
   ): Effect.Effect<unknown, RequestError.RequestError> {
-    const { rounds, sender, server } = this.#dependencies
-    const profile = server()
-    if (profile === undefined) return Effect.void
+    const { rounds, sender } = this.#dependencies
     const problem = rounds.tooMany(open.length)
     if (problem !== undefined) return fail({ _tag: "InvalidResult", problem })
     return Effect.flatMap(
-      rounds.answers(call, profile, open),
+      rounds.answers(call, open),
       (inputResponses) => sender.request(requests["tasks/update"], { taskId, inputResponses })
     )
   }

@@ -7,7 +7,8 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Limits } from "../../Limits.ts"
 import type * as RequestError from "../../RequestError.ts"
-import type { Request } from "../engine/Sender.ts"
+import * as Deadline from "../engine/Deadline.ts"
+import type { RequestLayer } from "../engine/Sender.ts"
 import { trust } from "../trust.ts"
 import * as Paging from "./Paging.ts"
 
@@ -29,7 +30,7 @@ const isMismatch = ({ reason }: RequestError.RequestError): boolean =>
  * listed, or the time of the call is over, the call fails with the error of the server. `onMismatch` is called before
  * the tools are listed again.
  */
-export const retrying = (send: Request, { limits, timer }: RetryingRuntime, onMismatch: () => void): Request => {
+export const layer = ({ limits, timer }: RetryingRuntime, onMismatch: () => void): RequestLayer => (send) => {
   const findListed = (name: string) =>
     Paging.stream(list.name, limits, (cursor) =>
       Effect.map(
@@ -45,10 +46,8 @@ export const retrying = (send: Request, { limits, timer }: RetryingRuntime, onMi
     // Compares rows and not names: a row of the program may have the same name.
     if (!Object.is(row, call)) return send(row, params, options)
     return Effect.suspend(() => {
-      const startedAt = timer.now()
-      const allowed = options?.timeout === undefined ? limits.requestTimeout : Duration.toMillis(options.timeout)
-      // Lists and both attempts share the time of the call. A server could make each of them last.
-      const left = (millis: number) => Math.max(millis - (timer.now() - startedAt), 0)
+      // Lists and both attempts share the time of the call.
+      const time = Deadline.share(options, limits, timer)
       let responses = 0
       const called = send(row, params, {
         ...options,
@@ -63,16 +62,11 @@ export const retrying = (send: Request, { limits, timer }: RetryingRuntime, onMi
         if (responses > 1) return Effect.fail(error)
         // The row is that of `tools/call`, so the params have its type.
         const { name } = trust<Tool.CallToolParams>(params)
-        const found = Effect.timeoutOption(findListed(name), Duration.millis(left(allowed)))
-        return Effect.flatMap(found, (listed) => {
-          if (Option.isNone(Option.flatten(listed)) || left(allowed) === 0) return Effect.fail(error)
-          const total = options?.totalTimeout === undefined ? undefined : Duration.toMillis(options.totalTimeout)
-          return send(row, params, {
-            ...options,
-            timeout: Duration.millis(left(allowed)),
-            ...(total === undefined ? undefined : { totalTimeout: Duration.millis(left(total)) })
-          })
-        })
+        const found = Effect.timeoutOption(findListed(name), Duration.millis(time.left()))
+        return Effect.flatMap(found, (listed) =>
+          Option.isNone(Option.flatten(listed)) || time.left() === 0
+            ? Effect.fail(error)
+            : send(row, params, { ...options, ...time.options() }))
       })
     })
   }

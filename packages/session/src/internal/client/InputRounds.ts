@@ -2,7 +2,6 @@
 
 import {
   Capabilities,
-  type CloseReason,
   ErrorCode,
   Excerpt,
   InputRequired,
@@ -15,11 +14,11 @@ import {
 } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import type { Limits } from "../../Limits.ts"
 import * as RequestError from "../../RequestError.ts"
@@ -27,10 +26,12 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
 import * as HandlerFiber from "../engine/HandlerFiber.ts"
 import * as IncomingRequests from "../engine/IncomingRequests.ts"
-import type { Call, LaterResult } from "../engine/Sender.ts"
+import type { Call } from "../engine/RequestSender.ts"
+import type { AttemptLayer } from "../engine/Sender.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
 import { trust } from "../trust.ts"
+import type { CallBounds } from "./CallBounds.ts"
 
 /** The session whose calls take several rounds. */
 export interface InputRoundsRuntime {
@@ -42,25 +43,20 @@ export interface InputRoundsRuntime {
 }
 
 /** The client, whose handlers answer the questions. */
-export interface InputRoundsOwner {
+export interface InputRoundsDependencies {
+  readonly server: Profile.ServerProfile
   readonly dispatch: Pick<Dispatch<unknown>, "prepare">
-  /** Returns the server's profile, if the session has no handshake. */
-  readonly modernServer: () => Profile.ServerProfile | undefined
-  /** Returns the capabilities that the client declares in each request. */
-  readonly declaredCapabilities: () => Capabilities.ClientCapabilities
-  /** Whether the client has declared tasks. */
-  readonly hasTasks: boolean
-  /** Waits for the result of a call that became a task. */
-  readonly finishTask: (created: unknown) => Effect.Effect<object, RequestError.RequestError>
+  readonly bounds: CallBounds
+  /** The types of results that the client knows. */
+  readonly resultTypes: ReadonlySet<string>
+  /** The capabilities that the client declares in each request. */
+  readonly declared: Capabilities.ClientCapabilities
   readonly contextOf: (
     request: IncomingRequests.IncomingRequest,
     message: JsonRpc.Request,
     profile: Profile.ServerProfile
   ) => Context.Context<unknown>
 }
-
-/** Returns whether a result is a task, which the server makes for clients that have declared tasks. */
-const isTask = ({ resultType }: { readonly resultType?: unknown }): boolean => resultType === TaskExtension.resultType
 
 /** The number of questions of one round that are answered at the same time. */
 const concurrency = 16
@@ -114,42 +110,38 @@ const errorIn = (cause: Cause.Cause<McpError.McpError>): McpError.McpError => {
 /** Reads the answers of a server without a handshake, and answers its questions. */
 export class InputRounds {
   readonly #runtime: InputRoundsRuntime
-  readonly #owner: InputRoundsOwner
-  readonly #ended = Deferred.makeUnsafe<CloseReason.CloseReason>()
+  readonly #dependencies: InputRoundsDependencies
   #questions = 0
 
-  constructor(runtime: InputRoundsRuntime, owner: InputRoundsOwner) {
+  constructor(runtime: InputRoundsRuntime, dependencies: InputRoundsDependencies) {
     this.#runtime = runtime
-    this.#owner = owner
+    this.#dependencies = dependencies
   }
 
-  /** Fails the calls whose questions are being answered, because the session ends. */
-  end(reason: CloseReason.CloseReason): void {
-    Deferred.doneUnsafe(this.#ended, Exit.succeed(reason))
-  }
-
-  /**
-   * Returns `undefined` for a result, and otherwise makes the additions with which the request is sent again, or the
-   * result of a call that became a task.
-   */
-  next(
-    call: Call,
-    { result }: JsonRpc.Success
-  ): Effect.Effect<InputRequired.Retry | LaterResult, RequestError.RequestError> | undefined {
-    const server = this.#owner.modernServer()
-    if (server === undefined || typeof result !== "object" || result === null) return undefined
-    const type = ResultType.of(result)
-    if (type === "complete") return undefined
-    if (this.#owner.hasTasks && call.method === "tools/call" && isTask(result)) {
-      return call.takesTask
-        ? undefined
-        : this.#inTime(call, Effect.map(this.#owner.finishTask(result), (later) => ({ later })))
-    }
-    const required = this.#judge(call, result, type)
-    if (Result.isFailure(required)) return Effect.fail(invalid(call.method, required.failure))
-    return call.isAnsweredByProgram
-      ? Effect.fail(RequestError.make(call.method, { _tag: "InputRequired", required: required.success }))
-      : this.#inTime(call, this.#retry(call, server, required.success))
+  /** Sends a request again with the answers to the questions of the server, until it has a result. */
+  readonly layer: AttemptLayer = (send) => (call) => {
+    const attempt = <R>(
+      call: Call<R>,
+      rounds: number
+    ): Effect.Effect<JsonRpc.Success, RequestError.RequestError, R> =>
+      Effect.flatMap(send(call), (answer) => {
+        const type = this.#typeOf(call, answer.result)
+        if (type === "complete") return Effect.succeed(answer)
+        const required = this.#judge(call, answer.result, type, rounds)
+        if (Result.isFailure(required)) return Effect.fail(invalid(call.row.name, required.failure))
+        if (call.options.questions === "program") {
+          return Effect.fail(
+            RequestError.make(call.row.name, { _tag: "InputRequired", required: required.success })
+          )
+        }
+        const retry = this.#dependencies.bounds.within(call, this.#retry(call.row.name, required.success, rounds))
+        return Effect.flatMap(retry, (retry) =>
+          Effect.mapError(
+            attempt({ ...call, params: repeated(call.params, retry), isHeld: false }, rounds + 1),
+            afterAnswers
+          ))
+      })
+    return attempt(call, 0)
   }
 
   /** Returns the problem of a server that asks this many questions at once, if they are too many. */
@@ -164,37 +156,40 @@ export class InputRounds {
   /** Answers questions by the handlers of the session. `method` is that of the request that they belong to. */
   answers(
     method: string,
-    server: Profile.ServerProfile,
     questions: ReadonlyArray<readonly [key: string, question: InputRequired.InputRequest]>
   ): Effect.Effect<NonNullable<InputRequired.Retry["inputResponses"]>, RequestError.RequestError> {
     return Effect.map(
       Effect.forEach(
         questions,
-        ([key, question]) =>
-          Effect.map(this.#answer({ method }, server, key, question), (answer) => [key, answer] as const),
+        ([key, question]) => Effect.map(this.#answer(method, key, question), (answer) => [key, answer] as const),
         { concurrency }
       ),
       (answers) => Object.fromEntries(answers)
     )
   }
 
+  /** Returns the type of a result; `undefined` for one that is not known (MSG-19). */
+  #typeOf({ takesTask }: Call<unknown>, result: unknown): string | undefined {
+    if (typeof result !== "object" || result === null) return "complete"
+    const type = ResultType.of(result, this.#dependencies.resultTypes)
+    // The caller of a call that becomes a task reads the task itself.
+    if (type === TaskExtension.resultType) return takesTask ? "complete" : undefined
+    return type
+  }
+
   /** Returns the questions and the state of an answer, or the reason why the answer is invalid. */
   #judge(
-    call: Call,
-    result: { readonly resultType?: unknown },
-    type: string | undefined
+    { row: { name } }: Call<unknown>,
+    result: unknown,
+    type: string | undefined,
+    rounds: number
   ): Result.Result<InputRequired.InputRequiredResult, string> {
-    if (type === undefined) {
-      const { resultType } = result
-      return Result.fail(
-        typeof resultType === "string" ? `resultType ${shown(resultType)} is not known` : "resultType is not a text"
-      )
-    }
-    if (!InputRequired.methods.has(call.method)) {
-      return Result.fail(`the server asks questions in answer to ${call.method}, which must have a result`)
+    if (type === undefined) return Result.fail(unknownType(result))
+    if (!InputRequired.methods.has(name)) {
+      return Result.fail(`the server asks questions in answer to ${name}, which must have a result`)
     }
     const { maxRounds } = this.#runtime.limits
-    if (++call.rounds > maxRounds) {
+    if (rounds >= maxRounds) {
       return Result.fail(
         `the server has asked ${maxRounds} times, and asks again; set limits.maxRounds to allow more`
       )
@@ -205,51 +200,24 @@ export class InputRounds {
     return problem === undefined ? required : Result.fail(problem)
   }
 
-  /** Fails a call at its deadline, or at the end of the session. */
-  #inTime<A>(
-    call: Call,
-    effect: Effect.Effect<A, RequestError.RequestError>
-  ): Effect.Effect<A, RequestError.RequestError> {
-    const closed = Effect.flatMap(
-      Deferred.await(this.#ended),
-      (reason) => Effect.fail(RequestError.make(call.method, { _tag: "Closed", reason, isSent: true }))
-    )
-    const open = Effect.raceFirst(effect, closed)
-    if (call.deadline === Number.POSITIVE_INFINITY) return open
-    return Effect.timeoutOrElse(open, {
-      duration: Duration.millis(Math.max(call.deadline - this.#runtime.timer.now(), 0)),
-      orElse: () =>
-        Effect.fail(
-          RequestError.make(call.method, {
-            _tag: "Timeout",
-            afterMillis: Math.round((call.deadline - call.startedAt) * 1000) / 1000
-          })
-        )
-    })
-  }
-
   #retry(
-    call: Call,
-    server: Profile.ServerProfile,
-    { inputRequests = {}, requestState }: InputRequired.InputRequiredResult
+    method: string,
+    { inputRequests = {}, requestState }: InputRequired.InputRequiredResult,
+    rounds: number
   ): Effect.Effect<InputRequired.Retry, RequestError.RequestError> {
     const state = requestState === undefined ? {} : { requestState }
     const questions = Object.entries(inputRequests)
     if (questions.length === 0) {
       // Without a pause, a server that sheds load this way would be asked as fast as it answers.
-      const millis = Math.min(pause.first * 2 ** (call.rounds - 1), pause.longest)
+      const millis = Math.min(pause.first * 2 ** rounds, pause.longest)
       return Effect.as(Effect.sleep(Duration.millis(millis)), state)
     }
-    return Effect.map(
-      this.answers(call.method, server, questions),
-      (inputResponses) => ({ inputResponses, ...state })
-    )
+    return Effect.map(this.answers(method, questions), (inputResponses) => ({ inputResponses, ...state }))
   }
 
   /** Runs the handler of one question. It counts as a request of the server in flight. */
   #answer(
-    call: Pick<Call, "method">,
-    server: Profile.ServerProfile,
+    asking: string,
     key: string,
     question: InputRequired.InputRequest
   ): Effect.Effect<{ readonly [name: string]: unknown }, RequestError.RequestError> {
@@ -257,13 +225,14 @@ export class InputRounds {
       const { method } = question
       const fail = (error: RequestError.RequestError) => resume(Effect.fail(error))
       const failed = (error: McpError.McpError) =>
-        fail(RequestError.make(call.method, { _tag: "QuestionFailed", method, error }))
+        fail(RequestError.make(asking, { _tag: "QuestionFailed", method, error }))
       const problem = this.#undeclared(question)
       const message = requestOf(`question-${++this.#questions}`, question)
-      const prepared = this.#owner.dispatch.prepare(message, server, true)
+      const { bounds, contextOf, dispatch, server } = this.#dependencies
+      const prepared = dispatch.prepare(message, server, true)
       if (problem !== undefined || Result.isFailure(prepared)) {
         const why = problem ?? (Result.isFailure(prepared) ? prepared.failure.message : "")
-        return fail(invalid(call.method, `the server's question ${shown(key)} cannot be answered: ${why}`))
+        return fail(invalid(asking, `the server's question ${shown(key)} cannot be answered: ${why}`))
       }
       const { inflight } = this.#runtime
       const request = IncomingRequests.make(message, undefined, Weight.of(question), undefined)
@@ -271,7 +240,7 @@ export class InputRounds {
       if (full !== undefined) return failed(overloaded(full))
       request.fiber = HandlerFiber.start(
         prepared.success,
-        this.#owner.contextOf(request, message, server),
+        contextOf(request, message, server),
         this.#runtime,
         (exit) => {
           const claimed = inflight.claimForReply(request)
@@ -284,7 +253,7 @@ export class InputRounds {
           inflight.release(request)
           // A handler that another end has claimed was interrupted: for memory, unless the call has ended already.
           if (!claimed) {
-            if (Deferred.isDoneUnsafe(this.#ended)) return
+            if (bounds.hasEnded) return
             return failed(overloaded("the handler was interrupted, because the memory budget is exhausted"))
           }
           // The result was checked against the schema of the method.
@@ -302,8 +271,32 @@ export class InputRounds {
   /** Returns the problem of a question that needs a capability that this client has not declared (MRTR-06). */
   #undeclared(question: InputRequired.InputRequest): string | undefined {
     const needed = capabilityFor(question)
-    return Capabilities.declares(this.#owner.declaredCapabilities(), needed)
+    return Capabilities.declares(this.#dependencies.declared, needed)
       ? undefined
       : `${question.method} needs the capability ${JSON.stringify(needed)}, which this client has not declared`
   }
+}
+
+const unknownType = (result: unknown): string => {
+  const type = Predicate.isObject(result) ? result["resultType"] : undefined
+  return typeof type === "string" ? `resultType ${shown(type)} is not known` : "resultType is not a text"
+}
+
+/** Returns the error of a round after the first one. The server has received the call, even if not its last round. */
+const afterAnswers = (error: RequestError.RequestError): RequestError.RequestError => {
+  const { method, reason } = error
+  switch (reason._tag) {
+    case "Closed":
+      return RequestError.make(method, { ...reason, isSent: true })
+    case "SendFailed":
+      return RequestError.make(method, { _tag: "OutcomeUnknown", error: reason.error })
+    default:
+      return error
+  }
+}
+
+/** Returns the params of a request that is sent again. Nothing of an earlier round is sent (MRTR-15, MRTR-18). */
+const repeated = (params: object, retry: InputRequired.Retry): object => {
+  const { inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params
+  return { ...given, ...retry }
 }

@@ -7,7 +7,7 @@ import type { Limits } from "../../Limits.ts"
 import type { Account, MemoryBudget } from "../../MemoryBudget.ts"
 import type * as RequestError from "../../RequestError.ts"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
-import type { Request } from "../engine/Sender.ts"
+import type { RequestLayer } from "../engine/Sender.ts"
 import * as Weight from "../engine/Weight.ts"
 import { trust } from "../trust.ts"
 import * as ListenFilter from "./ListenFilter.ts"
@@ -80,45 +80,43 @@ export class KeptResults {
   }
 
   /** Wraps the sending of requests: returns kept results while they are fresh, and keeps new ones. */
-  keeping(send: Request): Request {
-    return (row, params, options) => {
-      // Compares rows and not names: a row of the program may have the same name and another result.
-      if (!rows.has(row)) return send(row, params, options)
-      return Effect.suspend(() => {
-        const key = keyOf(row.name, params, options?.meta)
-        if (key === undefined) return send(row, params, options)
-        const kept = options?.reload === true ? undefined : this.#fresh(key)
-        // The key has the name of the row.
-        if (kept !== undefined) return Effect.succeed(trust(kept.result))
-        const askedAt = this.#timer.now()
-        const changes = this.#changes
-        let responses = 0
-        let millis = 0
-        const sent = send(row, params, {
-          ...options,
-          onResponse: (response) => {
-            options?.onResponse?.(response)
-            responses++
-            millis = JsonRpc.isFailure(response) ? 0 : millisIn(response.result)
-          }
-        })
-        return sent.pipe(
-          Effect.tap((result) =>
-            Effect.sync(() => {
-              // More than one response: the server has asked questions, and the result depends on the answers (CCH-06).
-              if (responses !== 1 || changes !== this.#changes) return this.#delete(key)
-              this.#keep(key, result, askedAt, millis)
-            })
-          ),
-          Effect.tapError((error) =>
-            Effect.sync(() => {
-              // The pages before it belong to a list that no longer exists (CCH-09).
-              if (isBadCursor(error) && "cursor" in params) this.drop(row.name)
-            })
-          )
-        )
+  readonly layer: RequestLayer = (send) => (row, params, options) => {
+    // Compares rows and not names: a row of the program may have the same name and another result.
+    if (!rows.has(row)) return send(row, params, options)
+    return Effect.suspend(() => {
+      const key = keyOf(row.name, params, options?.meta)
+      if (key === undefined) return send(row, params, options)
+      const kept = options?.reload === true ? undefined : this.#fresh(key)
+      // The key has the name of the row.
+      if (kept !== undefined) return Effect.succeed(trust(kept.result))
+      const askedAt = this.#timer.now()
+      const changes = this.#changes
+      let responses = 0
+      let millis = 0
+      const sent = send(row, params, {
+        ...options,
+        onResponse: (response) => {
+          options?.onResponse?.(response)
+          responses++
+          millis = JsonRpc.isFailure(response) ? 0 : millisIn(response.result)
+        }
       })
-    }
+      return sent.pipe(
+        Effect.tap((result) =>
+          Effect.sync(() => {
+            // More than one response: the server has asked questions, and the result depends on the answers (CCH-06).
+            if (responses !== 1 || changes !== this.#changes) return this.#delete(key)
+            this.#keep(key, result, askedAt, millis)
+          })
+        ),
+        Effect.tapError((error) =>
+          Effect.sync(() => {
+            // The pages before it belong to a list that no longer exists (CCH-09).
+            if (isBadCursor(error) && "cursor" in params) this.drop(row.name)
+          })
+        )
+      )
+    })
   }
 
   /** Observes a notification of the server: what it makes stale is dropped (CCH-11). */

@@ -28,11 +28,7 @@ export interface LegacyTasksDependencies {
 
 /** Streams the tasks of a client. Fails in a revision without a list. */
 export const listOf = ({ runtime, sender }: Pick<LegacyTasksDependencies, "runtime" | "sender">): ClientTasks["list"] =>
-  Paging.stream("tasks/list", runtime.limits, (cursor) =>
-    Effect.map(
-      sender.request(requests["tasks/list"], cursor === undefined ? {} : { cursor }),
-      ({ nextCursor, tasks }) => ({ items: tasks, nextCursor })
-    ))
+  Paging.list(sender, runtime.limits, requests["tasks/list"], ({ tasks }) => tasks)
 
 const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(call.name, reason))
 

@@ -7,15 +7,7 @@
  * reason. After a loss of the stream, everything that it served counts as changed.
  */
 
-import {
-  type Capabilities,
-  type CloseReason,
-  ErrorCode,
-  JsonRpc,
-  MethodTable,
-  type Profile,
-  Subscription
-} from "@effect-mcp/protocol"
+import { type CloseReason, ErrorCode, JsonRpc, MethodTable, type Profile, Subscription } from "@effect-mcp/protocol"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -30,10 +22,12 @@ import type { Limits } from "../../Limits.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
+import * as Deadline from "../engine/Deadline.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
-import type { Request, Sender } from "../engine/Sender.ts"
+import type { RequestLayer, Sender } from "../engine/Sender.ts"
 import { validate } from "../engine/validation.ts"
+import type { Notifications } from "./EarlyLogs.ts"
 import * as ListenFilter from "./ListenFilter.ts"
 
 const { notifications, requests } = MethodTable
@@ -53,14 +47,12 @@ export interface ListeningRuntime extends Outgoing.Handshaking {
 }
 
 /** The client whose program wants the notifications. */
-export interface ListeningOwner {
-  readonly sender: Pick<Sender, "request">
-  readonly inbound: {
-    deliverNotification(message: JsonRpc.Notification, bytes: number | undefined): void
-    ignoreNotification(method: string, problem: string): void
-  }
+export interface ListeningDependencies {
+  readonly server: Profile.ServerProfile
+  readonly sender: Pick<Sender, "exchange">
+  readonly notifications: Notifications
   /** Called with a change that the server did not send, because the stream was lost. */
-  changed(message: JsonRpc.Notification): void
+  readonly onMissed: (message: JsonRpc.Notification) => void
 }
 
 /** One stream of the server. */
@@ -106,11 +98,11 @@ const isPassing = ({ reason }: RequestError.RequestError): boolean => {
 /** Keeps the stream of one session in step with what its program wants. */
 export class Listening {
   readonly #runtime: ListeningRuntime
-  readonly #owner: ListeningOwner
+  readonly #dependencies: ListeningDependencies
   readonly #followers = new Map<Subscription.ListChange, number>()
   readonly #uris = new Set<string>()
   readonly #waiting = new Map<string, Set<Deferred.Deferred<void, RequestError.RequestError>>>()
-  #server: Profile.ServerProfile | undefined
+  #isStarted = false
   #current: Opened | undefined
   #opening: Opened | undefined
   #worker: Fiber.Fiber<void> | undefined
@@ -128,14 +120,14 @@ export class Listening {
   #lostAt = Number.NEGATIVE_INFINITY
   #isEnded = false
 
-  constructor(runtime: ListeningRuntime, owner: ListeningOwner) {
+  constructor(runtime: ListeningRuntime, dependencies: ListeningDependencies) {
     this.#runtime = runtime
-    this.#owner = owner
+    this.#dependencies = dependencies
   }
 
   /** Opens the first stream, if the program wants one. */
-  start(server: Profile.ServerProfile): void {
-    this.#server = server
+  start(): void {
+    this.#isStarted = true
     this.#wake()
   }
 
@@ -182,11 +174,10 @@ export class Listening {
   /** Subscribes to a resource: waits until the server has acknowledged that it serves its changes. */
   subscribe<R>(
     uri: string,
-    capabilities: Capabilities.ServerCapabilities,
     options: RequestOptions<R> | undefined
   ): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const blocked = this.#blocked(capabilities)
+      const blocked = this.#blocked()
       if (blocked !== undefined) return Effect.fail(RequestError.make(subscribe.name, blocked))
       const millis = Math.min(
         options?.timeout === undefined ? this.#runtime.limits.requestTimeout : Duration.toMillis(options.timeout),
@@ -213,12 +204,9 @@ export class Listening {
   }
 
   /** Ends the subscription to a resource. No notification of it is delivered any more. */
-  unsubscribe(
-    uri: string,
-    capabilities: Capabilities.ServerCapabilities
-  ): Effect.Effect<void, RequestError.RequestError> {
+  unsubscribe(uri: string): Effect.Effect<void, RequestError.RequestError> {
     return Effect.suspend(() => {
-      const blocked = this.#blocked(capabilities)
+      const blocked = this.#blocked()
       if (blocked !== undefined) return Effect.fail(RequestError.make("resources/unsubscribe", blocked))
       this.#uris.delete(uri)
       // A subscription that still waits has ended as well. No stream would acknowledge it any more.
@@ -229,10 +217,10 @@ export class Listening {
   }
 
   /** Returns why the program cannot subscribe. */
-  #blocked(capabilities: Capabilities.ServerCapabilities): RequestError.RequestErrorReason | undefined {
+  #blocked(): RequestError.RequestErrorReason | undefined {
     const admission = Outgoing.admitRequest(this.#runtime, Outgoing.sendRequest)
     if (typeof admission === "object") return admission
-    return capabilities.resources?.subscribe === true
+    return this.#dependencies.server.capabilities.resources?.subscribe === true
       ? undefined
       : { _tag: "MissingCapability", capability: "resources.subscribe" }
   }
@@ -248,38 +236,27 @@ export class Listening {
   }
 
   /**
-   * Wraps the sending of requests: requests a list whose changes are followed after the server has acknowledged that it
+   * Requests a list whose changes are followed after the server has acknowledged that it
    * serves them. A change between both would be lost otherwise. The wait is part of the time of the request. If the
    * server is late, the list is requested without its acknowledgement, and counts as changed after it.
    */
-  ordering(send: Request): Request {
-    return (row, params, options) =>
-      Effect.suspend(() => {
-        const change = ListenFilter.changeOf.get(row.name)
-        if (change === undefined || !this.#isUnserved(change)) return send(row, params, options)
-        const { limits, timer } = this.#runtime
-        const startedAt = timer.now()
-        const timeout = options?.timeout === undefined ? limits.requestTimeout : Duration.toMillis(options.timeout)
-        const total = options?.totalTimeout === undefined ? undefined : Duration.toMillis(options.totalTimeout)
-        const bound = Math.min(longestWait, timeout / 2, (total ?? Number.POSITIVE_INFINITY) / 2)
-        return Effect.flatMap(Effect.timeoutOption(this.#untilServed(change), Duration.millis(bound)), (served) => {
-          if (Option.isNone(served)) this.#late(change, bound)
-          const spent = timer.now() - startedAt
-          const left = (millis: number) => Duration.millis(Math.max(millis - spent, 0))
-          const sent = send(row, params, {
-            ...options,
-            timeout: left(timeout),
-            ...(total === undefined ? undefined : { totalTimeout: left(total) })
-          })
-          // The caller set the time of the request with the wait.
-          return Effect.mapError(sent, (error) => {
-            if (error.reason._tag !== "Timeout") return error
-            const afterMillis = Math.round((error.reason.afterMillis + spent) * 1000) / 1000
-            return RequestError.make(error.method, { _tag: "Timeout", afterMillis })
-          })
+  readonly layer: RequestLayer = (send) => (row, params, options) =>
+    Effect.suspend(() => {
+      const change = ListenFilter.changeOf.get(row.name)
+      if (change === undefined || !this.#isUnserved(change)) return send(row, params, options)
+      const time = Deadline.share(options, this.#runtime.limits, this.#runtime.timer)
+      const bound = Math.min(longestWait, time.shortest / 2)
+      return Effect.flatMap(Effect.timeoutOption(this.#untilServed(change), Duration.millis(bound)), (served) => {
+        if (Option.isNone(served)) this.#late(change, bound)
+        const spent = time.spent()
+        // The caller set the time of the request with the wait.
+        return Effect.mapError(send(row, params, { ...options, ...time.options() }), (error) => {
+          if (error.reason._tag !== "Timeout") return error
+          const afterMillis = Math.round((error.reason.afterMillis + spent) * 1000) / 1000
+          return RequestError.make(error.method, { _tag: "Timeout", afterMillis })
         })
       })
-  }
+    })
 
   /** Returns whether the program follows changes that the server may not know of when it reads the next request. */
   #isUnserved(change: Subscription.ListChange): boolean {
@@ -340,7 +317,7 @@ export class Listening {
       ? "the client has not subscribed to this resource"
       : undefined
     if (problem === undefined) return false
-    this.#owner.inbound.ignoreNotification(method, problem)
+    this.#dependencies.notifications.ignoreNotification(method, problem)
     return true
   }
 
@@ -364,7 +341,7 @@ export class Listening {
 
   /** Returns what the program wants and the server offers. */
   #wanted(): ListenFilter.ListenFilter {
-    const { prompts, resources, tools } = this.#server?.capabilities ?? {}
+    const { prompts, resources, tools } = this.#dependencies.server.capabilities
     const offers: { readonly [Change in Subscription.ListChange]: boolean | undefined } = {
       "notifications/tools/list_changed": tools?.listChanged,
       "notifications/prompts/list_changed": prompts?.listChanged,
@@ -380,7 +357,7 @@ export class Listening {
 
   /** Starts the fiber that opens and closes streams, unless it runs, or nothing has to be done. */
   #wake(): void {
-    if (this.#isEnded || this.#isAdjusting || !this.#needsStream(this.#wanted())) return
+    if (!this.#isStarted || this.#isEnded || this.#isAdjusting || !this.#needsStream(this.#wanted())) return
     this.#isAdjusting = true
     this.#worker = this.#runtime.fork(Effect.suspend(() => this.#adjust()))
   }
@@ -442,10 +419,9 @@ export class Listening {
       isLate: false
     }
     this.#opening = opening
-    const stream = this.#owner.sender.request(listen, { notifications: ListenFilter.encode(requested) }, {
+    // Middleware is for calls that end. A stream would occupy its limits and its timeouts.
+    const stream = this.#dependencies.sender.exchange(listen, { notifications: ListenFilter.encode(requested) }, {
       timeout: Duration.infinity,
-      // Middleware is for calls that end. A stream would occupy its limits and its timeouts.
-      admit: () => Outgoing.admitRequest(this.#runtime, Outgoing.sendRequest),
       onOpen: (id) => {
         opening.id = id
         this.#step()
@@ -538,8 +514,8 @@ export class Listening {
   /** Delivers a change that the server did not send. */
   #deliver(method: string, params: JsonRpc.Params): void {
     const message = JsonRpc.notification(method, params)
-    this.#owner.changed(message)
-    this.#owner.inbound.deliverNotification(message, undefined)
+    this.#dependencies.onMissed(message)
+    this.#dependencies.notifications.deliverNotification(message, undefined)
   }
 
   #settle(uri: string, exit: Exit.Exit<void, RequestError.RequestError>): void {

@@ -7,7 +7,7 @@ import type { Check, JsonSchemaValidatorShape as Validator } from "../../JsonSch
 import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
-import type { Request } from "../engine/Sender.ts"
+import type { RequestLayer } from "../engine/Sender.ts"
 import * as Tolerance from "../engine/Tolerance.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"
@@ -24,7 +24,7 @@ export interface OutputSchemas {
   /** Observes a message of the server. The notification that its tools have changed removes all schemas. */
   readonly observe: (message: JsonRpc.Request | JsonRpc.Notification) => void
   /** Wraps the sending of requests: stores the schemas of listed tools, and checks the results of called ones. */
-  readonly checking: (request: Request) => Request
+  readonly layer: RequestLayer
   /** Checks the result of a tool that arrives in another way than by its call. */
   readonly checked: <A, R>(
     tool: string,
@@ -63,23 +63,26 @@ const problemOf = (tool: string, check: Check, result: Tool.CallToolResult): str
     : `the structured content of ${named} does not fit its output schema: ${problem}`
 }
 
-export const make = (options: {
-  readonly validator: Validator
+/** The session of the schemas. */
+export interface OutputSchemasDependencies {
   readonly capacity: number
   readonly emit: (event: SessionEvent) => void
-  /** Returns the negotiated revision, after the handshake. */
-  readonly revision: () => Revision.Revision | undefined
   /** Returns a listed page in the form that the program receives. */
   readonly read: (result: unknown) => unknown
   /** Called once, before the first request for tools. From then on, changes of tools matter. */
   readonly onList: () => void
-}): OutputSchemas => {
-  const { emit, onList, revision, validator } = options
+}
 
-  const applies = (): boolean => {
-    const negotiated = revision()
-    return negotiated !== undefined && Revision.isAtLeast(negotiated, since)
-  }
+/** Returns the schemas of a session; `undefined` if it has no validator, or its revision has no output schemas. */
+export const make = (
+  revision: Revision.Revision,
+  validator: Validator | undefined,
+  dependencies: OutputSchemasDependencies
+): OutputSchemas | undefined =>
+  validator !== undefined && Revision.isAtLeast(revision, since) ? makeWith(validator, dependencies) : undefined
+
+const makeWith = (validator: Validator, options: OutputSchemasDependencies): OutputSchemas => {
+  const { emit, onList } = options
   const stored = LeastRecentlyUsed.make<Stored>({ size: options.capacity, weight: maxBytes })
 
   const store = ({ name, outputSchema }: Tool.Tool): void => {
@@ -134,11 +137,10 @@ export const make = (options: {
     observe: (message) => {
       if (message.method === "notifications/tools/list_changed") stored.clear()
     },
-    checking: (send) => (row, params, options) => {
+    layer: (send) => (row, params, options) => {
       // Compares rows and not names: a row of the program may have the same name and another result.
       if (Object.is(row, list)) {
         return Effect.suspend(() => {
-          if (!applies()) return send(row, params, options)
           if (!hasListed) onList()
           hasListed = true
           return send(row, params, {

@@ -1,9 +1,11 @@
 /** The pages of a list as one stream, and the checks of their cursors. */
 
+import type { MethodDefinition, Pagination } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as RequestError from "../../RequestError.ts"
+import type { Sender } from "../engine/Sender.ts"
 
 /** One page of a list. */
 export interface Page<A> {
@@ -95,3 +97,19 @@ export const stream = <A, R>(
           : Effect.fail(RequestError.make(method, { _tag: "InvalidResult", problem }))
       }))
   })
+
+/** The row of a list. */
+type ListRow<Result> = MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Pagination.ListParams, Result>
+
+/** Streams the items of all pages of a list of the peer. */
+export const list = <Result extends { readonly nextCursor?: string }, A>(
+  sender: Pick<Sender, "request">,
+  limits: { readonly maxPages: number },
+  row: ListRow<Result>,
+  itemsOf: (page: Result) => ReadonlyArray<A>
+): Stream.Stream<A, RequestError.RequestError> =>
+  stream(row.name, limits, (cursor) =>
+    Effect.map(
+      sender.request(row, cursor === undefined ? {} : { cursor }),
+      (page) => ({ items: itemsOf(page), nextCursor: page.nextCursor })
+    ))

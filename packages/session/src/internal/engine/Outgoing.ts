@@ -118,6 +118,17 @@ export const validateMessage = (
     ? { _tag: "NotInRevision", revision: peer.revision, since: row.since, until: row.until }
     : validateCapability(row, peer, capabilities)
 
+/**
+ * Returns why a request cannot be sent to this peer. Checks of the method run first, because their errors are more
+ * precise.
+ */
+export const validateRequest = (
+  row: MethodRequirements,
+  params: object,
+  peer: Profile.Profile | undefined
+): RequestErrorReason | undefined =>
+  SemanticChecks.checkOf(row.name)?.(params, peer) ?? validateMessage(row, peer, ({ capabilities }) => capabilities)
+
 /** Copies params, so that later changes to the original are not sent. */
 export const copy = (params: object): JsonRpc.Params => ({ ...params })
 

@@ -11,13 +11,18 @@ import { Limits, MemoryBudget, RequestError, type SessionEvent } from "@effect-m
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as ClientDescription from "../../../src/internal/client/ClientDescription.ts"
+import type { ClientEra } from "../../../src/internal/client/ClientEra.ts"
 import * as ClientHandshake from "../../../src/internal/client/ClientHandshake.ts"
-import type { SendOptions } from "../../../src/internal/engine/Sender.ts"
+import { EarlyLogs } from "../../../src/internal/client/EarlyLogs.ts"
+import * as InitializeResponse from "../../../src/internal/client/InitializeResponse.ts"
+import { StrayTexts } from "../../../src/internal/client/StrayTexts.ts"
+import type { SendOptions } from "../../../src/internal/engine/RequestSender.ts"
 import { logMessage } from "../../support/sessions.ts"
 
 const info = { name: "client", version: "1.0.0" }
 const serverInfo = { name: "server", version: "2.0.0" }
-const description = ClientHandshake.describe({
+const description = ClientDescription.describe({
   info,
   capabilities: { roots: { listChanged: true } },
   revisions: Revision.legacy
@@ -28,17 +33,17 @@ const responseWith = (members: object): JsonRpc.Response =>
   JsonRpc.success(0, { protocolVersion: Revision.latestLegacy, capabilities: { tools: {} }, serverInfo, ...members })
 
 const judgeResponse = (members: object, limitBytes = limit, client = description) =>
-  ClientHandshake.judge(client, limitBytes, responseWith(members))
+  InitializeResponse.judge(client, limitBytes, responseWith(members))
 
 describe("initialize", () => {
   it("[INIT-03] requests the newest of the client's revisions, in any order", () => {
-    const { offer } = ClientHandshake.describe({ info, capabilities: {}, revisions: ["2024-11-05", "2025-03-26"] })
+    const { offer } = ClientDescription.describe({ info, capabilities: {}, revisions: ["2024-11-05", "2025-03-26"] })
     assert.strictEqual(offer, "2025-03-26")
     assert.strictEqual(description.offer, Revision.latestLegacy)
   })
 
   it("[INIT-02] has the revision, the capabilities and the info of the client", () => {
-    assert.deepStrictEqual(ClientHandshake.initializeParams(description, "2025-06-18"), {
+    assert.deepStrictEqual(ClientDescription.initializeParams(description, "2025-06-18"), {
       protocolVersion: "2025-06-18",
       capabilities: { roots: { listChanged: true } },
       clientInfo: info
@@ -47,9 +52,9 @@ describe("initialize", () => {
 
   it("has no capability that its revision would misread", () => {
     const capabilities = { elicitation: { url: {} } }
-    const client = ClientHandshake.describe({ info, capabilities, projection: "strict" })
-    assert.deepStrictEqual(ClientHandshake.initializeParams(client, "2025-11-25").capabilities, capabilities)
-    assert.deepStrictEqual(ClientHandshake.initializeParams(client, "2025-03-26").capabilities, {})
+    const client = ClientDescription.describe({ info, capabilities, projection: "strict" })
+    assert.deepStrictEqual(ClientDescription.initializeParams(client, "2025-11-25").capabilities, capabilities)
+    assert.deepStrictEqual(ClientDescription.initializeParams(client, "2025-03-26").capabilities, {})
   })
 })
 
@@ -71,7 +76,7 @@ describe("the response to initialize", () => {
 
   it("[INIT-16] is an error: Refused, with the error", () => {
     const error = new McpError.McpError({ code: -32000, message: "no more clients", data: undefined })
-    const reason = ClientHandshake.judge(description, limit, JsonRpc.failure(0, error))
+    const reason = InitializeResponse.judge(description, limit, JsonRpc.failure(0, error))
     assert.isTrue(Result.isFailure(reason) && reason.failure._tag === "Rejected")
     assert.strictEqual(
       Result.isFailure(reason) && reason.failure._tag === "Rejected" && reason.failure.error.message,
@@ -87,7 +92,7 @@ describe("the response to initialize", () => {
   })
 
   it("[INIT-06] names a revision that the client does not support: UnsupportedRevision", () => {
-    const client = ClientHandshake.describe({ info, capabilities: {}, revisions: ["2025-06-18", "2025-03-26"] })
+    const client = ClientDescription.describe({ info, capabilities: {}, revisions: ["2025-06-18", "2025-03-26"] })
     for (const protocolVersion of ["2024-11-05", "2099-01-01", ""]) {
       assert.deepStrictEqual(
         judgeResponse({ protocolVersion }, limit, client),
@@ -101,7 +106,7 @@ describe("the response to initialize", () => {
   })
 
   it("does not declare capabilities that its revision does not have", () => {
-    const client = ClientHandshake.describe({ info, capabilities: {}, projection: "strict" })
+    const client = ClientDescription.describe({ info, capabilities: {}, projection: "strict" })
     const capabilities = { tools: {}, completions: {} }
     const capabilitiesIn = (protocolVersion: Revision.LegacyRevision) =>
       Result.map(judgeResponse({ protocolVersion, capabilities }, limit, client), ({ profile }) => profile.capabilities)
@@ -176,10 +181,20 @@ const handshakeWith = (options: {
     fork: Effect.runFork,
     replies: { mute: () => void log.push("mute") }
   }
+  const logs = new EarlyLogs(runtime, {
+    deliverNotification: ({ params }) => void log.push(["deliver", params?.["data"]]),
+    ignoreNotification: (_method, problem) => void log.push(["ignore", problem])
+  })
+  const eraOf = (server: Profile.ServerProfile): ClientEra => {
+    log.push(["era", server.info.name])
+    return eraWithout(server)
+  }
   const handshake = new ClientHandshake.ClientHandshake(runtime, {
     description,
+    logs,
+    strayTexts: new StrayTexts(runtime),
     sender: {
-      request: (row, _params, send = {}) => {
+      exchange: (row, _params, send = {}) => {
         assert.strictEqual(row.name, "initialize")
         const admission = send.admit?.()
         log.push(admission)
@@ -188,14 +203,24 @@ const handshakeWith = (options: {
       },
       notify: (row) => Effect.sync(() => void log.push(row.name))
     },
-    inbound: {
-      deliverNotification: ({ params }) => void log.push(["deliver", params?.["data"]]),
-      ignoreNotification: (_method, problem) => void log.push(["ignore", problem])
-    },
-    storeServer: (profile) => void log.push(["storeServer", profile.info.name])
+    legacy: eraOf,
+    modern: eraOf
   })
-  return { handshake, log, moveTo }
+  return { handshake, log, logs, moveTo }
 }
+
+/** A client of a server that sends nothing by itself. */
+const eraWithout = (server: Profile.ServerProfile): ClientEra => ({
+  server,
+  layers: { requests: [], attempts: [] },
+  requiresTask: () => false,
+  intercept: () => false,
+  start: () => {},
+  end: () => {},
+  get members(): never {
+    throw new Error("no program uses the session")
+  }
+})
 
 /** Responds in the step in which the request is sent. The caller then waits for nothing. */
 const respondWith = (response: JsonRpc.Response) => ({ onResponse }: SendOptions<never>) => {
@@ -215,11 +240,11 @@ describe("the handshake of a client", () => {
     Effect.gen(function*() {
       const { handshake, log } = handshakeWith({ respond: respondWith(responseWith({})) })
       const outcome = yield* handshake.run
-      assert.deepStrictEqual(outcome._tag === "Established" ? outcome.profile.info : undefined, serverInfo)
+      assert.deepStrictEqual(outcome._tag === "Established" ? outcome.era.server.info : undefined, serverInfo)
       assert.deepStrictEqual(log, [
         "Initializing",
         "Send",
-        ["storeServer", "server"],
+        ["era", "server"],
         "Operating",
         "onHandshake server",
         MethodTable.notifications["notifications/initialized"].name
@@ -277,22 +302,22 @@ describe("the handshake of a client", () => {
         respond: respondWith(response)
       })
       yield* handshake.run
-      assert.deepStrictEqual(log, ["Initializing", "Send", ["storeServer", "server"], "ProfileTrimmed", "Closed"])
+      assert.deepStrictEqual(log, ["Initializing", "Send", ["era", "server"], "ProfileTrimmed", "Closed"])
     }))
 })
 
 describe("log messages of the server", () => {
   it.effect("[INIT-10] law 6: wait for the response to initialize, and are delivered in order, before later ones", () =>
     Effect.gen(function*() {
-      const { handshake, log } = handshakeWith({
+      const { handshake, log, logs } = handshakeWith({
         respond: (send) => {
-          handshake.receiveLog(logMessage(1), undefined)
-          handshake.receiveLog(logMessage(2), undefined)
+          logs.receive(logMessage(1), undefined)
+          logs.receive(logMessage(2), undefined)
           return respondWith(responseWith({}))(send)
         }
       })
       yield* handshake.run
-      handshake.receiveLog(logMessage(3), undefined)
+      logs.receive(logMessage(3), undefined)
       assert.deepStrictEqual(log.slice(-4), [
         "notifications/initialized",
         ["deliver", 1],
@@ -302,12 +327,12 @@ describe("log messages of the server", () => {
     }))
 
   it("are dropped if the session ends before, and are not delivered later", () => {
-    const { handshake, log, moveTo } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latestLegacy } })
-    handshake.receiveLog(logMessage(1), undefined)
-    handshake.dropLogs()
-    handshake.dropLogs()
+    const { log, logs, moveTo } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latestLegacy } })
+    logs.receive(logMessage(1), undefined)
+    logs.drop()
+    logs.drop()
     moveTo({ _tag: "Operating", profile })
-    handshake.receiveLog(logMessage(2), undefined)
+    logs.receive(logMessage(2), undefined)
     assert.deepStrictEqual(log, [
       ["ignore", "the session closed before the response to initialize"],
       "Operating",
@@ -316,17 +341,17 @@ describe("log messages of the server", () => {
   })
 
   it("law 12: more than 256 of them replace the oldest, with an event each", () => {
-    const { handshake, log } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latestLegacy } })
-    for (let n = 1; n <= 258; n++) handshake.receiveLog(logMessage(n), undefined)
+    const { log, logs } = handshakeWith({ state: { _tag: "Initializing", offer: Revision.latestLegacy } })
+    for (let n = 1; n <= 258; n++) logs.receive(logMessage(n), undefined)
     assert.strictEqual(log.length, 2)
-    handshake.dropLogs()
+    logs.drop()
     assert.strictEqual(log.length, 2 + 256)
   })
 
   it("are ignored before initialize is sent, and while the session ends", () => {
     for (const state of [{ _tag: "Idle" }, { _tag: "Closing", reason: requested }] as const) {
-      const { handshake, log } = handshakeWith({ state })
-      handshake.receiveLog(logMessage(1), undefined)
+      const { log, logs } = handshakeWith({ state })
+      logs.receive(logMessage(1), undefined)
       assert.deepStrictEqual(log, [["ignore", `not expected while ${state._tag}`]])
     }
   })

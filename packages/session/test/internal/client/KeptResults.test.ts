@@ -21,7 +21,7 @@ const requesting = Effect.fnUntraced(function*() {
       options?.onResponse?.(JsonRpc.success(1, result))
       return trust(result)
     })
-  const request = kept.keeping(send)
+  const request = kept.layer(send)
   const waiting = yield* start(request(MethodTable.requests["prompts/list"], {}))
   const arrive = Effect.andThen(Deferred.succeed(arrived, undefined), Fiber.join(waiting))
   return { budget, kept, arrive }
