@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-01",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\"",
     broken: "exchange.outcome === \"Lost\"",
     test: "packages/session/test/cancellationRaces.test.ts",
@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-01",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "!outbox.withdraw(entry)",
     broken: "(!outbox.withdraw(entry) || true)",
     test: "packages/session/test/deadlines.test.ts",
@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-02",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "entry !== undefined && !outbox.withdraw(entry) && this.#isCancelled(exchange)",
     broken: "entry !== undefined && !outbox.withdraw(entry)",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -121,7 +121,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-08",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "{ requestId: exchange.id, reason }",
     broken: "{ requestId: exchange.id }",
     test: "packages/session/test/deadlines.test.ts",
@@ -145,7 +145,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-10",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "exchange.outcome === \"Answered\" || exchange.outcome === \"Lost\"",
     broken: "exchange.outcome === \"Lost\"",
     test: "packages/session/test/modernClient.test.ts",
@@ -153,7 +153,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-10",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "requestId: exchange.id",
     broken: "requestId: Number(exchange.id) - 1",
     test: "packages/session/test/modernClient.test.ts",
@@ -187,7 +187,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-03",
-    at: "Sender.#isCancelled",
+    at: "RequestSender.#isCancelled",
     original: "isTask !== true && !uncancelled.has(method)",
     broken: "!uncancelled.has(method)",
     test: "packages/session/test/tasks/clientTasks.test.ts",

@@ -51,7 +51,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-06",
-    at: "KeptResults.keeping",
+    at: "KeptResults.layer",
     original: "responses !== 1 || changes !== this.#changes",
     broken: "changes !== this.#changes",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -59,9 +59,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-07",
-    at: "ClientSessionImplementation.#kept",
-    original: "new KeptResults(this.runtime)",
-    broken: "trust<{ of: KeptResults }>(KeptResults).of ??= new KeptResults(this.runtime)",
+    at: "ModernClient.constructor",
+    original: "new KeptResults(runtime)",
+    broken: "Object.assign(KeptResults, { of: Reflect.get(KeptResults, \"of\") ?? new KeptResults(runtime) }).of",
     test: "packages/session/test/modernKeptResults.test.ts",
     name: "belongs to another session"
   },
@@ -75,7 +75,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-09",
-    at: "KeptResults.keeping",
+    at: "KeptResults.layer",
     original: "isBadCursor(error) && \"cursor\" in params",
     broken: "false",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-11",
-    at: "KeptResults.keeping",
+    at: "KeptResults.layer",
     original: "changes !== this.#changes",
     broken: "false",
     test: "packages/session/test/modernKeptResults.test.ts",
@@ -155,7 +155,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CCH-09",
-    at: "KeptResults.keeping",
+    at: "KeptResults.layer",
     original: "this.drop(row.name)",
     broken: "this.#delete(key)",
     test: "packages/session/test/modernKeptResults.test.ts",

@@ -20,7 +20,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-02",
-    at: "ClientHandshake.initializeParams",
+    at: "ClientDescription.initializeParams",
     original: "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: info\n  }",
     broken: "{\n    protocolVersion: revision,\n    capabilities: {},\n    clientInfo: info\n  }",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -28,7 +28,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-03",
-    at: "ClientHandshake.describe",
+    at: "ClientDescription.describe",
     original: "Revision.legacy.findLast((revision) => revisions.includes(revision))",
     broken: "Revision.latestLegacy",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -52,7 +52,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-06",
-    at: "ClientHandshake.judge",
+    at: "InitializeResponse.judge",
     original: "revisions.filter(Revision.isLegacy).find((revision) => revision === protocolVersion)",
     broken: "Revision.legacy.find((revision) => revision === protocolVersion) ?? Revision.legacy[0]",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -145,7 +145,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-16",
-    at: "ClientHandshake.judge",
+    at: "InitializeResponse.judge",
     original: "_tag: \"UnsupportedRevision\", chosen: protocolVersion, supported: revisions",
     broken: "_tag: \"InvalidResult\", problem: protocolVersion",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -153,7 +153,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-02",
-    at: "ClientHandshake.initializeParams",
+    at: "ClientDescription.initializeParams",
     original: "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: info\n  }",
     broken:
       "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: { name: \"client\", version: \"\" }\n  }",
@@ -162,7 +162,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-02",
-    at: "ClientHandshake.initializeParams",
+    at: "ClientDescription.initializeParams",
     original: "{\n    protocolVersion: revision,\n    capabilities,\n    clientInfo: info\n  }",
     broken: "{\n    protocolVersion: \"2024-11-05\",\n    capabilities,\n    clientInfo: info\n  }",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -170,7 +170,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "INIT-03",
-    at: "ClientHandshake.describe",
+    at: "ClientDescription.describe",
     original: "Revision.legacy.findLast",
     broken: "Revision.legacy.find",
     test: "packages/session/test/clientHandshake.test.ts",

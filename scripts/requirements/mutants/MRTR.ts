@@ -151,7 +151,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-18",
-    at: "Sender.repeated",
+    at: "InputRounds.repeated",
     original: "{ inputResponses: _, requestState: __, ...given }: InputRequired.Retry = params",
     broken: "{ ...given }: InputRequired.Retry = Object.assign(params, retry)",
     test: "packages/session/test/inputRounds.test.ts",
@@ -159,7 +159,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-18",
-    at: "Sender.repeated",
+    at: "InputRounds.repeated",
     original: "{ inputResponses: _, requestState: __, ...given }: InputRequired.Retry",
     broken: "{ ...given }: InputRequired.Retry",
     test: "packages/session/test/inputRounds.test.ts",
@@ -168,8 +168,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MRTR-14",
     at: "InputRounds.answers",
-    original: "this.#answer({ method }, server, key, question)",
-    broken: "Effect.raceFirst(this.#answer({ method }, server, key, question), Effect.as(Effect.yieldNow, {}))",
+    original: "this.#answer(method, key, question)",
+    broken: "Effect.raceFirst(this.#answer(method, key, question), Effect.as(Effect.yieldNow, {}))",
     test: "packages/session/test/inputRounds.test.ts",
     name: "no answer is sent before all answers"
   },

@@ -424,7 +424,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-14",
-    at: "InputRounds.next",
+    at: "InputRounds.layer",
     original: "type === \"complete\"",
     broken: "type !== undefined",
     test: "packages/transport/test/bothEras.test.ts",

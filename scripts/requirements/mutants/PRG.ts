@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-01",
-    at: "Sender.#send",
+    at: "RequestSender.send",
     original: "onProgress === undefined ? undefined : exchange.id",
     broken: "onProgress === undefined ? undefined : Number(exchange.id) + 0.5",
     test: "packages/session/test/serverRequests.test.ts",
@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-02",
-    at: "Sender.#send",
+    at: "RequestSender.send",
     original: "onProgress === undefined ? undefined : exchange.id",
     broken: "onProgress === undefined ? undefined : 1",
     test: "packages/session/test/serverRequests.test.ts",
@@ -92,7 +92,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRG-06",
-    at: "Sender.#send",
+    at: "RequestSender.send",
     original: "capacity: limits.maxProgressSteps",
     broken: "capacity: Number.POSITIVE_INFINITY",
     test: "packages/session/test/inboundLimits.test.ts",

@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ROOT-02",
-    at: "ClientSessionImplementation.members",
+    at: "LegacyClient.constructor",
     original: "sender.notify(notifications[\"notifications/roots/list_changed\"], {})",
     broken: "Effect.void",
     test: "packages/session/test/roots.test.ts",

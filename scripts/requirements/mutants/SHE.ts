@@ -199,15 +199,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-30",
-    at: "HeaderMismatchRetry.retrying",
-    original: "if (Option.isNone(Option.flatten(listed)) || left(allowed) === 0) return",
-    broken: "return",
+    at: "HeaderMismatchRetry.layer",
+    original: "Option.isNone(Option.flatten(listed)) || time.left() === 0",
+    broken: "true",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "lists the tools again and calls once more"
   },
   {
     id: "SHE-30",
-    at: "HeaderMismatchRetry.retrying",
+    at: "HeaderMismatchRetry.layer",
     original: "return Effect.catchIf(called, isMismatch",
     broken: "return Effect.catchIf(Effect.retry(called, { times: 1 }), isMismatch",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
@@ -360,17 +360,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-10",
-    at: "Sender.#sendAgainIfLost",
-    original: "(error) => isStreamLost(error) && this.#isModern",
+    at: "ModernClient.onceMoreIfLost",
+    original: "ResendPolicy.isStreamLost",
     broken: "() => false",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a request that reads is sent once more with a new id"
   },
   {
     id: "SHE-10",
-    at: "Sender.#sendAgainIfLost",
-    original: "if (!MethodTable.readingMethods.has(row.name)) return sent",
-    broken: "",
+    at: "ModernClient.onceMoreIfLost",
+    original: "ResendPolicy.isReading(call.row.name)",
+    broken: "true",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
     name: "a call whose stream is lost has an unknown outcome"
   },

@@ -85,7 +85,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-11",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "!outbox.withdraw(entry)",
     broken: "exchange.stream === undefined && !outbox.withdraw(entry)",
     test: "packages/transport/test/http/client/streamable/session.test.ts",

@@ -136,9 +136,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-14",
-    at: "Sender.#isCancelled",
-    original: "!(this.#isModern && stream !== undefined)",
-    broken: "!this.#isModern",
+    at: "RequestSender.#isCancelled",
+    original: "stream !== undefined && peer !== undefined",
+    broken: "peer !== undefined",
     test: "packages/session/test/modernClient.test.ts",
     name: "an interrupted call is cancelled by a notification"
   },

@@ -143,7 +143,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-13",
-    at: "ExtensionTasks.finish",
+    at: "ExtensionTasks.#finish",
     original: "Effect.asVoid(Effect.forkDetach(Effect.ignore(this.#cancel(taskId))))",
     broken: "Effect.void",
     test: "packages/session/test/tasks/extensionClient.test.ts",

@@ -3,25 +3,25 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TMO-01",
-    at: "Sender.#unchecked",
-    original: "limits.requestTimeout",
-    broken: "Number.POSITIVE_INFINITY",
+    at: "Deadline.allowedMillis",
+    original: "timeout === undefined ? requestTimeout",
+    broken: "timeout === undefined ? Number.POSITIVE_INFINITY",
     test: "packages/session/test/deadlines.test.ts",
     name: "a request times out after exactly 60 seconds",
     hangs: true
   },
   {
     id: "TMO-02",
-    at: "Sender.#unchecked",
-    original: "limits.requestTimeout",
-    broken: "Number.POSITIVE_INFINITY",
+    at: "Deadline.allowedMillis",
+    original: "timeout === undefined ? requestTimeout",
+    broken: "timeout === undefined ? Number.POSITIVE_INFINITY",
     test: "packages/session/test/deadlines.test.ts",
     name: "requests of a server have deadlines",
     hangs: true
   },
   {
     id: "TMO-03",
-    at: "Sender.#abandon",
+    at: "RequestSender.#abandon",
     original: "this.#isCancelled(exchange)",
     broken: "this.#isCancelled(exchange) && exchange.deadline > runtime.timer.now()",
     test: "packages/session/test/deadlines.test.ts",
@@ -29,17 +29,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-04",
-    at: "Sender.#unchecked",
-    original: "Duration.toMillis(options.timeout)",
-    broken: "limits.requestTimeout",
+    at: "Deadline.allowedMillis",
+    original: "Duration.toMillis(timeout)",
+    broken: "requestTimeout",
     test: "packages/session/test/deadlines.test.ts",
     name: "[TMO-04] timeout sets the deadline for a call, in every form of a duration",
     hangs: true
   },
   {
     id: "TMO-05",
-    at: "Sender.#unchecked",
-    original: "options?.extendOnProgress === true ? total : undefined",
+    at: "Deadline.make",
+    original: "options.extendOnProgress === true ? startedAt + total : undefined",
     broken: "undefined",
     test: "packages/session/test/progressExtendedDeadlines.test.ts",
     name: "each step restarts the timeout"
@@ -55,10 +55,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TMO-02",
-    at: "Sender.#unchecked",
-    original: "options?.timeout === undefined",
+    at: "Deadline.make",
+    original: "allowedMillis(options, limits)",
     broken:
-      "options?.onProgress !== undefined && options.timeout === undefined\n        ? Number.POSITIVE_INFINITY\n        : options?.timeout === undefined",
+      "\"onProgress\" in options && options.timeout === undefined ? Number.POSITIVE_INFINITY : allowedMillis(options, limits)",
     test: "packages/session/test/deadlines.test.ts",
     name: "a request with a consumer of progress has a deadline",
     hangs: true

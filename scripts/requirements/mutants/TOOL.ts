@@ -44,10 +44,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-11",
-    at: "ClientSessionImplementation.members",
-    original: "Effect.sync(() => this.#taskSupport?.observe(tools))",
+    at: "ClientMembers.make",
+    original: "sender.request(requests[\"tools/list\"], params ?? {}, options)",
     broken:
-      "tools.some(({ annotations }) => annotations?.readOnlyHint === true)\n          ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" }))\n          : Effect.void",
+      "Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) => tools.some(({ annotations }) => annotations?.readOnlyHint === true) ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" })) : Effect.void)",
     test: "packages/session/test/tools.test.ts",
     name: "annotations of a tool do not change the messages of a call"
   },
@@ -181,10 +181,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-14",
-    at: "Sender.#unchecked",
-    original: "options?.timeout === undefined",
-    broken:
-      "row.name === \"tools/call\" && options?.timeout === undefined\n        ? Number.POSITIVE_INFINITY\n        : options?.timeout === undefined",
+    at: "Sender.exchange",
+    original: "Deadline.make(options,",
+    broken: "Deadline.make(row.name === \"tools/call\" ? { timeout: Number.POSITIVE_INFINITY, ...options } : options,",
     test: "packages/session/test/deadlines.test.ts",
     name: "[TOOL-14]",
     hangs: true

@@ -237,9 +237,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-05",
-    at: "ClientSessionImplementation.members",
-    original: "support?.known(name) === \"required\"",
-    broken: "name === \"\"",
+    at: "LegacyClient.requiresTask",
+    original: "this.#taskSupport?.known(tool) === \"required\"",
+    broken: "tool === \"\"",
     test: "packages/session/test/tasks/clientTasks.test.ts",
     name: "[TSK-04] [TSK-05]"
   },

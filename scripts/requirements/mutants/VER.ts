@@ -197,9 +197,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-01",
-    at: "Sender.#send",
-    original: "options?.metadata ?? this.#dependencies.metadata?.()",
-    broken: "options?.metadata",
+    at: "ModernClient.constructor",
+    original: "metadata: metadata.current",
+    broken: "metadata: undefined",
     test: "packages/session/test/modernClient.test.ts",
     name: "every request carries the revision"
   },
@@ -238,7 +238,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-16",
-    at: "Sender.#send",
+    at: "RequestSender.send",
     original: "exchanges.remove(opened)",
     broken:
       "Effect.tap(exchanges.remove(opened), () => Effect.sync(() => {\n        if (exchanges.size === 0 && method !== \"server/discover\") this.#runtime.end({ _tag: \"Close\", reason: { _tag: \"Requested\" } }, \"Immediate\")\n      }))",
