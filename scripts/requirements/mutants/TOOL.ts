@@ -45,9 +45,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TOOL-11",
     at: "ClientMembers.make",
-    original: "sender.request(requests[\"tools/list\"], params ?? {}, options)",
+    original: "({ tools }) => tools",
     broken:
-      "Effect.tap(sender.request(requests[\"tools/list\"], params ?? {}, options), ({ tools }) => tools.some(({ annotations }) => annotations?.readOnlyHint === true) ? Effect.ignore(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" })) : Effect.void)",
+      "({ tools }) => { if (tools.some(({ annotations }) => annotations?.readOnlyHint === true)) Effect.runFork(sender.send({ jsonrpc: \"2.0\", method: \"trusted\" })); return tools }",
     test: "packages/session/test/tools.test.ts",
     name: "annotations of a tool do not change the messages of a call"
   },

@@ -2,6 +2,7 @@
 
 import type { Resource } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import { ResendPolicy } from "@effect-mcp/session/internal"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
@@ -13,7 +14,6 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ServerUnavailable } from "../../ServerUnavailable.ts"
-import * as Calls from "../supervision/Calls.ts"
 import * as Reconnection from "../supervision/Reconnection.ts"
 import type { StatusBoard } from "../supervision/StatusBoard.ts"
 
@@ -45,7 +45,7 @@ const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTi
 
 /** Returns whether the error says nothing about the resource: the session or a message was lost. */
 const isPassing = (error: RequestError.RequestError): boolean =>
-  error.reason._tag === "Timeout" || Calls.outcomeOf(error) !== "Final"
+  error.reason._tag === "Timeout" || ResendPolicy.outcomeOf(error) !== "Final"
 
 /** Returns whether an update concerns a resource: a server may name a part of it. */
 const concerns = (uri: string, updated: string): boolean =>

@@ -2,6 +2,7 @@
 
 import type { CloseReason } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
+import { ResendPolicy } from "@effect-mcp/session/internal"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"
@@ -22,46 +23,9 @@ const maxRepetitions = 3
 /** The pauses before a call is sent again in the same session, in milliseconds. They double from time to time. */
 const pause = { first: 100, longest: 2_000 }
 
-/** The statuses with which a server, or the gateway before it, rejects a message for now: it has not carried it out. */
-const passingStatuses: ReadonlySet<number> = new Set([429, 503])
-
-/** Returns whether another attempt may send a message that this error kept from being sent. */
-const isPassing = ({ reason }: TransportError.TransportError): boolean => {
-  switch (reason._tag) {
-    case "Rejected":
-      return passingStatuses.has(reason.status)
-    case "Unserializable":
-    case "InvalidHeader":
-    case "Unauthenticated":
-      return false
-    default:
-      return true
-  }
-}
-
 /** Returns whether a request could not connect to the server. */
 const isConnectFailure = ({ reason }: RequestError.RequestError): boolean =>
   reason._tag === "SendFailed" && reason.error.reason._tag === "ConnectFailed"
-
-/** The knowledge of whether a server has carried out a call that failed. */
-export type Outcome = "Unsent" | "Unknown" | "Final"
-
-/** Returns what an error says about the outcome of its request. `Final`: sending it again would not help. */
-export const outcomeOf = ({ reason }: RequestError.RequestError): Outcome => {
-  switch (reason._tag) {
-    case "SendFailed":
-      return isPassing(reason.error) ? "Unsent" : "Final"
-    case "Closed":
-      return reason.isSent ? "Unknown" : "Unsent"
-    case "NotAllowed":
-      // The session has begun to end.
-      return "Unsent"
-    case "OutcomeUnknown":
-      return "Unknown"
-    default:
-      return "Final"
-  }
-}
 
 const lost = (reason: CloseReason.CloseReason): TransportError.TransportError =>
   TransportError.make(
@@ -130,7 +94,7 @@ export class Calls {
           (session) => {
             const since = clock.currentTimeMillisUnsafe()
             return Effect.catchTag(this.#inFlight.track(call(session), isAnswer), "RequestError", (error) => {
-              const outcome = outcomeOf(error)
+              const outcome = ResendPolicy.outcomeOf(error)
               if (outcome === "Final") return Effect.fail(error)
               if (pauses === 0 && this.#board.session === session) this.#onLoss()
               // An attempt to send it is a part of the wait for the server.
@@ -148,7 +112,10 @@ export class Calls {
                 return Effect.fail(last ?? (isConnectFailure(error) ? this.#board.unreachable(error, time) : error))
               }
               if (outcome === "Unsent") return again(repetitions)
-              if (repetitions >= maxRepetitions) return Effect.fail(last ?? error)
+              const mayRepeat = (isRepeatable: boolean) =>
+                ResendPolicy.allows({ outcome, isRepeatable, repetitions, maxRepetitions })
+              // Asking whether a tool is repeatable may take a request.
+              if (!mayRepeat(true)) return Effect.fail(last ?? error)
               return Effect.flatMap(
                 time.during(
                   Effect.timeoutOrElse(isRepeatable(session), {
@@ -156,7 +123,7 @@ export class Calls {
                     orElse: () => Effect.succeed(false)
                   })
                 ),
-                (is) => is ? again(repetitions + 1) : Effect.fail(last ?? error)
+                (isRepeatable) => mayRepeat(isRepeatable) ? again(repetitions + 1) : Effect.fail(last ?? error)
               )
             })
           }

@@ -4,6 +4,7 @@ import { ErrorCode, type Task, type Tool } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type { TaskHandle } from "@effect-mcp/session/ClientTasks"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ResendPolicy } from "@effect-mcp/session/internal"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,6 @@ import * as Stream from "effect/Stream"
 import type * as McpCall from "../../McpCall.ts"
 import type { McpTask, McpTasks } from "../../McpTasks.ts"
 import { type StartedTask, type TaskIds, TaskIdsError } from "../../TaskIds.ts"
-import * as Calls from "./Calls.ts"
 
 type Session = ClientSession.ClientSessionShape
 
@@ -42,7 +42,7 @@ const again = Schedule.spaced("1 second")
 
 /** Returns whether an error leaves the task as it is, so that another session may ask for it. */
 const isLost = (error: McpCall.CallError): boolean =>
-  error._tag === "RequestError" && Calls.outcomeOf(error) !== "Final"
+  error._tag === "RequestError" && ResendPolicy.outcomeOf(error) !== "Final"
 
 /** Returns whether the server does not know a task, which may have expired. */
 const isUnknown = (error: McpCall.CallError): boolean =>

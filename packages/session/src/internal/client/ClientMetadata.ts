@@ -1,4 +1,4 @@
-/** The metadata of each request, in a revision without a handshake: the client, and the log messages that it asks for. */
+/** The metadata of each request in a revision without a handshake: the client, and the level of its log messages. */
 
 import type { Logging, Meta, Profile } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"

@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import type { Limits } from "../../Limits.ts"
 import type * as RequestError from "../../RequestError.ts"
 import * as Deadline from "../engine/Deadline.ts"
-import type { RequestLayer } from "../engine/Sender.ts"
+import type { RequestLayer } from "../engine/Layers.ts"
 import { trust } from "../trust.ts"
 import * as Paging from "./Paging.ts"
 

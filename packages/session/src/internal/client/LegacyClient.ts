@@ -2,7 +2,7 @@
 
 import { type JsonRpc, MethodTable, type Profile, type Tool } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { Layers, RequestLayer } from "../engine/Sender.ts"
+import type { Layers, RequestLayer } from "../engine/Layers.ts"
 import { trust } from "../trust.ts"
 import type { ClientEra, EraDependencies, EraMembers } from "./ClientEra.ts"
 import * as LegacyTasks from "./LegacyTasks.ts"

@@ -7,7 +7,7 @@ import type { Check, JsonSchemaValidatorShape as Validator } from "../../JsonSch
 import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import * as LeastRecentlyUsed from "../collections/LeastRecentlyUsed.ts"
-import type { RequestLayer } from "../engine/Sender.ts"
+import type { RequestLayer } from "../engine/Layers.ts"
 import * as Tolerance from "../engine/Tolerance.ts"
 import { validate } from "../engine/validation.ts"
 import * as Weight from "../engine/Weight.ts"

@@ -1,6 +1,5 @@
 /**
- * The state of a probe: what one connection has shown about a server that the client asked for a revision without a
- * handshake.
+ * The state of a probe: what a connection has shown about a server that was asked for a revision without a handshake.
  *
  *     None ─► Sent ─► Unnamed             the error that answers the probe has no id
  *               │        │

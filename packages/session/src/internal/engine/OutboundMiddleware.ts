@@ -7,7 +7,7 @@ import * as Tracer from "effect/Tracer"
 import type * as Middleware from "../../Middleware.ts"
 import { Baggage } from "../../Tracing.ts"
 import { trust } from "../trust.ts"
-import type { RequestLayer } from "./Sender.ts"
+import type { RequestLayer } from "./Layers.ts"
 
 /** Puts the middleware around the sending of requests, with the services that the session was made with. */
 export const layer = (

@@ -1,6 +1,7 @@
 /**
- * The policy for requests that got no result: may the request be sent again? Sessions, transports and supervised clients
- * use it, so that none of them runs a tool twice.
+ * The policy for a request that got no result: may it be sent again?
+ *
+ * Sessions, transports and supervised clients use it, so that none of them runs a tool twice.
  */
 
 import { MethodTable } from "@effect-mcp/protocol"

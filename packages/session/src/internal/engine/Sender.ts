@@ -1,8 +1,8 @@
 /**
  * The requests and notifications that a session sends.
  *
- * Sending a request once is a function of `RequestSender`. Everything else stands around it in layers, which the side of
- * the session adds when it knows its peer:
+ * Sending a request once is a function of `RequestSender`. Everything else stands around it in layers, which the side
+ * of the session adds when it knows its peer:
  *
  *     request ─► layers of requests ─► checks, deadline ─► layers of attempts ─► RequestSender.send
  *     result  ◄─ layers of requests ◄─ checks of the result ◄─ layers of attempts ◄──────┘
@@ -23,6 +23,7 @@ import type { TransportError } from "../../TransportError.ts"
 import { trust } from "../trust.ts"
 import * as Deadline from "./Deadline.ts"
 import * as Lane from "./Lane.ts"
+import type { Layers, Request, RequestLayer } from "./Layers.ts"
 import * as OutboundMiddleware from "./OutboundMiddleware.ts"
 import * as Outbox from "./Outbox.ts"
 import * as Outgoing from "./Outgoing.ts"
@@ -31,25 +32,6 @@ import * as SemanticChecks from "./SemanticChecks.ts"
 import type { AnySessionRuntime } from "./SessionRuntime.ts"
 import * as Tolerance from "./Tolerance.ts"
 import { type Validate, validate } from "./validation.ts"
-
-/** Sends a request and waits for its result. */
-export type Request = <Params extends object, Result, R = never>(
-  row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
-  params: Params,
-  options?: SendOptions<R>
-) => Effect.Effect<Result, RequestError.RequestError, R>
-
-/** Something that stands around the sending of the program's requests. */
-export type RequestLayer = (send: Request) => Request
-
-/** Something that stands around the sending of each attempt of a request. */
-export type AttemptLayer = (send: Send) => Send
-
-/** The layers of a session, the outermost first. */
-export interface Layers {
-  readonly requests: ReadonlyArray<RequestLayer>
-  readonly attempts: ReadonlyArray<AttemptLayer>
-}
 
 /** The side of the session that sends. */
 export interface SenderDependencies extends KnownPeer {

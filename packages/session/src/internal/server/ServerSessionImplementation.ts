@@ -37,6 +37,7 @@ import type * as Dispatch from "../engine/Dispatch.ts"
 import { InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
+import type { Request } from "../engine/Layers.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
@@ -385,7 +386,7 @@ export class ServerSessionImplementation
         : this.sender.request(row, params, { ...options, replyTo: incoming.origin }), errors)
   }
 
-  #questionTasks(request: Sender.Request, errors?: OwnErrors): QuestionTasks {
+  #questionTasks(request: Request, errors?: OwnErrors): QuestionTasks {
     return QuestionsAsTasks.make({
       request: (row, params, options) =>
         OnceSteps.outside(row.name, Effect.suspend(() => request(row, params, options))),

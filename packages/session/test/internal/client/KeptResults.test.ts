@@ -5,7 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { KeptResults } from "../../../src/internal/client/KeptResults.ts"
-import type { Request } from "../../../src/internal/engine/Sender.ts"
+import type { Request } from "../../../src/internal/engine/Layers.ts"
 import { trust } from "../../../src/internal/trust.ts"
 import { start } from "../../support/sessions.ts"
 

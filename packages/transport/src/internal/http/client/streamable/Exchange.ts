@@ -1,5 +1,6 @@
 /** The exchange of one message of the client: its POST, and the delivery of the response. */
-import { type JsonRpc, MethodTable } from "@effect-mcp/protocol"
+import type { JsonRpc } from "@effect-mcp/protocol"
+import { ResendPolicy } from "@effect-mcp/session/internal"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import { encoded } from "../../../shared/OutgoingFrame.ts"
@@ -89,8 +90,9 @@ export class Exchange {
         session.answered = true
         return
       }
-      // A request that may have been carried out is not repeated, unless it only reads.
-      if (state.session === current || isRepeated || !MethodTable.readingMethods.has(message.method)) {
+      const isRepeatable = ResendPolicy.isReading(message.method)
+      const repetitions = isRepeated ? 1 : 0
+      if (state.session === current || !ResendPolicy.allows({ outcome: "Unknown", isRepeatable, repetitions })) {
         return yield* failure
       }
       yield* state.ready
