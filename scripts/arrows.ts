@@ -15,17 +15,18 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   protocol: [],
   session: ["protocol"],
   "json-schema": ["session", "protocol"],
+  tasks: ["session", "protocol"],
   transport: ["session", "protocol"],
-  server: ["transport", "session", "protocol"],
-  client: ["server", "transport", "session", "protocol"],
-  testing: ["transport", "session", "protocol"],
-  examples: ["protocol", "session", "transport", "server", "client", "testing"],
+  server: ["transport", "tasks", "session", "protocol"],
+  client: ["server", "transport", "tasks", "session", "protocol"],
+  testing: ["transport", "tasks", "session", "protocol"],
+  examples: ["protocol", "session", "tasks", "transport", "server", "client", "testing"],
   interop: ["protocol", "session", "json-schema", "transport", "server", "client", "testing", "examples"],
-  benchmarks: ["protocol", "session", "transport", "server", "testing"],
+  benchmarks: ["protocol", "session", "tasks", "transport", "server", "testing"],
   comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "server"],
   simulation: ["protocol", "session", "testing"],
-  soak: ["protocol", "session", "json-schema", "transport", "server", "client", "testing"]
+  soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "testing"]
 }
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */
@@ -69,8 +70,8 @@ const adapters: Readonly<Record<string, string | ReadonlyArray<string>>> = {
   ],
   "effect/persistence/KeyValueStore": "packages/client/src/KeyValueTaskIds.ts",
   "effect/persistence/RateLimiter": "packages/server/src/McpRateLimit.ts",
-  "effect/sql/*": ["packages/server/src/NodeSqlite.ts", "packages/server/src/TaskStoreSql.ts"],
-  "effect/reactivity/*": "packages/server/src/NodeSqlite.ts",
+  "effect/sql/*": ["packages/tasks/src/NodeSqlite.ts", "packages/tasks/src/TaskStoreSql.ts"],
+  "effect/reactivity/*": "packages/tasks/src/NodeSqlite.ts",
   "effect/http/*": [
     "packages/transport/src/*",
     "packages/server/src/McpHttpApi.ts",
@@ -161,7 +162,6 @@ const folderSeparations = Object.entries(sessionFolders).map(([folder, known]): 
  */
 const sharedModules: ReadonlySet<string> = new Set([
   "CallbackContext",
-  "ClientTasks",
   "Extension",
   "ForeignCall",
   "Handlers",
@@ -176,7 +176,6 @@ const sharedModules: ReadonlySet<string> = new Set([
   "NotificationContext",
   "PreparedResult",
   "Principal",
-  "QuestionTasks",
   "RequestContext",
   "RequestError",
   "NumericOption",
@@ -188,8 +187,6 @@ const sharedModules: ReadonlySet<string> = new Set([
   "SessionId",
   "SessionStore",
   "Shutdown",
-  "StoredTask",
-  "TaskStore",
   "Tracing",
   "Transport",
   "TransportError",

@@ -17,7 +17,8 @@ import { type Package, publicPackages, root } from "./workspace.ts"
  */
 const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
   protocol: ["index"],
-  session: ["ServerSession", "index"],
+  session: ["ServerSession", "internal", "index"],
+  tasks: ["RemoteTasks", "index"],
   "json-schema": ["index"],
   transport: ["StdioServer"],
   server: ["McpServer", "McpGroup"],

@@ -105,7 +105,9 @@ try {
 
   const started = folder("started")
   Template.copyTo(started)
-  const ofServers = ["protocol", "session", "transport", "server"].map((name) => path.join(archives, `${name}.tgz`))
+  const ofServers = ["protocol", "session", "tasks", "transport", "server"].map((name) =>
+    path.join(archives, `${name}.tgz`)
+  )
   run(started, "npm", ["install", "--save-dev", "--no-audit", "--no-fund", ...ofServers])
   for (const script of ["check", "test", "build"]) run(started, "npm", ["run", script])
   const bundled = path.join(folder("alone"), "server.mjs")

@@ -2,7 +2,7 @@
  * Calls of tools as tasks, which outlive the sessions of a supervised client.
  */
 import type { Task, Tool } from "@effect-mcp/protocol"
-import type { TaskCallOptions } from "@effect-mcp/session/ClientTasks"
+import type { CallTaskOptions } from "@effect-mcp/tasks/RemoteTasks"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
@@ -14,7 +14,7 @@ import type { StartedTask, TaskIdsError } from "./TaskIds.ts"
  *
  * @category models
  */
-export interface TaskOptions<R = never> extends TaskCallOptions<R> {
+export interface TaskOptions<R = never> extends CallTaskOptions<R> {
   /** The time that the call waits for a server that is down. Default: that of the client, 10 seconds. */
   readonly waitFor?: Duration.Input
 }
@@ -66,7 +66,7 @@ export interface McpTasks {
   /**
    * Calls a tool as a task, waits until the server has created it, and stores its id in `TaskIds`. A call that was lost
    * with its session is not sent again. In revision 2026-07-28 the client has to declare the extension
-   * (`ClientTasks.call`).
+   * (`RemoteTasks.CallTasks`).
    */
   readonly call: <R = never>(
     tool: string,

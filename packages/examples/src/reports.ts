@@ -10,9 +10,9 @@
  * is a child process of its client: `reportClient.ts` is one.
  */
 import { McpGroup, McpServer, McpTool } from "@effect-mcp/server"
-import * as NodeSqlite from "@effect-mcp/server/NodeSqlite"
-import * as TaskStoreSql from "@effect-mcp/server/TaskStoreSql"
 import { RequestContext } from "@effect-mcp/session"
+import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
+import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
 import * as Tool from "effect/ai/Tool"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

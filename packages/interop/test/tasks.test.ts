@@ -1,6 +1,7 @@
 /** Tasks of revision 2025-11-25 with the official SDK, version 1, in both directions. */
 import type { Tool } from "@effect-mcp/protocol"
-import { AnswerTasks, ClientSession, TaskStore } from "@effect-mcp/session"
+import { ClientSession } from "@effect-mcp/session"
+import { ClientTasks, RemoteTasks, TaskStore } from "@effect-mcp/tasks"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
@@ -17,7 +18,7 @@ const textOf = ({ content }: Tool.CallToolResult): string =>
   content.map((block) => block.type === "text" ? block.text : "").join()
 
 describe("a client and the task server of official v1", () => {
-  const sessionWith = (tasks: AnswerTasks.AnswerTasksShape) =>
+  const sessionWith = (tasks: ClientTasks.ClientTasksShape) =>
     ClientSession.layer({
       info,
       handlers: {
@@ -30,14 +31,14 @@ describe("a client and the task server of official v1", () => {
       tasks
     }).pipe(Layer.provide(Child.server(Child.file("taskServerV1.ts")).transport))
 
-  const session = Layer.unwrap(Effect.map(AnswerTasks.make({ pollInterval: "100 millis" }), sessionWith)).pipe(
+  const session = Layer.unwrap(Effect.map(ClientTasks.make({ pollInterval: "100 millis" }), sessionWith)).pipe(
     Layer.provide(TaskStore.layerMemory())
   )
 
   layer(session, { excludeTestServices: true })((it) => {
     it.effect("[TSK-13] [TSK-15] follows a task to its end, and collects its result", () =>
       Effect.gen(function*() {
-        const { tasks } = yield* ClientSession.ClientSession
+        const tasks = RemoteTasks.of(yield* ClientSession.ClientSession)
         const task = yield* tasks.call("report", {}, { ttl: "1 minute" })
         const states = yield* Stream.runCollect(task.states)
         assert.deepStrictEqual([states[0]?.status, states[0]?.ttl, states.at(-1)?.status], [
@@ -52,7 +53,7 @@ describe("a client and the task server of official v1", () => {
 
     it.effect("[TSK-20] answers the question of a task while it waits for the result", () =>
       Effect.gen(function*() {
-        const { tasks } = yield* ClientSession.ClientSession
+        const tasks = RemoteTasks.of(yield* ClientSession.ClientSession)
         const task = yield* tasks.call("greet")
         assert.strictEqual(textOf(yield* task.result), "hello Ada")
       }))
@@ -71,7 +72,7 @@ describe("a client and the task server of official v1", () => {
 
     it.effect("[TSK-24] receives a failure, and the error of a task that it has cancelled", () =>
       Effect.gen(function*() {
-        const { tasks } = yield* ClientSession.ClientSession
+        const tasks = RemoteTasks.of(yield* ClientSession.ClientSession)
         const broken = yield* tasks.call("broken")
         const failed = yield* broken.result
         assert.deepStrictEqual([failed.isError, textOf(failed)], [true, "Error: a defect"])

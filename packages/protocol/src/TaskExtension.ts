@@ -3,11 +3,14 @@
  * and answers it with the task. The client then polls the task, or listens to it.
  */
 import * as Schema from "effect/Schema"
+import type { ClientCapabilities } from "./Capabilities.ts"
 import { InputRequest, type InputRequests } from "./InputRequired.ts"
 import { EmptyResult, Meta, RequestMeta } from "./Meta.ts"
 import { notification, request } from "./MethodDefinition.ts"
 import type { NotificationMethod, RequestMethod } from "./MethodDefinition.ts"
+import { isModern, type Revision } from "./Revision.ts"
 import { Status, TaskParams } from "./Task.ts"
+import type { Tool } from "./Tool.ts"
 
 /**
  * The name of the extension, in `capabilities.extensions` of both sides (TKX-01).
@@ -22,6 +25,45 @@ export const name = "io.modelcontextprotocol/tasks"
  * @category constants
  */
 export const resultType = "task"
+
+/**
+ * Returns whether a side has declared the extension (TKX-01).
+ *
+ * @example
+ * ```ts
+ * import { TaskExtension } from "@effect-mcp/protocol"
+ *
+ * export const isDeclared = TaskExtension.isDeclared({ extensions: { [TaskExtension.name]: {} } }) // => true
+ * ```
+ *
+ * @category predicates
+ */
+export const isDeclared = ({ extensions = {} }: Pick<ClientCapabilities, "extensions">): boolean =>
+  Object.hasOwn(extensions, name)
+
+/**
+ * Returns whether a client can call a tool with this support (`execution.taskSupport`) on a server with tasks. A client
+ * of revision 2026-07-28 that has not declared the extension cannot call a tool that requires tasks: its call is
+ * rejected with −32021 (TKX-02). A server that is written by its methods lists the tool for the other clients only.
+ *
+ * @example
+ * ```ts
+ * import { TaskExtension } from "@effect-mcp/protocol"
+ *
+ * const client = { revision: "2026-07-28", capabilities: {} } as const
+ *
+ * export const isListed = TaskExtension.isCallable("required", client) // => false
+ * ```
+ *
+ * @category predicates
+ */
+export const isCallable = (
+  support: NonNullable<NonNullable<Tool["execution"]>["taskSupport"]>,
+  { capabilities, revision }: {
+    readonly revision: Revision
+    readonly capabilities: Pick<ClientCapabilities, "extensions">
+  }
+): boolean => support !== "required" || !isModern(revision) || isDeclared(capabilities)
 
 /**
  * The state of a task, without what belongs to its status. Times are ISO 8601, and the others whole milliseconds. A

@@ -6,10 +6,9 @@ import type { Handlers, NotificationContext, TransportError } from "@effect-mcp/
 import * as MemoryTransport from "@effect-mcp/session/MemoryTransport"
 import * as RequestStateSeal from "@effect-mcp/session/RequestStateSeal"
 import * as ServerSession from "@effect-mcp/session/ServerSession"
-import * as ServerTasks from "@effect-mcp/session/ServerTasks"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
-import * as TaskStore from "@effect-mcp/session/TaskStore"
 import { Transport } from "@effect-mcp/session/Transport"
+import type { ServerTasks } from "@effect-mcp/tasks"
 import * as StdioServer from "@effect-mcp/transport/StdioServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -222,6 +221,8 @@ const tasksOf = (
 ): Effect.Effect<ServerTasks.ServerTasksShape | undefined, never, Scope.Scope> =>
   Effect.gen(function*() {
     if (options === undefined && !registry.hasTaskTools) return undefined
+    // A server without tasks loads nothing of them.
+    const { ServerTasks, TaskStore } = yield* Effect.promise(() => import("@effect-mcp/tasks"))
     const ambient = yield* Effect.serviceOption(TaskStore.TaskStore)
     const given = Option.orElse(
       Context.getOption(groups, TaskStore.TaskStore),

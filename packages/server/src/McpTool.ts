@@ -4,7 +4,7 @@
  * apply here, too.
  */
 import { Content as ProtocolContent, type Implementation, Meta } from "@effect-mcp/protocol"
-import type { ServerTasks } from "@effect-mcp/session"
+import type { ServerTasks } from "@effect-mcp/tasks"
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 

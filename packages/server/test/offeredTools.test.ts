@@ -1,7 +1,8 @@
 /** Tools that run as tasks only, in the lists of clients that can call them, and of those that cannot. */
 import { Content, JsonRpc, RequestMetadata, Revision, TaskExtension, type Tool as Protocol } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpProxy, McpServer, McpTool } from "@effect-mcp/server"
-import { type RequestError, ServerSession, ServerTasks, SessionlessServer, TaskStore } from "@effect-mcp/session"
+import { type RequestError, ServerSession, SessionlessServer } from "@effect-mcp/session"
+import { RemoteTasks, ServerTasks, TaskStore } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -49,7 +50,9 @@ describeForBothEras("a tool that runs as a task only", ({ connect, isModern }) =
           cursor = page.nextCursor
         } while (cursor !== undefined)
         assert.deepStrictEqual(names, ["archive", "count", "report"])
-        assert.deepStrictEqual((yield* (yield* able.tasks.call("archive")).result).content, [Content.text("archived")])
+        assert.deepStrictEqual((yield* (yield* RemoteTasks.of(able).call("archive")).result).content, [
+          Content.text("archived")
+        ])
       }
       const plain = yield* connect(WorksLive)
       // A client of revision 2025-11-25 declares nothing, and can call the tool as a task.
@@ -77,7 +80,7 @@ describe("a list of tools", () => {
         const { tools } = yield* session.listTools()
         for (const { execution, name } of tools) {
           const called = execution?.taskSupport === "required"
-            ? Effect.flatMap(session.tasks.call(name), ({ result }) => result)
+            ? Effect.flatMap(RemoteTasks.of(session).call(name), ({ result }) => result)
             : session.callTool(name)
           assert.isString(yield* outcomeOf(called), name)
         }

@@ -1,6 +1,7 @@
 /** Processes that share the tasks of one database. */
 import { Revision, type Tool } from "@effect-mcp/protocol"
 import { ClientSession, Transport } from "@effect-mcp/session"
+import { RemoteTasks } from "@effect-mcp/tasks"
 import * as StdioClient from "@effect-mcp/transport/StdioClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -10,8 +11,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
+import { newFile } from "../../tasks/test/support/sqlStores.ts"
 import { info } from "./support/connect.ts"
-import { newFile } from "./support/sqlStores.ts"
 
 const fixture = fileURLToPath(new URL("fixtures/taskProcess.ts", import.meta.url))
 
@@ -42,17 +43,17 @@ describe("two processes with one database", () => {
       const filename = yield* newFile
       const one = yield* started(filename, 30_000)
       const other = yield* started(filename, 60_000)
-      const find = (id: string | undefined) => other.session.tasks.of(id ?? "")
-      const report = yield* one.session.tasks.call("report")
+      const find = (id: string | undefined) => RemoteTasks.of(other.session).of(id ?? "")
+      const report = yield* RemoteTasks.of(one.session).call("report")
       assert.strictEqual((yield* find(report.id).state).status, "working")
       const [own, others] = yield* Effect.all([report.result, find(report.id).result], { concurrency: "unbounded" })
       assert.match(textOf(own), /^the report of \d+$/)
       assert.strictEqual(textOf(others), textOf(own))
       // The question of a task in one process is answered by the client of the other one.
-      const greet = yield* one.session.tasks.call("greet")
+      const greet = yield* RemoteTasks.of(one.session).call("greet")
       assert.match(textOf(yield* find(greet.id).result), /^hello Ada, from \d+$/)
       // A cancellation in one process interrupts the handler in the other one.
-      const endless = yield* one.session.tasks.call("endless")
+      const endless = yield* RemoteTasks.of(one.session).call("endless")
       assert.strictEqual((yield* find(endless.id).cancel).status, "cancelled")
       yield* Effect.repeat(Effect.sleep("20 millis"), { while: () => !one.stderr.includes("interrupted") })
     }), 60_000)
@@ -64,17 +65,23 @@ describe("two processes with one database", () => {
         const filename = yield* newFile
         const scope = yield* Scope.make()
         const one = yield* Scope.provide(started(filename, 1_500), scope)
-        const report = yield* one.session.tasks.call("report")
+        const report = yield* RemoteTasks.of(one.session).call("report")
         const pid = Number(textOf(yield* report.result).replace("the report of ", ""))
-        const endless = yield* one.session.tasks.call("endless")
+        const endless = yield* RemoteTasks.of(one.session).call("endless")
         const other = yield* started(filename, 1_500)
-        const waiting = yield* Effect.forkChild(Effect.flip(other.session.tasks.of(endless.id ?? "").result), {
-          startImmediately: true
-        })
+        const waiting = yield* Effect.forkChild(
+          Effect.flip(RemoteTasks.of(other.session).of(endless.id ?? "").result),
+          {
+            startImmediately: true
+          }
+        )
         process.kill(pid, "SIGKILL")
         assert.include((yield* Fiber.join(waiting)).message, "The process that ran the task has ended")
-        assert.strictEqual((yield* other.session.tasks.of(endless.id ?? "").state).status, "failed")
-        assert.strictEqual(textOf(yield* other.session.tasks.of(report.id ?? "").result), `the report of ${pid}`)
+        assert.strictEqual((yield* RemoteTasks.of(other.session).of(endless.id ?? "").state).status, "failed")
+        assert.strictEqual(
+          textOf(yield* RemoteTasks.of(other.session).of(report.id ?? "").result),
+          `the report of ${pid}`
+        )
         yield* Scope.close(scope, Exit.void)
       }),
     30_000
@@ -88,16 +95,16 @@ describe("two processes with one database", () => {
         const scope = yield* Scope.make()
         const one = yield* Scope.provide(started(filename, 1_500), scope)
         const pid = Number(
-          textOf(yield* (yield* one.session.tasks.call("report")).result).replace("the report of ", "")
+          textOf(yield* (yield* RemoteTasks.of(one.session).call("report")).result).replace("the report of ", "")
         )
-        const book = yield* one.session.tasks.call("book")
+        const book = yield* RemoteTasks.of(one.session).call("book")
         yield* Effect.forkScoped(Effect.ignore(book.result))
         yield* Effect.repeat(Effect.sleep("20 millis"), { while: () => !one.stderr.includes("asked Ada") })
         process.kill(pid, "SIGKILL")
         yield* Scope.close(scope, Exit.void)
         const other = yield* started(filename, 1_500)
         const [, first, second] = /^reserved by (\d+) for Ada, confirmed by (\d+)$/.exec(
-          textOf(yield* other.session.tasks.of(book.id ?? "").result)
+          textOf(yield* RemoteTasks.of(other.session).of(book.id ?? "").result)
         ) ?? []
         assert.strictEqual(Number(first), pid)
         assert.notStrictEqual(second, first)

@@ -1,7 +1,8 @@
 /** Tools of groups whose calls become tasks. */
 import { TaskExtension } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpProxy, McpServer, McpTool } from "@effect-mcp/server"
-import { RequestContext, type ServerTasks, type StoredTask, TaskStore } from "@effect-mcp/session"
+import { RequestContext } from "@effect-mcp/session"
+import { RemoteTasks, type ServerTasks, type StoredTask, TaskStore } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -49,7 +50,7 @@ describe("a tool with the annotation Task", () => {
         Object.fromEntries(tools.map(({ execution, name }) => [name, execution?.taskSupport])),
         { report: "optional", archive: "required", count: undefined }
       )
-      const task = yield* session.tasks.call("report", { year: 26 })
+      const task = yield* RemoteTasks.of(session).call("report", { year: 26 })
       yield* settled
       const { status, statusMessage } = yield* task.state
       assert.deepStrictEqual([status, statusMessage], ["working", "collecting"])
@@ -65,16 +66,16 @@ describe("a tool with the annotation Task", () => {
         _meta: { "io.modelcontextprotocol/related-task": { taskId: task.id } }
       })
       assert.deepStrictEqual(ofTask.structuredContent, { pages: 26 })
-      const archive = yield* session.tasks.call("archive")
+      const archive = yield* RemoteTasks.of(session).call("archive")
       assert.deepStrictEqual((yield* archive.result).structuredContent, undefined)
-      assert.strictEqual((yield* Effect.flip(session.tasks.call("count"))).reason._tag, "InvalidParams")
+      assert.strictEqual((yield* Effect.flip(RemoteTasks.of(session).call("count"))).reason._tag, "InvalidParams")
       assert.strictEqual((yield* Effect.flip(session.callTool("archive"))).reason._tag, "InvalidParams")
     }))
 
   it.effect("keeps it under a mount, and a proxy passes no tasks on", () =>
     Effect.gen(function*() {
       const session = yield* connect(McpMount.prefixed("work", ReportsLive), legacy)
-      const task = yield* session.tasks.call("work_archive")
+      const task = yield* RemoteTasks.of(session).call("work_archive")
       assert.isDefined(yield* task.result)
       const proxied = yield* connect(
         Layer.merge(
@@ -109,10 +110,10 @@ describe("a tool with the annotation Task", () => {
         TaskStore.TaskStore,
         store
       )
-      yield* session.tasks.call("report", { year: 1 })
+      yield* RemoteTasks.of(session).call("report", { year: 1 })
       const { pollMillis, request, ttlMillis } = stored[0] ?? {}
       assert.deepStrictEqual([pollMillis, ttlMillis, request?.params?.["name"]], [3_000, 300_000, "report"])
-      const full = yield* Effect.flip(session.tasks.call("report", { year: 1 }))
+      const full = yield* Effect.flip(RemoteTasks.of(session).call("report", { year: 1 }))
       assert.include(full.message, "There are 1 tasks already")
     }))
 
@@ -133,7 +134,7 @@ describeForBothEras("the annotation Task of a tool", ({ connect, isModern }) => 
   it.effect("with wrong arguments fails as its plain call does", () =>
     Effect.gen(function*() {
       const session = yield* connect(ReportsLive, { client: withTasks })
-      const task = yield* session.tasks.call("report", { year: "x" })
+      const task = yield* RemoteTasks.of(session).call("report", { year: "x" })
       const failed = yield* task.result
       assert.isTrue(failed.isError)
       // Without a handshake, a task that ended with the result of an error is completed.

@@ -248,7 +248,7 @@ export const isScarce = (budget: MemoryBudget): boolean => budget.usedBytes() >=
 
 /**
  * The budget that sessions and servers charge. A session, a `SessionHost`, a sessionless server, `ServerTasks` and
- * `AnswerTasks` read this reference when they are made. The default is one budget of 256 MiB for the whole process.
+ * `ClientTasks` read this reference when they are made. The default is one budget of 256 MiB for the whole process.
  *
  * @example
  * ```ts

@@ -16,10 +16,10 @@ import type {
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type { TaskRequests } from "./internal/engine/TaskRequests.ts"
 import type { ServerSessionShape } from "./internal/server/ServerSessionShape.ts"
 import { trust } from "./internal/trust.ts"
 import type { Principal } from "./Principal.ts"
-import type { QuestionTask, QuestionTaskOptions, QuestionTasks } from "./QuestionTasks.ts"
 import type { RequestError } from "./RequestError.ts"
 import type { RequestOptions } from "./RequestOptions.ts"
 
@@ -149,8 +149,8 @@ export class RequestContext extends Context.Service<RequestContext, {
     params: Elicitation.ElicitParams,
     options?: QuestionOptions
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError>
-  /** Requests of the client's user and model that become tasks of the client, in revision 2025-11-25. */
-  readonly tasks: QuestionTasks
+  /** The questions to the client that become tasks: use `RemoteTasks.of`. */
+  readonly taskRequests: TaskRequests
   /** Runs a step of the handler that must not run again when the client answers a question. See {@link once}. */
   readonly once: <A, E, R>(
     key: string,
@@ -287,65 +287,6 @@ export const elicit = (
   options?: QuestionOptions
 ): Effect.Effect<Elicitation.ElicitResult, RequestError, RequestContext> =>
   Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
-
-/**
- * Requests input of the client's user as a task of the client, in revision 2025-11-25. The handler goes on as soon as
- * the client has created the task. Fails with `MissingCapability` if the client does not answer elicitations as tasks
- * (TSK-02), and with `NotInRevision` in other revisions.
- *
- * @example
- * ```ts
- * import { RequestContext } from "@effect-mcp/session"
- * import * as Effect from "effect/Effect"
- *
- * export const named = Effect.gen(function*() {
- *   const asked = yield* RequestContext.elicitAsTask({
- *     message: "A name for the report?",
- *     requestedSchema: { type: "object", properties: { name: { type: "string" } } }
- *   })
- *   const { content } = yield* asked.result
- *   return content?.["name"] ?? "report"
- * })
- * ```
- *
- * @category accessors
- */
-export const elicitAsTask = (
-  params: Elicitation.ElicitParams,
-  options?: QuestionTaskOptions
-): Effect.Effect<QuestionTask<Elicitation.ElicitResult>, RequestError, RequestContext> =>
-  Effect.flatMap(RequestContext, ({ tasks }) => tasks.elicit(params, options))
-
-/**
- * Requests a message of the client's model as a task of the client, in revision 2025-11-25. The handler goes on as soon
- * as the client has created the task. Fails with `MissingCapability` if the client does not sample as tasks (TSK-02),
- * and with `NotInRevision` in other revisions.
- *
- * @example
- * ```ts
- * import { Content } from "@effect-mcp/protocol"
- * import { RequestContext } from "@effect-mcp/session"
- * import * as Effect from "effect/Effect"
- *
- * // Two messages of the model at the same time, which may take long.
- * export const summaries = (texts: ReadonlyArray<string>) =>
- *   Effect.gen(function*() {
- *     const asked = yield* Effect.forEach(texts, (text) =>
- *       RequestContext.createMessageAsTask({
- *         messages: [{ role: "user", content: Content.text(`In one sentence: ${text}`) }],
- *         maxTokens: 100
- *       }))
- *     return yield* Effect.forEach(asked, ({ result }) => result, { concurrency: "unbounded" })
- *   })
- * ```
- *
- * @category accessors
- */
-export const createMessageAsTask = (
-  params: Sampling.CreateMessageParams,
-  options?: QuestionTaskOptions
-): Effect.Effect<QuestionTask<Sampling.CreateMessageResult>, RequestError, RequestContext> =>
-  Effect.flatMap(RequestContext, ({ tasks }) => tasks.createMessage(params, options))
 
 /**
  * Requests the client's roots: the folders that the client allows the server to use. Fails with `MissingCapability` if

@@ -36,7 +36,7 @@ describe("a request with the param task", () => {
       for (const attempt of attempts) {
         assert.deepStrictEqual((yield* Effect.flip(attempt)).reason, {
           _tag: "InvalidParams",
-          problem: "task: a request that becomes a task has another result; use `tasks.call`"
+          problem: "task: a request that becomes a task has another result; use `RemoteTasks`"
         })
       }
       assert.deepStrictEqual([links.client.sent.length, links.server.sent.length], sent)

@@ -1,4 +1,5 @@
-import { EventStore, SessionStore, TaskStore } from "@effect-mcp/session"
+import { EventStore, SessionStore } from "@effect-mcp/session"
+import { TaskStore } from "@effect-mcp/tasks"
 import { EventStoreSuite, SessionStoreSuite, TaskStoreSuite } from "@effect-mcp/testing/vitest"
 
 EventStoreSuite.suite("memory", EventStore.makeMemory())

@@ -174,7 +174,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.#launch",
     original: "Effect.forkIn(Effect.ignoreCause(running), this.#scope, { uninterruptible: true })",
     broken: "Effect.forkChild(Effect.ignoreCause(running))",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[CAN-03] goes on after"
   },
   {
@@ -182,7 +182,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskCreation.untilAnswered",
     original: "Effect.asVoid(Effect.forkDetach(Effect.ignore(Effect.flatMap(Fiber.join(fiber), cancel))))",
     broken: "Fiber.interrupt(fiber)",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[CAN-03] and cancels"
   },
   {
@@ -190,7 +190,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "RequestSender.#isCancelled",
     original: "isTask !== true && !uncancelled.has(method)",
     broken: "!uncancelled.has(method)",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[CAN-03] and cancels"
   },
   {
@@ -199,7 +199,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "untilAnswered(created, ({ task }) => this.#cancel(task.taskId))",
     broken:
       "((effect: unknown, _: unknown) => effect as typeof created)(created, ({ task }) => this.#cancel(task.taskId))",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[CAN-03]",
     hangs: true
   }

@@ -457,9 +457,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-21",
     at: "TaskDispatch.make",
-    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile)",
+    original: "support === \"forbidden\" || !TaskExtension.isDeclared(profile.capabilities)",
     broken: "support === \"forbidden\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
   },
   {
@@ -467,7 +467,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.extension",
     original: "ModernErrorCode.of(outcome.error.code)",
     broken: "outcome.error.code",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23]"
   },
   {
@@ -475,7 +475,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.extension",
     original: "ModernErrorCode.of(outcome.error.code)",
     broken: "outcome.error.code",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12] [TKX-16] [MSG-22] [MSG-23]"
   },
   {

@@ -119,7 +119,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskResult.deliverMessages",
     original: "{ ...message.step, progressToken, _meta }",
     broken: "{ ...message.step, progressToken: context.meta?.progressToken, _meta }",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[PRG-08]"
   },
   {
@@ -127,15 +127,15 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "RequestedTasks.#following",
     original: "exchanges.follow(progress.token, mailbox)",
     broken: "exchanges.follow(-1, mailbox)",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[PRG-08] and receives"
   },
   {
     id: "PRG-08",
-    at: "AnswerDispatch.progress",
+    at: "ClientTaskDispatch.progress",
     original: "!Number.isFinite(step.progress) || step.progress <= this.#highest",
     broken: "step.progress < 2",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[PRG-08] [TSK-17]"
   },
   {

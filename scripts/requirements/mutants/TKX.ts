@@ -4,17 +4,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-01",
     at: "TaskDispatch.make",
-    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile)",
+    original: "support === \"forbidden\" || !TaskExtension.isDeclared(profile.capabilities)",
     broken: "support === \"forbidden\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02]"
   },
   {
     id: "TKX-02",
     at: "TaskDispatch.make",
-    original: "!DeclaredExtension.isCallable(plan.support, profile)",
+    original: "!TaskExtension.isCallable(plan.support, profile)",
     broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02]"
   },
   {
@@ -22,7 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "ModernExchange.constructor",
     original: "this.#isTask ? TaskExtension.resultType : \"complete\"",
     broken: "\"complete\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-06] [TKX-07]"
   },
   {
@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.start",
     original: "Effect.onError(this.#tasks.create(task), () => Effect.sync(release))",
     broken: "Effect.forkIn(Effect.delay(Effect.ignore(this.#tasks.create(task)), 1_000), this.#scope)",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-06] [TKX-07]"
   },
   {
@@ -38,7 +38,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.extension",
     original: "inputRequests: inputRequests(task)",
     broken: "inputRequests: {}",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },
   {
@@ -46,7 +46,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskQuestions.#put",
     original: "keyAt(questions.length, given)",
     broken: "keyAt(questions.filter(TaskState.isOpen).length, given)",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },
   {
@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskExtensionHandlers.make",
     original: "Effect.as(runs.cancel(taskId, principal), {})",
     broken: "Effect.map(runs.cancel(taskId, principal), ({ task }) => TaskState.extension(task))",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-10] [TKX-14]"
   },
   {
@@ -62,7 +62,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskExtensionHandlers.make",
     original: "TaskState.isOpen(one) && answers.has(one.key) ? { ...one, answer: answers.get(one.key) } : one",
     broken: "answers.has(one.key) ? { ...one, answer: answers.get(one.key) } : one",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },
   {
@@ -71,7 +71,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "{ ...fields, status: \"completed\", result: membersOf(outcome.result) }",
     broken:
       "isFailure(outcome.result)\n        ? { ...fields, status: \"failed\", error: McpError.internalError }\n        : { ...fields, status: \"completed\", result: membersOf(outcome.result) }",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12]"
   },
   {
@@ -79,7 +79,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.unknownTask",
     original: "McpError.invalidParams(\"Unknown task; it may have expired\")",
     broken: "McpError.methodNotFound(\"Unknown task; it may have expired\")",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-10] [TKX-14]"
   },
   {
@@ -87,7 +87,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.isExpired",
     original: "createdAt + ttlMillis <= now",
     broken: "createdAt + ttlMillis / 2 <= now",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12]"
   },
   {
@@ -95,15 +95,15 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.ownState",
     original: "state.principal !== principal",
     broken: "(state.principal !== undefined && principal === undefined)",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-18]"
   },
   {
     id: "TKX-04",
     at: "TaskListening.serving",
-    original: "DeclaredExtension.isIn(profile)",
-    broken: "DeclaredExtension.isIn(profile) && requested.length > 100",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    original: "TaskExtension.isDeclared(profile.capabilities)",
+    broken: "TaskExtension.isDeclared(profile.capabilities) && requested.length > 100",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-04]"
   },
   {
@@ -112,17 +112,17 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "this.#send(this.#notification(\"notifications/tasks\", { ...task }))",
     broken:
       "Effect.andThen(this.#send(this.#notification(\"notifications/progress\", { progress: 1 })), this.#send(this.#notification(\"notifications/tasks\", { ...task })))",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-17]"
   },
   {
     id: "TKX-03",
-    at: "ExtensionTasks.#call",
+    at: "ExtensionCalls.make",
     original:
-      "isTask(response)\n        ? Effect.map(read(TaskExtension.CreatedTask, response), ({ taskId }) => this.#handle(taskId, tool))\n        : this.#answered(tool, response)",
+      "isTask(response)\n        ? Effect.map(read(TaskExtension.CreatedTask, response), ({ taskId }) => of(taskId, tool))\n        : answered(tool, response)",
     broken:
-      "isTask(response) || tool !== \"\"\n        ? Effect.map(read(TaskExtension.CreatedTask, response), ({ taskId }) => this.#handle(taskId, tool))\n        : this.#answered(tool, response)",
-    test: "packages/session/test/tasks/extensionClient.test.ts",
+      "isTask(response) || tool !== \"\"\n        ? Effect.map(read(TaskExtension.CreatedTask, response), ({ taskId }) => of(taskId, tool))\n        : answered(tool, response)",
+    test: "packages/tasks/test/extensionClient.test.ts",
     name: "[TKX-03]"
   },
   {
@@ -130,7 +130,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "ResultEnvelope.remove",
     original: "resultType === TaskExtension.resultType ? { ...others, resultType } : others",
     broken: "others",
-    test: "packages/session/test/tasks/extensionClient.test.ts",
+    test: "packages/tasks/test/extensionClient.test.ts",
     name: "[TKX-03]"
   },
   {
@@ -138,15 +138,15 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskPolling.states",
     original: "pause(last.pollInterval, closed)",
     broken: "pause(100, closed)",
-    test: "packages/session/test/tasks/extensionClient.test.ts",
+    test: "packages/tasks/test/extensionClient.test.ts",
     name: "[TKX-05]"
   },
   {
     id: "TKX-13",
-    at: "ExtensionTasks.#finish",
-    original: "Effect.asVoid(Effect.forkDetach(Effect.ignore(this.#cancel(taskId))))",
+    at: "TaskResults.#finish",
+    original: "Effect.asVoid(Effect.forkDetach(Effect.ignore(sender.request(requests[\"tasks/cancel\"], { taskId }))))",
     broken: "Effect.void",
-    test: "packages/session/test/tasks/extensionClient.test.ts",
+    test: "packages/tasks/test/extensionClient.test.ts",
     name: "[TKX-13]"
   },
   {
@@ -162,7 +162,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.start",
     original: "id: webCrypto.randomUUID()",
     broken: "id: `task-${this.#running.size}`",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-18]"
   },
   {
@@ -170,7 +170,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskQuestions.#put",
     original: "keyAt(questions.length, given)",
     broken: "keyAt(questions.filter((one) => !isWithdrawn(one)).length, given)",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-09] never uses the key of a question again"
   },
   {
@@ -178,7 +178,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskDispatch.make",
     original: "(task) => TaskState.extension(task)",
     broken: "(task) => ({ task: TaskState.extension(task) })",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-06] [TKX-07]"
   },
   {
@@ -186,7 +186,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.extension",
     original: "status: \"failed\"",
     broken: "status: \"completed\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12]"
   },
   {
@@ -194,7 +194,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.extension",
     original: "result: membersOf(outcome.result)",
     broken: "result: {}",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12]"
   },
   {
@@ -202,7 +202,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.extension",
     original: "...outcome.error",
     broken: "...outcome.error, data: undefined",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-12]"
   },
   {
@@ -210,7 +210,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskExtensionHandlers.make",
     original: "Effect.fail(answersTooLarge) : Effect.succeed({})",
     broken: "Effect.fail(answersTooLarge) : Effect.succeed({ taskId })",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },
   {
@@ -218,7 +218,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskPolling.states",
     original: "pause(last.pollInterval, closed)",
     broken: "pause(100_000, closed)",
-    test: "packages/session/test/tasks/extensionClient.test.ts",
+    test: "packages/tasks/test/extensionClient.test.ts",
     name: "[TKX-05]",
     hangs: true
   },
@@ -228,7 +228,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "const answers = new Map(Object.entries(inputResponses))",
     broken:
       "if (Object.keys(inputResponses).some((key) => !openQuestions.some((one) => one.key === key))) {\n              return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n            }\n              const answers = new Map(Object.entries(inputResponses))",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-08] [TKX-09]"
   },
   {
@@ -237,7 +237,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "requests[\"tasks/get\"]",
     broken:
       "{ ...requests[\"tasks/get\"], name: \"tasks/result\" }, () => Effect.succeed({})),\n    Extension.request(\n      requests[\"tasks/get\"]",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-10] [TKX-14]"
   },
   {
@@ -246,7 +246,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "requests[\"tasks/get\"]",
     broken:
       "{ ...requests[\"tasks/get\"], name: \"tasks/list\" }, () => Effect.succeed({})),\n    Extension.request(\n      requests[\"tasks/get\"]",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-10] [TKX-14]"
   },
   {
@@ -255,7 +255,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     original: "this.#send(this.#notification(\"notifications/tasks\", { ...task }))",
     broken:
       "Effect.andThen(this.#send(this.#notification(\"notifications/message\", { level: \"info\", data: 1 })), this.#send(this.#notification(\"notifications/tasks\", { ...task })))",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-17]"
   }
 ]

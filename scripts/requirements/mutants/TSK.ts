@@ -14,7 +14,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskHandlers.capabilities",
     original: "{ list: {}, cancel: {}, requests: { tools: { call: {} } } }",
     broken: "{ list: {}, cancel: {} }",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-01] declares them"
   },
   {
@@ -22,7 +22,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskDispatch.make",
     original: "if (support === \"forbidden\") return",
     broken: "if (support === \"forbidden\" && tool === \"\") return",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-04] [TSK-05] rejects"
   },
   {
@@ -30,7 +30,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskDispatch.make",
     original: "support === \"required\"",
     broken: "tool === \"\"",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-04] [TSK-05] rejects"
   },
   {
@@ -38,7 +38,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.start",
     original: "id: webCrypto.randomUUID()",
     broken: "id: `task-${this.#running.size}`",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-07]"
   },
   {
@@ -46,7 +46,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.unfinished",
     original: "openQuestions.length > 0 ? \"input_required\" : \"working\"",
     broken: "openQuestions.length > 0 ? \"input_required\" : \"completed\"",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-07] [TSK-08]"
   },
   {
@@ -54,7 +54,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.cancel",
     original: "outcome === undefined",
     broken: "true",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-09] [TSK-23]"
   },
   {
@@ -62,7 +62,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.legacy",
     original: "timeOf(task.updatedAt)",
     broken: "timeOf(task.createdAt)",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-10]"
   },
   {
@@ -70,7 +70,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.legacy",
     original: "task.ttlMillis ?? null",
     broken: "null",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-11]"
   },
   {
@@ -78,7 +78,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.ownState",
     original: "state.principal !== principal || isExpired(state, clock.currentTimeMillisUnsafe())",
     broken: "state.principal !== principal",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-12]"
   },
   {
@@ -86,7 +86,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskDispatch.make",
     original: "{ task: TaskState.legacy(task) }",
     broken: "TaskState.legacy(task)",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-14]"
   },
   {
@@ -94,7 +94,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.payload",
     original: "McpError.received(outcome.error)",
     broken: "McpError.internalError",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-15]"
   },
   {
@@ -102,7 +102,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskResult.untilEnded",
     original: "if (ending !== undefined) return endpoint.tasks.ended(task)",
     broken: "if (task.version > 0) return Effect.succeed({ _tag: \"Cancelled\" })",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-16]"
   },
   {
@@ -110,7 +110,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskResult.deliverQuestion",
     original: "meta: TaskState.relatedMeta(id),",
     broken: "",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-17] [TSK-20] asks"
   },
   {
@@ -118,7 +118,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskDispatch.notifiedSession",
     original: "Outgoing.notification(row, task, profile, server)",
     broken: "Outgoing.notification(row, { ...task, _meta: TaskState.relatedMeta(task.taskId) }, profile, server)",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-19]"
   },
   {
@@ -126,23 +126,23 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.unfinished",
     original: "openQuestions.length > 0",
     broken: "openQuestions.length > 9",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-20]"
   },
   {
     id: "TSK-22",
-    at: "TaskHandlers.handlersOf",
+    at: "TaskMethods.handlersOf",
     original: "...(next === undefined ? undefined : { nextCursor: next })",
     broken: "",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-22]"
   },
   {
     id: "TSK-23",
-    at: "TaskHandlers.handlersOf",
+    at: "TaskMethods.handlersOf",
     original: "return isNew",
     broken: "return true",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-23]"
   },
   {
@@ -150,7 +150,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.cancel",
     original: "{ ...withoutRun, outcome: { _tag: \"Cancelled\" }, cancelRequested: true }",
     broken: "{ cancelRequested: true }",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-24]"
   },
   {
@@ -158,7 +158,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "StoredTask.change",
     original: "if (stored.outcome !== undefined && !isSame(stored.outcome, task.outcome)) return undefined",
     broken: "",
-    test: "packages/session/test/StoredTask.test.ts",
+    test: "packages/tasks/test/StoredTask.test.ts",
     name: "[TSK-24]"
   },
   {
@@ -166,7 +166,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.list",
     original: "Effect.fail(McpError.invalidParams(\"Invalid cursor\"))",
     broken: "Effect.succeed({ next: undefined, tasks: [] })",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-25]"
   },
   {
@@ -174,7 +174,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.ownState",
     original: "state === undefined || state.principal !== principal",
     broken: "state === undefined",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-26]"
   },
   {
@@ -182,7 +182,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskHandlers.make",
     original: "principal !== undefined || listsAnonymous",
     broken: "principal !== undefined || listsAnonymous !== undefined",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-27]"
   },
   {
@@ -190,7 +190,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.start",
     original: "Math.min(Math.max(ttlMillis ?? usual, 0), longest)",
     broken: "ttlMillis ?? usual",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-28]"
   },
   {
@@ -198,41 +198,41 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.legacyStatus",
     original: "case \"Error\":\n      return \"failed\"",
     broken: "return \"completed\"\n    case \"Error\":\n      return \"failed\"",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-29]"
   },
   {
     id: "TSK-18",
-    at: "TaskHandlers.handlersOf",
+    at: "TaskMethods.handlersOf",
     original:
       "({ taskId }: Task.TaskParams) =>\n      reading((principal) => Effect.map(tasks.load(taskId, principal), TaskState.legacy))",
     broken:
       "({ _meta, taskId }: Task.TaskParams) =>\n    reading((principal) =>\n      Effect.map(\n        tasks.load(Object(Object(_meta)[\"io.modelcontextprotocol/related-task\"]).taskId ?? taskId, principal),\n        TaskState.legacy\n      )\n    )",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-18]"
   },
   {
     id: "TSK-02",
-    at: "LegacyTasks.make",
+    at: "LegacyCalls.make",
     original: "support === undefined",
     broken: "support === undefined && tool === \"\"",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-02] [TSK-03]"
   },
   {
     id: "TSK-03",
-    at: "LegacyTasks.make",
+    at: "LegacyCalls.make",
     original: "{ _tag: \"MissingCapability\", capability: \"tasks.requests.tools.call\" }",
     broken: "{ _tag: \"StatelessModeNotSupported\" }",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-02] [TSK-03]"
   },
   {
     id: "TSK-04",
-    at: "LegacyTasks.make",
+    at: "LegacyCalls.make",
     original: "(yield* support.of(tool)) === \"forbidden\"",
     broken: "(yield* support.of(tool)) === \"forbidden\" && tool === \"\"",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-04] [TSK-05]"
   },
   {
@@ -240,7 +240,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "LegacyClient.requiresTask",
     original: "this.#taskSupport?.known(tool) === \"required\"",
     broken: "tool === \"\"",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-04] [TSK-05]"
   },
   {
@@ -248,15 +248,15 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskPolling.pause",
     original: "wished ?? defaultMillis",
     broken: "defaultMillis",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-13]"
   },
   {
     id: "TSK-15",
-    at: "LegacyTasks.make",
-    original: "outputSchemas.checked(tool, received)",
+    at: "LegacyCalls.make",
+    original: "tool === undefined ? received : checked(tool, received)",
     broken: "received",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-15] and receives"
   },
   {
@@ -264,16 +264,16 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskPolling.pause",
     original: "wished ?? defaultMillis",
     broken: "wished ?? 86_400_000",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-21]",
     hangs: true
   },
   {
     id: "TSK-01",
-    at: "AnswerEndpoint.capabilities",
+    at: "ClientTaskEndpoint.capabilities",
     original: "handles(\"sampling/createMessage\") ? { sampling: { createMessage: {} } } : undefined",
     broken: "{ sampling: { createMessage: {} } }",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-01] [TSK-02]"
   },
   {
@@ -281,15 +281,15 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "SemanticChecks.validateTask",
     original: "Capabilities.coversTasks(tasks, { requests })",
     broken: "Capabilities.coversTasks(tasks, { requests: {} })",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-01] [TSK-02]"
   },
   {
     id: "TSK-14",
-    at: "AnswerDispatch.start",
+    at: "ClientTaskDispatch.start",
     original: "return { task: TaskState.legacy(task) }",
     broken: "return { task: { ...TaskState.legacy(task), taskId: \"t\" } }",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-07] [TSK-08]"
   },
   {
@@ -297,55 +297,55 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.outcome",
     original: "Effect.flatMap(this.next(state, principal), wait)",
     broken: "Effect.succeed({ _tag: \"Cancelled\" })",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-07] [TSK-08]"
   },
   {
     id: "TSK-17",
-    at: "AnswerDispatch.progress",
+    at: "ClientTaskDispatch.progress",
     original: "{ ...step, progressToken, _meta: TaskState.relatedMeta(this.#taskId) }",
     broken: "{ ...step, progressToken }",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[PRG-08] [TSK-17]"
   },
   {
     id: "TSK-20",
-    at: "TaskContext.tasks",
+    at: "TaskContext.taskRequests",
     original: "ClientQuestion.rowOfStored(row.name, params) !== undefined",
     broken: "row.name === \"\"",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-20] when that asks"
   },
   {
     id: "TSK-26",
-    at: "AnswerTasks.make",
+    at: "ClientTasks.make",
     original: "server = webCrypto.randomUUID()",
     broken: "server = \"the server\"",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-26]"
   },
   {
     id: "TSK-28",
-    at: "AnswerTasks.make",
+    at: "ClientTasks.make",
     original: "TaskSettings.make(times)",
     broken: "TaskSettings.make({})",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-28]"
   },
   {
     id: "TSK-01",
-    at: "AnswerEndpoint.capabilities",
+    at: "ClientTaskEndpoint.capabilities",
     original: "handles(\"elicitation/create\")",
     broken: "true",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-01] [TSK-02] only if the client has declared it"
   },
   {
     id: "TSK-01",
-    at: "AnswerEndpoint.capabilities",
+    at: "ClientTaskEndpoint.capabilities",
     original: "handles(\"sampling/createMessage\")",
     broken: "true",
-    test: "packages/session/test/tasks/questionTasks.test.ts",
+    test: "packages/tasks/test/questionTasks.test.ts",
     name: "[TSK-01] [TSK-02] only if the client has declared it"
   },
   {
@@ -353,7 +353,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.legacy",
     original: "task.ttlMillis ?? null",
     broken: "task.ttlMillis ?? 0",
-    test: "packages/session/test/tasks/TaskState.test.ts",
+    test: "packages/tasks/test/TaskState.test.ts",
     name: "has its times, its message and its lifetime"
   },
   {
@@ -361,7 +361,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskSettings.make",
     original: "maxTtl = \"1 day\"",
     broken: "maxTtl = \"Infinity\"",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-12] [TSK-28]"
   },
   {
@@ -369,7 +369,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskSettings.make",
     original: "ttl = \"1 hour\"",
     broken: "ttl = \"Infinity\"",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-12] [TSK-28]"
   },
   {
@@ -377,7 +377,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskSettings.make",
     original: "limits: { maxTasks, maxBytes }",
     broken: "limits: { maxTasks: Number.POSITIVE_INFINITY, maxBytes }",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-12] [TSK-28]"
   },
   {
@@ -385,7 +385,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskState.legacy",
     original: "timeOf(task.createdAt)",
     broken: "timeOf(task.updatedAt)",
-    test: "packages/session/test/tasks/TaskState.test.ts",
+    test: "packages/tasks/test/TaskState.test.ts",
     name: "has its times, its message and its lifetime"
   },
   {
@@ -393,7 +393,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.list",
     original: "McpError.invalidParams(\"Invalid cursor\")",
     broken: "McpError.invalidRequest(\"Invalid cursor\")",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-18] [TSK-22] [TSK-25]"
   },
   {
@@ -401,7 +401,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.unknownTask",
     original: "McpError.invalidParams(\"Unknown task; it may have expired\")",
     broken: "McpError.methodNotFound(\"Unknown task; it may have expired\")",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-18] [TSK-22] [TSK-25]"
   },
   {
@@ -409,7 +409,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "OwnedTasks.list",
     original: "next: listed.next",
     broken: "next: undefined",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-18] [TSK-22] [TSK-25]"
   },
   {
@@ -417,7 +417,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "RequestedTasks.of",
     original: "request(getRow, { taskId: id })",
     broken: "request(getRow, { taskId: id, _meta: { \"io.modelcontextprotocol/related-task\": { taskId: id } } })",
-    test: "packages/session/test/tasks/clientTasks.test.ts",
+    test: "packages/tasks/test/clientTasks.test.ts",
     name: "[TSK-19]"
   },
   {
@@ -425,7 +425,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.start",
     original: "id: webCrypto.randomUUID()",
     broken: "id: String(now + this.#running.size)",
-    test: "packages/session/test/tasks/serverTasks.test.ts",
+    test: "packages/tasks/test/serverTasks.test.ts",
     name: "[TSK-27]"
   }
 ]

@@ -312,17 +312,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-18",
     at: "TaskDispatch.make",
-    original: "support === \"forbidden\" || !DeclaredExtension.isIn(profile)",
+    original: "support === \"forbidden\" || !TaskExtension.isDeclared(profile.capabilities)",
     broken: "support === \"forbidden\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
   },
   {
     id: "VER-18",
     at: "TaskDispatch.make",
-    original: "!DeclaredExtension.isCallable(plan.support, profile)",
+    original: "!TaskExtension.isCallable(plan.support, profile)",
     broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
-    test: "packages/session/test/tasks/taskExtension.test.ts",
+    test: "packages/tasks/test/taskExtension.test.ts",
     name: "[TKX-01] [TKX-02] [MSG-21] [VER-18]"
   },
   {

@@ -1,5 +1,6 @@
 import { Content } from "@effect-mcp/protocol"
-import { ClientSession, MemoryTransport, ServerSession, ServerTasks, TaskStore, Transport } from "@effect-mcp/session"
+import { ClientSession, MemoryTransport, ServerSession, Transport } from "@effect-mcp/session"
+import { RemoteTasks, ServerTasks, TaskStore } from "@effect-mcp/tasks"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
@@ -40,7 +41,7 @@ export const connect = (most: number): Promise<TaskServer> =>
       create: (count: number) =>
         Effect.runPromise(Effect.forEach(
           Array.from({ length: count }),
-          () => Effect.map(session.tasks.call("wait"), ({ id }) => void ids.push(id ?? "")),
+          () => Effect.map(RemoteTasks.of(session).call("wait"), ({ id }) => void ids.push(id ?? "")),
           { concurrency: inFlight, discard: true }
         )),
       finish: () =>
@@ -52,7 +53,7 @@ export const connect = (most: number): Promise<TaskServer> =>
         Effect.runPromise(Effect.forEach(
           ids,
           (id) =>
-            Effect.map(session.tasks.of(id).result, ({ content: [first] }) => {
+            Effect.map(RemoteTasks.of(session).of(id).result, ({ content: [first] }) => {
               if (first?.type !== "text" || first.text !== result) throw new Error(`wrong result of ${id}`)
             }),
           { concurrency: inFlight, discard: true }

@@ -4,17 +4,15 @@
  */
 import { Content, McpError, TaskExtension, type Tool } from "@effect-mcp/protocol"
 import {
-  AnswerTasks,
   ClientSession,
   MemoryTransport,
   RequestContext,
   type RequestError,
   ServerSession,
-  ServerTasks,
   SessionHost,
-  TaskStore,
   Transport
 } from "@effect-mcp/session"
+import { ClientTasks, RemoteTasks, ServerTasks, TaskStore } from "@effect-mcp/tasks"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
@@ -53,7 +51,7 @@ const tools = {
   steps: RequestContext.once("step", { success: Schema.String }, Effect.succeed("x".repeat(1_000))),
   asTask: Effect.flatMap(
     Effect.flatMap(
-      RequestContext.elicitAsTask({ message: "Who are you?", requestedSchema: form }),
+      RemoteTasks.elicit({ message: "Who are you?", requestedSchema: form }),
       ({ result }) => result
     ),
     ({ action }) => Effect.succeed(action)
@@ -105,7 +103,7 @@ const make = (seed: number): Effect.Effect<Rounds.Lives, never, Scope.Scope> =>
       ...limits,
       tools: () => ({ support: "optional", begins: "atOnce", resumable: true })
     }))
-    const answers = yield* inStore(AnswerTasks.make({ ...limits, server: "soak" }))
+    const answers = yield* inStore(ClientTasks.make({ ...limits, server: "soak" }))
     const host = yield* SessionHost.make(handlers, { info, tasks })
 
     const connect = (revision: typeof revisions[number]) =>
@@ -127,9 +125,9 @@ const make = (seed: number): Effect.Effect<Rounds.Lives, never, Scope.Scope> =>
       session: ClientSession.ClientSessionShape,
       way: Way
     ) {
-      const task = yield* session.tasks.call(way)
+      const task = yield* RemoteTasks.of(session).call(way)
       if (way === "cancelled") yield* Effect.ignore(task.cancel)
-      const { tasks } = way === "left" ? yield* connect(revision) : session
+      const tasks = RemoteTasks.of(way === "left" ? yield* connect(revision) : session)
       const end = yield* Effect.match(tasks.of(task.id ?? "").result, {
         onSuccess: ({ content: [first] }) => first?.type === "text" ? first.text : "no text",
         onFailure: ({ message }) => message

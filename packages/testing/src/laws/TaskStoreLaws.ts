@@ -2,7 +2,7 @@
  * The laws of every `TaskStore`. Each law is an effect, which any test runner can run. `TaskStoreSuite.suite` of the
  * entry `/vitest` makes a Vitest test of each.
  */
-import { StoredTask, type TaskStore } from "@effect-mcp/session"
+import { StoredTask, type TaskStore } from "@effect-mcp/tasks"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -267,7 +267,7 @@ const forgedCursors = (cursor: string): ReadonlyArray<string> => [
  *
  * @example
  * ```ts
- * import { TaskStore } from "@effect-mcp/session"
+ * import { TaskStore } from "@effect-mcp/tasks"
  * import { TaskStoreLaws } from "@effect-mcp/testing/laws"
  * import * as Effect from "effect/Effect"
  *

@@ -1,7 +1,7 @@
 /**
  * The laws of task stores, as a suite of Vitest tests.
  */
-import type { TaskStore } from "@effect-mcp/session"
+import type { TaskStore } from "@effect-mcp/tasks"
 import { describe, it } from "@effect/vitest"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -16,7 +16,7 @@ const timeout = 60_000
  *
  * @example
  * ```ts
- * import { TaskStore } from "@effect-mcp/session"
+ * import { TaskStore } from "@effect-mcp/tasks"
  * import { TaskStoreSuite } from "@effect-mcp/testing/vitest"
  *
  * TaskStoreSuite.suite("memory", TaskStore.makeMemory())

@@ -2,10 +2,10 @@
 
 import { ErrorCode, type Task, type Tool } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import type { TaskHandle } from "@effect-mcp/session/ClientTasks"
 import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import { ResendPolicy } from "@effect-mcp/session/internal"
 import type * as RequestError from "@effect-mcp/session/RequestError"
+import * as RemoteTasks from "@effect-mcp/tasks/RemoteTasks"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -62,8 +62,8 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
   const forget = (id: string) => withIds("remove", () => ids.remove(server, id))
 
   /** Follows a task by what each session knows of it. `first` is its handle in the session that has started it. */
-  const task = <R>(id: string, tool: string | undefined, first?: TaskHandle<R>): McpTask<R> => {
-    const handleIn = (session: Session) => session.tasks.of(id, tool === undefined ? {} : { tool })
+  const task = <R>(id: string, tool: string | undefined, first?: RemoteTasks.CallTask<R>): McpTask<R> => {
+    const handleIn = (session: Session) => RemoteTasks.of(session).of(id, tool === undefined ? {} : { tool })
     const ifUnknown = (error: McpCall.CallError) => isUnknown(error) ? forget(id) : Effect.void
     const state = Effect.tapError(send({}, true, (session) => handleIn(session).state), ifUnknown)
     // An error may be the outcome of the task, or a trouble of the server or of this client while the task goes on.
@@ -101,7 +101,7 @@ export const make = ({ ids, send, server, session }: SupervisedTasksDependencies
     call: (tool, input, options = {}) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(
-          restore(send(options, false, (session) => session.tasks.call(tool, input, options))),
+          restore(send(options, false, (session) => RemoteTasks.of(session).call(tool, input, options))),
           (handle) => {
             const { id } = handle
             if (id === undefined) return Effect.succeed({ ...handle, id })

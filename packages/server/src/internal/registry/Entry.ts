@@ -1,7 +1,7 @@
 /** The members of a group as the registry keeps them: their definitions, and the functions that serve them. */
 
 import type { McpError, Prompt, Resource, Tool } from "@effect-mcp/protocol"
-import type { ServerTasks } from "@effect-mcp/session"
+import type { ServerTasks } from "@effect-mcp/tasks"
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -1,11 +1,10 @@
 /** The handlers of the protocol's methods, which serve the members of a registry. */
 
-import { Completion, Excerpt, McpError, type Resource } from "@effect-mcp/protocol"
+import { Completion, Excerpt, McpError, type Resource, TaskExtension } from "@effect-mcp/protocol"
 import type { Handlers } from "@effect-mcp/session"
 import * as Listener from "@effect-mcp/session/Listener"
 import * as PreparedResult from "@effect-mcp/session/PreparedResult"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
-import * as ServerTasks from "@effect-mcp/session/ServerTasks"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -78,7 +77,7 @@ const callable = (): Offered<ToolEntry> => {
     return plain.length === tools.length
       ? everything(tools)
       : Effect.map(RequestContext.RequestContext, ({ profile }) => ({
-        entries: ServerTasks.isCallable("required", profile) ? tools : plain,
+        entries: TaskExtension.isCallable("required", profile) ? tools : plain,
         isForAll: false
       }))
   }

@@ -1,7 +1,8 @@
 /** The registry of a server with its clients. */
 
 import type { Capabilities } from "@effect-mcp/protocol"
-import type { Handlers, ServerSession, ServerTasks } from "@effect-mcp/session"
+import type { Handlers, ServerSession } from "@effect-mcp/session"
+import type { ServerTasks } from "@effect-mcp/tasks"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -50,7 +50,7 @@ export interface EraDependencies {
 /** The members of a session that are different in the two eras. */
 export type EraMembers = Pick<
   ClientSessionShape,
-  "notifications" | "rootsListChanged" | "setLogLevel" | "subscribeResource" | "tasks" | "unsubscribeResource"
+  "notifications" | "rootsListChanged" | "setLogLevel" | "subscribeResource" | "taskRequests" | "unsubscribeResource"
 >
 
 /** The client of one era, after its handshake or its probe. */

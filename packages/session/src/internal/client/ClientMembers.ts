@@ -61,5 +61,5 @@ export const make = (
 /** The reason why a tool cannot be called without a task, if its server has listed it (TSK-05). */
 const requiresTask = (tool: string): RequestError.RequestErrorReason => ({
   _tag: "InvalidParams",
-  problem: `the tool ${JSON.stringify(tool)} runs as a task only; use tasks.call`
+  problem: `the tool ${JSON.stringify(tool)} runs as a task only; use RemoteTasks, or tasks of McpClient`
 })

@@ -18,11 +18,11 @@ import type {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { ClientTasks } from "../../ClientTasks.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
 import type * as HandledMethods from "../HandledMethods.ts"
+import type { CallTaskRequests } from "./CallTaskRequests.ts"
 
 /** A session of a client, after its handshake: no value of this type exists before. */
 export interface ClientSessionShape extends Session.Session<Handshake.ClientState> {
@@ -114,8 +114,8 @@ export interface ClientSessionShape extends Session.Session<Handshake.ClientStat
     params: Completion.CompleteParams,
     options?: RequestOptions<R>
   ) => Effect.Effect<Completion.CompleteResult, RequestError, R>
-  /** The tasks of the server: calls of tools that outlive their requests, in revision 2025-11-25. */
-  readonly tasks: ClientTasks
+  /** The calls of tools that become tasks of the server: use `RemoteTasks.of`. */
+  readonly taskRequests: CallTaskRequests
   /**
    * Sets the lowest level of the log messages that the server sends. In revision 2026-07-28 later requests ask for that
    * level. Unless it is set, they ask for all messages while a handler or a stream of the program receives them, and

@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import type { Layers, RequestLayer } from "../engine/Layers.ts"
 import { trust } from "../trust.ts"
 import type { ClientEra, EraDependencies, EraMembers } from "./ClientEra.ts"
-import * as LegacyTasks from "./LegacyTasks.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as Paging from "./Paging.ts"
 import { TaskSupport } from "./TaskSupport.ts"
@@ -37,7 +36,14 @@ export class LegacyClient implements ClientEra {
       unsubscribeResource: (uri, options) =>
         Effect.asVoid(sender.request(requests["resources/unsubscribe"], { uri }, options)),
       setLogLevel: (level, options) => Effect.asVoid(sender.request(requests["logging/setLevel"], { level }, options)),
-      tasks: LegacyTasks.make({ runtime, sender, support: this.#taskSupport, outputSchemas: this.#outputSchemas }),
+      taskRequests: {
+        request: (row, params, options) => sender.request(row, params, options),
+        closed: runtime.closed,
+        receiver: runtime,
+        results: undefined,
+        support: this.#taskSupport,
+        checked: (tool, result) => this.#outputSchemas?.checked(tool, result) ?? result
+      },
       rootsListChanged: sender.notify(notifications["notifications/roots/list_changed"], {}),
       notifications: (name) => runtime.subscriptions.follow<MethodTable.NotificationParamsOf<typeof name>>(name)
     }

@@ -8,7 +8,6 @@ import * as ResendPolicy from "../engine/ResendPolicy.ts"
 import { CallBounds } from "./CallBounds.ts"
 import { type ClientEra, declaredIn, type EraDependencies, type EraMembers } from "./ClientEra.ts"
 import { ClientMetadata } from "./ClientMetadata.ts"
-import { ExtensionTasks } from "./ExtensionTasks.ts"
 import * as HeaderMismatchRetry from "./HeaderMismatchRetry.ts"
 import { InputRounds } from "./InputRounds.ts"
 import { KeptResults } from "./KeptResults.ts"
@@ -16,6 +15,7 @@ import * as ListenFilter from "./ListenFilter.ts"
 import { Listening } from "./Listening.ts"
 import * as OutputSchemas from "./OutputSchemas.ts"
 import * as ResultEnvelope from "./ResultEnvelope.ts"
+import { TaskResults } from "./TaskResults.ts"
 
 const { notifications, requests } = MethodTable
 
@@ -31,7 +31,7 @@ export class ModernClient implements ClientEra {
 
   constructor(server: Profile.ModernServerProfile, dependencies: EraDependencies) {
     const { contextOf, description, dispatch, isHandled, runtime, sender, validator } = dependencies
-    const hasTasks = Object.hasOwn(description.capabilities.extensions ?? {}, TaskExtension.name)
+    const hasTasks = TaskExtension.isDeclared(description.capabilities)
     const metadata = new ClientMetadata(
       description,
       server,
@@ -67,7 +67,7 @@ export class ModernClient implements ClientEra {
       declared: declaredIn(description, server.revision),
       resultTypes: hasTasks ? new Set([...ResultType.core, TaskExtension.resultType]) : ResultType.core
     })
-    const tasks = new ExtensionTasks({ runtime, sender, rounds, bounds, outputSchemas, isDeclared: hasTasks })
+    const tasks = new TaskResults({ runtime, sender, rounds, bounds, isDeclared: hasTasks })
     this.server = server
     this.#keptResults = kept
     this.#outputSchemas = outputSchemas
@@ -115,7 +115,14 @@ export class ModernClient implements ClientEra {
             ? Effect.fail(RequestError.make(setLevel, { _tag: "MissingCapability", capability: "logging" }))
             : Effect.sync(() => metadata.setLevel(level))
         ),
-      tasks: tasks.members,
+      taskRequests: {
+        request: (row, params, options) => sender.request(row, params, options),
+        closed: runtime.closed,
+        receiver: runtime,
+        results: tasks,
+        support: undefined,
+        checked: (tool, result) => outputSchemas?.checked(tool, result) ?? result
+      },
       rootsListChanged: sendNothing(notifications["notifications/roots/list_changed"].name),
       notifications: (name) => {
         const followed = runtime.subscriptions.follow<MethodTable.NotificationParamsOf<typeof name>>(name)

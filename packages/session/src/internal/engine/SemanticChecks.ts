@@ -116,7 +116,7 @@ const taskMethods: ReadonlySet<string> = new Set(["tools/call", "sampling/create
 /** Rejects a request with a `task`, because its result would be a task, and not that of its method. */
 export const validateNoTask = (method: string, params: object): RequestError.RequestErrorReason | undefined =>
   taskMethods.has(method) && "task" in params && params.task !== undefined
-    ? { _tag: "InvalidParams", problem: "task: a request that becomes a task has another result; use `tasks.call`" }
+    ? { _tag: "InvalidParams", problem: "task: a request that becomes a task has another result; use `RemoteTasks`" }
     : undefined
 
 /** Returns the check of a method, if it has one. */

@@ -2,7 +2,6 @@
 
 import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { QuestionTasks } from "../../QuestionTasks.ts"
 import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
@@ -11,7 +10,7 @@ import { HandlerContext, type HandlerContextDependencies } from "../engine/Handl
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as OnceSteps from "../engine/OnceSteps.ts"
 import { OwnErrors } from "../engine/OwnErrors.ts"
-import * as QuestionsAsTasks from "../tasks/QuestionsAsTasks.ts"
+import * as TaskRequests from "../engine/TaskRequests.ts"
 import { trust } from "../trust.ts"
 import type { ServerSessionShape } from "./ServerSessionShape.ts"
 
@@ -31,9 +30,9 @@ export interface ServerContextDependencies extends HandlerContextDependencies {
     | undefined
   /** Returns the `Mcp-Param-*` headers of the request. */
   readonly parameterHeaders?: () => Service["parameterHeaders"]
-  /** The requests on the stream of an origin that become tasks. `undefined` where none can. */
-  readonly questionTasks?:
-    | ((incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors) => QuestionTasks)
+  /** Sends the requests of a handler that become tasks. `undefined` where none can. */
+  readonly taskRequestsOf?:
+    | ((incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors) => TaskRequests.TaskRequests)
     | undefined
   /** Closes the stream of an origin. Its exchange continues. */
   readonly detachStream: Connection["detachStream"]
@@ -160,8 +159,8 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
     return (params, options) => request("elicitation/create", params, options)
   }
 
-  get tasks(): Service["tasks"] {
-    return this.dependencies.questionTasks?.(this.incoming, this.#ownErrors) ?? QuestionsAsTasks.none(this.profile)
+  get taskRequests(): Service["taskRequests"] {
+    return this.dependencies.taskRequestsOf?.(this.incoming, this.#ownErrors) ?? TaskRequests.none(this.profile)
   }
 
   /** A call that can become a task has another context. */

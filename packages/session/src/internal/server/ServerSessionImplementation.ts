@@ -22,7 +22,6 @@ import type * as Scope from "effect/Scope"
 import type * as Handlers from "../../Handlers.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
 import type { Principal } from "../../Principal.ts"
-import type { QuestionTasks } from "../../QuestionTasks.ts"
 import { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
@@ -46,7 +45,7 @@ import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type RequestGate } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
-import * as QuestionsAsTasks from "../tasks/QuestionsAsTasks.ts"
+import type { TaskRequests } from "../engine/TaskRequests.ts"
 import { trust } from "../trust.ts"
 import * as ListenStream from "./ListenStream.ts"
 import * as ModernExchange from "./ModernExchange.ts"
@@ -379,20 +378,21 @@ export class ServerSessionImplementation
     return this.#server.middleware?.outbound
   }
 
-  questionTasks(incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors): QuestionTasks {
-    return this.#questionTasks((row, params, options) =>
+  taskRequestsOf(incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors): TaskRequests {
+    return this.#taskRequests((row, params, options) =>
       incoming.ended
         ? Effect.fail(RequestError.make(row.name, { _tag: "ExchangeEnded" }))
         : this.sender.request(row, params, { ...options, replyTo: incoming.origin }), errors)
   }
 
-  #questionTasks(request: Request, errors?: OwnErrors): QuestionTasks {
-    return QuestionsAsTasks.make({
+  #taskRequests(request: Request, errors?: OwnErrors): TaskRequests {
+    return {
       request: (row, params, options) =>
         OnceSteps.outside(row.name, Effect.suspend(() => request(row, params, options))),
       closed: this.runtime.closed,
-      receiver: this.runtime
-    }, errors)
+      receiver: this.runtime,
+      errors
+    }
   }
 
   sendLog(
@@ -567,8 +567,8 @@ export class ServerSessionImplementation
     return (message, page, options) => this.#request("elicitation/create", { mode: "url", message, ...page }, options)
   }
 
-  get tasks(): ServerSessionShape["tasks"] {
-    return this.#questionTasks((row, params, options) => this.#send(row, params, options, undefined))
+  get taskRequests(): ServerSessionShape["taskRequests"] {
+    return this.#taskRequests((row, params, options) => this.#send(row, params, options, undefined))
   }
 
   get elicitationComplete(): ServerSessionShape["elicitationComplete"] {

@@ -19,11 +19,11 @@ import type {
 } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { QuestionTasks } from "../../QuestionTasks.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { RequestOptions } from "../../RequestOptions.ts"
 import type * as Session from "../../Session.ts"
 import type { SessionClosed } from "../../SessionClosed.ts"
+import type { TaskRequests } from "../engine/TaskRequests.ts"
 import type * as HandledMethods from "../HandledMethods.ts"
 
 /** The states of a server, with or without sessions, as its handshake knows them. */
@@ -142,8 +142,8 @@ export interface ServerSessionShape extends Session.Session<State> {
    * @deprecated The name fits both kinds of elicitation: use `elicitForm`.
    */
   readonly elicit: ServerSessionShape["elicitForm"]
-  /** Requests of the client's user and model that become tasks of the client, in revision 2025-11-25. */
-  readonly tasks: QuestionTasks
+  /** The questions to the client that become tasks: use `RemoteTasks.of`. */
+  readonly taskRequests: TaskRequests
   /** Notifies the client that the user is done with a page, so that the client may retry its request (ELI-12). */
   readonly elicitationComplete: (elicitationId: string, options?: RelatedRequest) => Effect.Effect<void, RequestError>
   /**

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Dispatch from "../../../src/internal/engine/Dispatch.ts"
-import * as QuestionsAsTasks from "../../../src/internal/tasks/QuestionsAsTasks.ts"
+import * as TaskRequests from "../../../src/internal/engine/TaskRequests.ts"
 import { info, text } from "../../support/sessions.ts"
 
 const profile: Profile.ClientProfile = { revision: Revision.latestLegacy, capabilities: {}, info }
@@ -30,7 +30,7 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   createMessage: () => Effect.die("no session"),
   elicit: () => Effect.die("no session"),
   once: () => Effect.die("no session"),
-  tasks: QuestionsAsTasks.none(profile),
+  taskRequests: TaskRequests.none(profile),
   listRoots: () => Effect.die("no session")
 })
 

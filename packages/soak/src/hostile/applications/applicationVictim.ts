@@ -4,9 +4,9 @@
  * results are kept. The tasks of `http-sql` are in an SQL database.
  */
 import { McpGroup, McpMiddleware, McpResponseCache, McpServer, McpTool } from "@effect-mcp/server"
-import * as NodeSqlite from "@effect-mcp/server/NodeSqlite"
-import * as TaskStoreSql from "@effect-mcp/server/TaskStoreSql"
 import { RequestContext } from "@effect-mcp/session"
+import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
+import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

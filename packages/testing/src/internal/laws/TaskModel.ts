@@ -1,6 +1,6 @@
 /** The tasks that a store has to have after some operations, and the tasks of laws. */
 
-import { StoredTask, type TaskStore } from "@effect-mcp/session"
+import { StoredTask, type TaskStore } from "@effect-mcp/tasks"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { newId } from "./ids.ts"

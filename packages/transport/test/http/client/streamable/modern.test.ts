@@ -1,6 +1,7 @@
 /** The client of Streamable HTTP in revision 2026-07-28, and its choice between that revision and older ones. */
 import { HeaderValue } from "@effect-mcp/protocol"
 import { RequestContext } from "@effect-mcp/session"
+import { RemoteTasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -74,7 +75,7 @@ describe.concurrent("a request of 2026-07-28 over HTTP", () => {
         reply.json(response(received, received.kind === "server/discover" ? discoverResult : {}))
       })
       const { session } = yield* connectModern(peer)
-      const { id, ...task } = session.tasks.of("task-1")
+      const { id, ...task } = RemoteTasks.of(session).of("task-1")
       yield* Effect.exit(task.state)
       yield* Effect.exit(task.cancel)
       yield* session.close

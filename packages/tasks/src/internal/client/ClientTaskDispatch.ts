@@ -1,0 +1,122 @@
+/** Questions of a server that become tasks of its client: the gate between its requests and the handlers. */
+
+import { type JsonRpc, type McpError, MethodTable, type Profile, type Progress, Task } from "@effect-mcp/protocol"
+import { CallbackContext } from "@effect-mcp/session/CallbackContext"
+import { type AskedSession, type Dispatch, RequestRejections, validate } from "@effect-mcp/session/internal"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Scope from "effect/Scope"
+import * as StatusNotifications from "../runs/StatusNotifications.ts"
+import * as TaskState from "../runs/TaskState.ts"
+import { trust } from "../trust.ts"
+import * as ClientTaskEndpoint from "./ClientTaskEndpoint.ts"
+
+type Service = CallbackContext["Service"]
+
+const { notifications } = MethodTable
+
+/** The context of a handler whose request became a task. Its progress has the token of the request (PRG-08). */
+class ClientTaskContext implements Service {
+  readonly #question: Service
+  readonly #session: AskedSession
+  readonly #taskId: string
+  #highest = Number.NEGATIVE_INFINITY
+
+  constructor(question: Service, session: AskedSession, taskId: string) {
+    this.#question = question
+    this.#session = session
+    this.#taskId = taskId
+  }
+
+  get id(): Service["id"] {
+    return this.#question.id
+  }
+
+  get method(): string {
+    return this.#question.method
+  }
+
+  get meta(): Service["meta"] {
+    return this.#question.meta
+  }
+
+  get profile(): Service["profile"] {
+    return this.#question.profile
+  }
+
+  get progress(): Service["progress"] {
+    return (step: Progress.Progress) =>
+      Effect.suspend(() => {
+        const progressToken = this.#question.meta?.progressToken
+        if (progressToken === undefined) return Effect.void
+        if (!Number.isFinite(step.progress) || step.progress <= this.#highest) return Effect.void
+        this.#highest = step.progress
+        const params = { ...step, progressToken, _meta: TaskState.relatedMeta(this.#taskId) }
+        // The session may have ended. A step that JSON cannot carry is dropped as well.
+        return Effect.ignore(this.#session.sender.notify(notifications["notifications/progress"], params))
+      })
+  }
+}
+
+const checkTask = validate(Task.TaskMetadata)
+
+/** The only revision in which servers ask for tasks. */
+const revision = "2025-11-25"
+
+/** Starts the task of a question. */
+const start = <R>(
+  { owner, runs, tasks }: ClientTaskEndpoint.ClientTaskEndpoint,
+  session: AskedSession,
+  { method, params }: JsonRpc.Request,
+  { ttl }: Task.TaskMetadata,
+  handling: Effect.Effect<unknown, McpError.McpError, R>
+): Effect.Effect<Task.CreateTaskResult, McpError.McpError, R> =>
+  Effect.gen(function*() {
+    const task = yield* runs.start(
+      { principal: owner, request: { method, params }, ttlMillis: ttl },
+      ({ id }) =>
+        // A scope of its own: that of the request closes when the server receives the id.
+        Effect.scopedWith((scope) =>
+          Effect.updateContext(handling, (services: Context.Context<never>) => {
+            // Each request of a server has this service.
+            const own = new ClientTaskContext(Context.getUnsafe(services, CallbackContext), session, id)
+            // The services of the question, with those of the task in their place.
+            return trust<Context.Context<R>>(
+              services.pipe(Context.add(CallbackContext, own), Context.add(Scope.Scope, scope))
+            )
+          })
+        )
+    )
+    const send = (state: Task.Task) =>
+      Effect.ignore(session.sender.notify(notifications["notifications/tasks/status"], state))
+    yield* runs.fork(StatusNotifications.follow(tasks, { send, closed: session.closed }, task))
+    return { task: TaskState.legacy(task) }
+  })
+
+/** Lets questions become tasks, before they reach the handlers of a client. */
+export const make = (
+  dispatch: Dispatch<unknown>,
+  endpoint: ClientTaskEndpoint.ClientTaskEndpoint,
+  session: AskedSession
+): Dispatch<unknown> => ({
+  ...dispatch,
+  prepare: (message, profile: Profile.Profile, isQuestion) => {
+    const { task, ...params } = message.params ?? {}
+    if (task === undefined || profile.revision !== revision || !ClientTaskEndpoint.isQuestion(message.method)) {
+      return dispatch.prepare(message, profile, isQuestion)
+    }
+    const checked = checkTask(task)
+    if (Result.isFailure(checked)) {
+      return Result.fail(
+        RequestRejections.invalidParams(`Invalid params for ${message.method}: task: ${checked.failure}`)
+      )
+    }
+    // What runs is the question without a task: its middleware and its checks are those of a plain one.
+    const plain = { ...message, params }
+    return Result.map(
+      dispatch.prepare(plain, profile),
+      (handling) => start(endpoint, session, plain, checked.success, handling)
+    )
+  }
+})

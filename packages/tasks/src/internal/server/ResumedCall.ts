@@ -1,0 +1,31 @@
+/** The call of a task that another process has begun, as its handler sees it. */
+
+import type { RequestContext } from "@effect-mcp/session/RequestContext"
+import * as Effect from "effect/Effect"
+import type * as StoredTask from "../../StoredTask.ts"
+import { trust } from "../trust.ts"
+
+type Service = RequestContext["Service"]
+
+/** The members of a call that a task reads. */
+export type TaskCall = Pick<
+  Service,
+  "id" | "log" | "meta" | "method" | "parameterHeaders" | "principal" | "profile" | "session"
+>
+
+/** Returns the call of a stored task. It has no session, and no headers. */
+export const make = (
+  { id, principal, request: { method, params } }: StoredTask.StoredTask,
+  { claims, profile }: StoredTask.TaskResumption
+): TaskCall => ({
+  id,
+  method,
+  // The metadata was checked before the task was stored.
+  meta: trust<Service["meta"]>(params?.["_meta"]),
+  principal: principal === undefined ? undefined : claims === undefined ? { id: principal } : { id: principal, claims },
+  session: undefined,
+  profile,
+  parameterHeaders: undefined,
+  // No client hears it: the log messages of an extension task are dropped.
+  log: () => Effect.void
+})

@@ -1,0 +1,215 @@
+/** The questions of a task that runs in this process. They wait in its store for a client that asks for its result. */
+
+import { CanonicalJson, McpError, type Profile, type RevisionProjection } from "@effect-mcp/protocol"
+import { ClientQuestion, OnceSteps } from "@effect-mcp/session/internal"
+import type { QuestionOptions } from "@effect-mcp/session/RequestContext"
+import * as RequestError from "@effect-mcp/session/RequestError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type * as StoredTask from "../../StoredTask.ts"
+import type { TaskStoreError } from "../../TaskStore.ts"
+import type { OwnedTasks } from "../runs/OwnedTasks.ts"
+import type { TaskRuns } from "../runs/TaskRuns.ts"
+import * as TaskState from "../runs/TaskState.ts"
+
+/** The task that asks. */
+export interface TaskQuestionsDependencies {
+  readonly tasks: OwnedTasks
+  readonly id: string
+  readonly profile: Profile.ClientProfile
+  readonly projection: RevisionProjection.Projection | undefined
+  readonly runs: Pick<TaskRuns, "isHandedOn" | "isOurs">
+}
+
+const textOf = ({ method, params }: StoredTask.TaskRequest): string => CanonicalJson.textOf({ method, params })
+
+const isWithdrawn = ({ failure }: StoredTask.TaskQuestion): boolean => failure?._tag === "Withdrawn"
+
+/** Returns the key of a question. Questions are never removed, so that no key is used again (TKX-09). */
+const keyAt = (index: number, given: string | undefined): string =>
+  given === undefined ? `question-${index + 1}` : `key-${index + 1}-${given}`
+
+/** Returns the key that the program has given, without what makes it unique; `undefined` if it has given none. */
+const givenIn = (key: string): string | undefined => /^key-\d+-(.*)$/s.exec(key)?.[1]
+
+/**
+ * Lets an effect be interrupted, also in code of the handler that is not. Nothing else ends its wait when the process
+ * stops.
+ */
+const waiting = Effect.interruptible
+
+/** Waits until the task is interrupted, because the store has ended it or has it no longer. */
+const gone = Effect.interruptible(Effect.never)
+
+/** The questions of one run of a task. */
+export class TaskQuestions {
+  readonly #dependencies: TaskQuestionsDependencies
+  /** The number of times that this run has asked each question without a key. */
+  readonly #occurrences = new Map<string, number>()
+
+  constructor(dependencies: TaskQuestionsDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /**
+   * Returns the question for which this run has taken an answer before its call became a task. `index` is its place
+   * among all questions of the task.
+   */
+  answered(
+    index: number,
+    request: StoredTask.TaskRequest,
+    answer: unknown,
+    given: string | undefined
+  ): StoredTask.TaskQuestion {
+    const key = keyAt(index, given)
+    return given === undefined
+      ? { key, request, answer, occurrence: this.#occurrence(textOf(request)) }
+      : { key, request, answer }
+  }
+
+  /**
+   * Asks the client, and waits for its answer, however long that takes unless `options` have a time (TSK-20). Branches
+   * that ask by the same key share the question.
+   */
+  ask(
+    row: ClientQuestion.QuestionRow,
+    params: object,
+    options: QuestionOptions = {}
+  ): Effect.Effect<unknown, RequestError.RequestError> {
+    const method = row.name
+    return OnceSteps.outside(
+      method,
+      Effect.suspend(() => {
+        const { profile, projection } = this.#dependencies
+        const blocked = ClientQuestion.blocked(row, params, profile)
+        if (blocked !== undefined) return Effect.fail(RequestError.make(method, blocked))
+        const question = ClientQuestion.make(row, params, profile, projection)
+        const request = { method, params: { ...question.params } }
+        // An interruption after its question was stored would leave a question whose answer no fiber takes.
+        const asked = Effect.uninterruptible(
+          Effect.flatMap(
+            this.#put(request, options.key),
+            (key) => Effect.onInterrupt(waiting(this.#answerTo(key, row, params, options)), () => this.#withdraw(key))
+          )
+        )
+        const limits = [options.timeout, options.totalTimeout].flatMap((one) =>
+          one === undefined ? [] : [Duration.toMillis(one)]
+        )
+        const afterMillis = Math.min(...limits)
+        return Number.isFinite(afterMillis)
+          ? Effect.timeoutOrElse(asked, {
+            duration: afterMillis,
+            orElse: () => Effect.fail(RequestError.make(method, { _tag: "Timeout", afterMillis }))
+          })
+          : asked
+      })
+    )
+  }
+
+  /** Returns the number of times that this run has asked a question before. */
+  #occurrence(text: string): number {
+    const occurrence = this.#occurrences.get(text) ?? 0
+    this.#occurrences.set(text, occurrence + 1)
+    return occurrence
+  }
+
+  /**
+   * Stores a question, unless its key has one that waits or is answered. Returns the stored key. A question without a
+   * key is that of an earlier run with the same text, which was asked as many times before: its position would not do,
+   * because branches may change their order. One that was withdrawn is asked again, in the same place.
+   */
+  #put(request: StoredTask.TaskRequest, given: string | undefined): Effect.Effect<string, RequestError.RequestError> {
+    const { id, runs, tasks } = this.#dependencies
+    const text = textOf(request)
+    const occurrence = given === undefined ? this.#occurrence(text) : undefined
+    let key: string | undefined
+    let isOther = false
+    const put = tasks.change(id, (task) => {
+      key = undefined
+      if (!runs.isOurs(task)) return undefined
+      const { questions } = task
+      const known = questions.find((question) =>
+        !isWithdrawn(question) && givenIn(question.key) === given && question.occurrence === occurrence &&
+        (given !== undefined || textOf(question.request) === text)
+      )
+      isOther = known !== undefined && textOf(known.request) !== text
+      key = known?.key ?? keyAt(questions.length, given)
+      if (known !== undefined) return undefined
+      const question = occurrence === undefined ? { key, request } : { key, request, occurrence }
+      return { questions: [...questions, question] }
+    })
+    return Effect.flatMap(Effect.orDie(put), (changed) => {
+      switch (changed._tag) {
+        case "TooLarge":
+          return Effect.fail(RequestError.make(request.method, {
+            _tag: "InvalidParams",
+            problem: "the question does not fit into the bytes that all tasks of a principal may have together"
+          }))
+        case "Missing":
+          return gone
+        case "Changed":
+        case "Unchanged":
+          if (isOther) {
+            return Effect.die(new Error(`two different questions of the task have the key ${JSON.stringify(given)}`))
+          }
+          return key === undefined ? gone : Effect.succeed(key)
+      }
+    })
+  }
+
+  #answerTo(
+    key: string,
+    row: ClientQuestion.QuestionRow,
+    params: object,
+    { key: given }: QuestionOptions
+  ): Effect.Effect<unknown, RequestError.RequestError> {
+    const { id, tasks } = this.#dependencies
+    const wait = (state: StoredTask.TaskState | undefined): Effect.Effect<StoredTask.TaskQuestion, TaskStoreError> => {
+      if (state === undefined || state.ending !== undefined) return gone
+      if (state.openQuestions.some((question) => question.key === key)) return Effect.flatMap(tasks.later(state), wait)
+      return Effect.flatMap(tasks.question(id, key), (question) =>
+        question === undefined
+          ? gone
+          : TaskState.isOpen(question)
+          ? Effect.flatMap(tasks.find(id), wait)
+          : Effect.succeed(question))
+    }
+    // A store that fails now may work later, and the client may answer then.
+    return Effect.flatMap(
+      Effect.orDie(Effect.retry(Effect.flatMap(tasks.find(id), wait), Schedule.spaced("1 second"))),
+      ({ answer, failure }): Effect.Effect<unknown, RequestError.RequestError> => {
+        const fail = (reason: RequestError.RequestErrorReason) => Effect.fail(RequestError.make(row.name, reason))
+        switch (failure?._tag) {
+          case undefined: {
+            const problem = ClientQuestion.problemOf(row, params, answer)
+            return problem === undefined ? Effect.succeed(answer) : fail({ _tag: "InvalidResult", problem })
+          }
+          case "ErrorResponse":
+            return fail({ _tag: "ErrorResponse", error: McpError.received(failure.error) })
+          case "InvalidResult":
+            return fail({ _tag: "InvalidResult", problem: failure.problem })
+          case "Withdrawn":
+            // Another branch has asked by the same key, and has stopped to wait. This one still needs an answer.
+            return this.ask(row, params, given === undefined ? {} : { key: given })
+        }
+      }
+    )
+  }
+
+  /** Closes a question whose branch of the handler has ended, so that no client is asked any more. */
+  #withdraw(key: string): Effect.Effect<void> {
+    const { id, runs, tasks } = this.#dependencies
+    return Effect.ignoreCause(tasks.change(id, (task) => {
+      const { questions } = task
+      const isWaiting = questions.some((question) => question.key === key && TaskState.isOpen(question))
+      // The next run of the task needs the answer.
+      if (!runs.isOurs(task) || runs.isHandedOn(task) || !isWaiting) return undefined
+      return {
+        questions: questions.map((question) =>
+          question.key === key ? { ...question, failure: { _tag: "Withdrawn" } } : question
+        )
+      }
+    }))
+  }
+}

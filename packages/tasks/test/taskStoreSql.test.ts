@@ -1,0 +1,257 @@
+import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
+import type * as StoredTask from "@effect-mcp/tasks/StoredTask"
+import * as TaskStore from "@effect-mcp/tasks/TaskStore"
+import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
+import { FiberCount } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as TestClock from "effect/testing/TestClock"
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import * as v8 from "node:v8"
+import * as vm from "node:vm"
+import * as Postgres from "./support/postgres.ts"
+import { newFile, storeIn, storeOver } from "./support/sqlStores.ts"
+
+const unlimited = { maxTasks: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY }
+
+const task = (id: string, changes: Partial<StoredTask.StoredTask> = {}): StoredTask.StoredTask => ({
+  id,
+  principal: "ada",
+  request: { method: "tools/call", params: { name: "report" } },
+  createdAt: 1000,
+  updatedAt: 1000,
+  pollMillis: 500,
+  cancelRequested: false,
+  questions: [],
+  steps: [],
+  version: 1,
+  ...changes
+})
+
+/** Collects garbage, and returns the used heap in bytes. */
+const heapInUse = (): number => {
+  v8.setFlagsFromString("--expose-gc")
+  vm.runInNewContext("gc")()
+  return process.memoryUsage().heapUsed
+}
+
+const memory = NodeSqlite.layer({ filename: ":memory:" })
+
+interface Counts {
+  readonly tasks: number
+  readonly bytes: number
+}
+
+/** Returns the stored counts of each owner, and those that are right. */
+const counts = (sql: SqlClient.SqlClient) =>
+  Effect.all([
+    sql<Counts>`select owner, tasks, bytes from mcp_task_owners order by owner`,
+    sql<Counts>`select owner, 1.0 * count(*) as tasks, sum(bytes) as bytes from mcp_tasks group by owner order by owner`
+  ]).pipe(Effect.map((all) => all.map((rows) => rows.map(({ bytes, tasks }) => [Number(tasks), Number(bytes)]))))
+
+/** Runs the fixture in a process of its own, and returns the versions that it has stored. */
+const race = (database: string, id: string, last: number) =>
+  Effect.callback<ReadonlyArray<number>, Error>((resume) => {
+    const fixture = fileURLToPath(new URL("fixtures/racingTasks.ts", import.meta.url))
+    const options = { encoding: "utf8", env: { ...process.env, NODE_NO_WARNINGS: "1" } } as const
+    const child = execFile(process.execPath, [fixture, database, id, String(last), "3"], options, (error, stdout) => {
+      resume(error === null ? Effect.succeed(JSON.parse(stdout)) : Effect.fail(error))
+    })
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** Lets three processes replace one task, and checks that each version was stored by one of them. */
+const raceOver = Effect.fnUntraced(function*(database: string, client: Layer.Layer<SqlClient.SqlClient, unknown>) {
+  const context = yield* Layer.build(client)
+  const store = yield* Effect.provide(TaskStoreSql.make(), context)
+  yield* store.create(task("raced"), unlimited)
+  const last = 60
+  const stored = yield* Effect.all(Array.from({ length: 3 }, () => race(database, "raced", last)), {
+    concurrency: "unbounded"
+  })
+  const versions = stored.flat().toSorted((one, other) => one - other)
+  assert.deepStrictEqual(versions, Array.from({ length: last - 1 }, (_, index) => index + 2))
+  assert.strictEqual((yield* store.load("raced"))?.version, last)
+  const listed = yield* store.list("ada", { limit: 100 })
+  assert.isTrue(listed._tag === "Page" && listed.tasks.length <= 20)
+  const [found, right] = yield* counts(Context.get(context, SqlClient.SqlClient))
+  assert.deepStrictEqual(found, right)
+})
+
+describe("TaskStoreSql with SQLite", () => {
+  it.live(
+    "of several processes that replace one task, exactly one stores each version, and limits hold",
+    () =>
+      Effect.gen(function*() {
+        const file = yield* newFile
+        yield* raceOver(file, NodeSqlite.layer({ filename: file }))
+      }),
+    60_000
+  )
+
+  it.effect("a process sees a change by another one after at most the poll interval", () =>
+    Effect.gen(function*() {
+      const file = yield* newFile
+      const [mine, other] = [yield* storeIn(file), yield* storeIn(file)]
+      yield* other.create(task("a"), unlimited)
+      const fiber = yield* Effect.forkChild(mine.awaitChange("a", 1), { startImmediately: true })
+      yield* other.replace(task("a", { version: 2 }), unlimited)
+      yield* TestClock.adjust(499)
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* Fiber.await(fiber), Exit.void)
+    }))
+
+  it.effect("a process sees its own change at once, and an interrupted wait leaves no fiber", () =>
+    Effect.gen(function*() {
+      const fibers = FiberCount.make()
+      yield* fibers.count(Effect.gen(function*() {
+        const store = yield* storeOver(memory)
+        yield* store.create(task("a"), unlimited)
+        const waits = yield* Effect.forEach(
+          [1, 1, 2],
+          (version) => Effect.forkChild(store.awaitChange("a", version), { startImmediately: true })
+        )
+        yield* store.replace(task("a", { version: 2 }), unlimited)
+        for (const fiber of waits.slice(0, 2)) assert.deepStrictEqual(yield* Fiber.await(fiber), Exit.void)
+        yield* Effect.forEach(waits, Fiber.interrupt)
+        assert.strictEqual(fibers.living(), 0)
+      }))
+    }))
+
+  it.effect("a database has its tasks after it was closed and opened again", () =>
+    Effect.gen(function*() {
+      const file = yield* newFile
+      yield* Effect.scoped(Effect.flatMap(storeIn(file), (store) => store.create(task("a"), unlimited)))
+      const store = yield* storeIn(file)
+      assert.strictEqual((yield* store.load("a"))?.principal, "ada")
+    }))
+
+  it.effect("no principal is left in the tables after its last task was removed", () =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(memory)
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const store = yield* Effect.provide(TaskStoreSql.make(), context)
+      for (const [index, principal] of ["ada", "bob", undefined, "ada"].entries()) {
+        yield* store.create(task(String(index), { principal }), unlimited)
+      }
+      const [found, right] = yield* counts(sql)
+      assert.deepStrictEqual(found, right)
+      assert.strictEqual(found?.length, 3)
+      for (const id of ["0", "1", "2", "3"]) yield* store.remove(id)
+      assert.deepStrictEqual(yield* counts(sql), [[], []])
+    }))
+
+  it.live(
+    "10,000 tasks that were created, awaited, ended and removed leave no bytes, no fibers and no rows",
+    () =>
+      Effect.gen(function*() {
+        const context = yield* Layer.build(memory)
+        const sql = Context.get(context, SqlClient.SqlClient)
+        const store = yield* Effect.provide(TaskStoreSql.make(), context)
+        const fibers = FiberCount.make()
+        const round = (count: number) =>
+          fibers.count(Effect.gen(function*() {
+            for (let index = 0; index < count; index++) {
+              const id = `task-${index}`
+              yield* store.create(task(id, { principal: id }), unlimited)
+              const wait = yield* Effect.forkChild(store.awaitChange(id, 1), { startImmediately: true })
+              const interrupted = yield* Effect.forkChild(store.awaitChange(id, 2), { startImmediately: true })
+              const outcome = { _tag: "Result", result: { content: ["x".repeat(1000)] } } as const
+              yield* store.replace(task(id, { principal: id, version: 2, outcome }), unlimited)
+              yield* Fiber.join(wait)
+              yield* Fiber.interrupt(interrupted)
+            }
+            for (let index = 0; index < count; index++) yield* store.remove(`task-${index}`)
+          }))
+        yield* round(1000)
+        const before = heapInUse()
+        yield* round(10_000)
+        assert.isBelow(heapInUse() - before, 2 * 1024 * 1024)
+        assert.strictEqual(fibers.living(), 0)
+        assert.deepStrictEqual(yield* counts(sql), [[], []])
+      }),
+    60_000
+  )
+
+  it.effect("stores with different prefixes are separate, and tables can be created beforehand", () =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(memory)
+      const open = (options: TaskStoreSql.Options) => Effect.provide(TaskStoreSql.make(options), context)
+      const first = yield* open({ prefix: "one_" })
+      const second = yield* open({ prefix: "two_" })
+      yield* first.create(task("a"), unlimited)
+      assert.isUndefined(yield* second.load("a"))
+      const again = yield* open({ prefix: "one_", createTables: false })
+      assert.strictEqual((yield* again.load("a"))?.id, "a")
+      const absent = yield* open({ prefix: "three_", createTables: false })
+      assert.instanceOf(yield* Effect.flip(absent.load("a")), TaskStore.TaskStoreError)
+    }))
+
+  it.effect("an invalid prefix, and a client of another database, are errors that say so", () =>
+    Effect.gen(function*() {
+      const failing = (options: TaskStoreSql.Options, client = memory) =>
+        Effect.map(Effect.flip(storeOver(client, options)), ({ cause }) => cause instanceof Error ? cause.message : "")
+      assert.strictEqual(
+        yield* failing({ prefix: "a; drop table b" }),
+        "prefix \"a; drop table b\" has other characters than letters, digits and _"
+      )
+      const mysql = Layer.effect(
+        SqlClient.SqlClient,
+        Effect.map(NodeSqlite.make({ filename: ":memory:" }), (sql): SqlClient.SqlClient => {
+          const onDialectOrElse: SqlClient.SqlClient["onDialectOrElse"] = ({ orElse }) => orElse()
+          const other = Object.assign(sql, { onDialectOrElse, driver: "mysql2" })
+          return Object.assign(other, { withoutTransforms: () => other })
+        })
+      )
+      assert.strictEqual(yield* failing({}, mysql), "driver \"mysql2\" is for neither SQLite nor PostgreSQL")
+    }))
+
+  it.effect("operations within a transaction of the client are rolled back with it, and end no wait", () =>
+    Effect.gen(function*() {
+      const context = yield* Layer.build(memory)
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const store = yield* Effect.provide(TaskStoreSql.make(), context)
+      yield* store.create(task("a"), unlimited)
+      const fiber = yield* Effect.forkChild(store.awaitChange("a", 1), { startImmediately: true })
+      yield* Effect.flip(sql.withTransaction(Effect.gen(function*() {
+        assert.strictEqual(yield* store.replace(task("a", { version: 2 }), unlimited), "Stored")
+        assert.strictEqual(yield* store.create(task("b"), { ...unlimited, maxTasks: 1 }), "TooMany")
+        return yield* Effect.fail("rollback")
+      })))
+      assert.strictEqual((yield* store.load("a"))?.version, 1)
+      assert.isUndefined(fiber.pollUnsafe())
+      const [found, right] = yield* counts(sql)
+      assert.deepStrictEqual(found, right)
+    }))
+})
+
+describe.runIf(Postgres.isInstalled)("TaskStoreSql with PostgreSQL", () => {
+  const port = Postgres.forSuite()
+
+  it.live("processes that create the tables at the same time all succeed", () =>
+    Effect.gen(function*() {
+      const store = Effect.suspend(() => storeOver(Postgres.layerAt(port()), { prefix: "at_once_" }))
+      const stores = yield* Effect.all(Array.from({ length: 8 }, () => store), { concurrency: "unbounded" })
+      assert.strictEqual(stores.length, 8)
+    }), 60_000)
+
+  it.live("a store starts again on its tables, whose prefix has capital letters", () =>
+    Effect.gen(function*() {
+      const open = Effect.suspend(() => storeOver(Postgres.layerAt(port()), { prefix: "App_" }))
+      yield* Effect.flatMap(open, (store) => store.create(task("a"), unlimited))
+      assert.strictEqual((yield* Effect.flatMap(open, (store) => store.loadState("a")))?.id, "a")
+    }), 60_000)
+
+  it.live(
+    "of several processes that replace one task, exactly one stores each version, and limits hold",
+    () => Effect.suspend(() => raceOver(String(port()), Postgres.layerAt(port()))),
+    60_000
+  )
+})
