@@ -71,7 +71,7 @@ const testsWithServer = (peer: Peer, revision: Revision.LegacyRevision) => {
         assert.deepStrictEqual(tools[0]?.inputSchema, { type: "object" })
       }))
 
-    it.effect("[MSG-03] [MSG-07] calls a tool once and many times concurrently", () =>
+    it.effect("[MSG-07] calls a tool once and many times concurrently", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         assert.strictEqual(textOf(yield* callTool("add", { a: 15, b: 27 })), "42")

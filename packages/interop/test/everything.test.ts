@@ -94,7 +94,7 @@ describe("server-everything", () => {
         yield* ping()
       }))
 
-    it.effect("[MSG-08] content blocks of every type are received", () =>
+    it.effect("content blocks of every type are received", () =>
       Effect.gen(function*() {
         const { callTool } = yield* ClientSession.ClientSession
         const kinds = Effect.fnUntraced(function*(name: string, input?: Record<string, unknown>) {

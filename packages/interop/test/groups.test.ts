@@ -3,6 +3,7 @@ import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Child from "./fixtures/child.ts"
+import { revisions, revisionsOverHttp } from "./fixtures/coverage.ts"
 import { pathOf } from "./fixtures/httpServerPaths.ts"
 import * as HttpServers from "./fixtures/httpServers.ts"
 import { all, call, type Members, notificationsOf, OfficialClient, result } from "./fixtures/officialClient.ts"
@@ -217,7 +218,7 @@ const testsWithClient = ({ it, peer, revision }: Conditions) => {
 }
 
 for (const peer of peers) {
-  for (const revision of Revision.legacy) {
+  for (const revision of revisions) {
     describe(`a server of groups with ${peer.name} at ${revision}`, () => {
       layer(peer.connect(peer.program("workshop", revision), revision), { excludeTestServices: true })((it) => {
         testsWithClient({ it, over: "stdio", peer, revision })
@@ -227,7 +228,7 @@ for (const peer of peers) {
 }
 
 const overHttp = peers.flatMap((peer) =>
-  Revision.legacy.filter((revision) => revision !== "2024-11-05").map((revision) => ({
+  revisionsOverHttp.map((revision) => ({
     path: pathOf("workshop", "adaptive", revision, peer.name),
     peer,
     revision

@@ -7,6 +7,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Child from "./fixtures/child.ts"
+import { revisions } from "./fixtures/coverage.ts"
 import * as HttpListener from "./fixtures/httpListener.ts"
 import { type Conditions, make, withScript } from "./host/conditions.ts"
 import { callForText, errorResponse } from "./host/results.ts"
@@ -19,7 +20,7 @@ const text = (uri: number) => `demo://resource/dynamic/text/${uri}`
 type Feature = (conditions: Omit<Conditions, "peer">) => void
 
 const handshake: Feature = ({ it, revision }) => {
-  it.effect("[INIT-07] [INIT-13] receives the capabilities of the server; tasks only in revisions with tasks", () =>
+  it.effect("[INIT-07] receives the capabilities of the server; tasks only in revisions with tasks", () =>
     Effect.gen(function*() {
       const { profile } = yield* ClientSession.ClientSession
       const { completions, tasks, ...capabilities } = profile.capabilities
@@ -235,7 +236,7 @@ const urlElicitation: Feature = ({ host, it }) => {
     }))
 }
 
-for (const revision of Revision.legacy) {
+for (const revision of revisions) {
   describe(`the host with server-everything at ${revision}`, () => {
     const host = make(revision, Child.server(Child.everything, "stdio"))
     layer(host.layer, { excludeTestServices: true })((it) => {
@@ -247,7 +248,7 @@ for (const revision of Revision.legacy) {
 }
 
 layer(HttpListener.everything.layer, { excludeTestServices: true })((it) => {
-  for (const revision of Revision.legacy) {
+  for (const revision of revisions) {
     if (revision === "2024-11-05") continue
     const server = HttpListener.server(HttpListener.everything, () => `${HttpListener.everything.address()}/mcp`)
     const host = make(revision, server)

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Child from "./fixtures/child.ts"
 import * as V2 from "./fixtures/clientV2.ts"
+import { revisions, revisionsOverHttp } from "./fixtures/coverage.ts"
 import { pathOf } from "./fixtures/httpServerPaths.ts"
 import * as HttpServers from "./fixtures/httpServers.ts"
 import {
@@ -106,7 +107,7 @@ const testsWithClient = ({ it, over, peer, revision }: Conditions) => {
       assert.deepStrictEqual(errors.filter((error) => !isLateProgress(error)), [])
     }))
 
-  it.effect("[CAN-04] a call that times out at the client is interrupted", () =>
+  it.effect("a call that times out at the client is interrupted", () =>
     Effect.gen(function*() {
       const { stderr } = yield* OfficialClient
       let steps = 0
@@ -143,7 +144,7 @@ const testsWithClient = ({ it, over, peer, revision }: Conditions) => {
 }
 
 for (const peer of peers) {
-  for (const revision of Revision.legacy) {
+  for (const revision of revisions) {
     describe(`the calculator with ${peer.name} at ${revision}`, () => {
       layer(peer.connect(peer.program("calculator", revision), revision), { excludeTestServices: true })((it) => {
         testsWithClient({ it, over: "stdio", peer, revision })
@@ -153,7 +154,7 @@ for (const peer of peers) {
 }
 
 const overHttp = peers.flatMap((peer) =>
-  Revision.legacy.filter((revision) => revision !== "2024-11-05").map((revision) => ({
+  revisionsOverHttp.map((revision) => ({
     path: pathOf("calculator", "adaptive", revision, peer.name),
     peer,
     revision

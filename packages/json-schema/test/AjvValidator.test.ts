@@ -118,7 +118,7 @@ describe("AjvValidator", () => {
       if (Result.isFailure(compiled)) return
       const check = compiled.success
       // With a comparison of each pair, the test would time out.
-      const many = Array.from({ length: 200_000 }, (_, index) => ({ index }))
+      const many = Array.from({ length: 50_000 }, (_, index) => ({ index }))
       assert.isUndefined(check(many))
       assert.isString(check([...many, { index: 0 }]))
       for (
@@ -452,7 +452,7 @@ describe("AjvValidator", () => {
       { pattern, items: { $ref: "https://example.com/schema" } },
       { pattern, type: "text" },
       { pattern, description: "a".repeat(70_000) },
-      { pattern, ...large["a long name on every path"] }
+      { pattern, ...large["anchors within anchors"] }
     ]
     for (const schema of unusable) {
       const { reason, rest } = Result.getOrThrow(Result.flip(AjvValidator.make().compile(schema)))
@@ -534,10 +534,10 @@ describe("AjvValidator", () => {
       }
       return heapInUse()
     }
-    const before = compileMore(50)
-    const grown = compileMore(250) - before
+    const before = compileMore(25)
+    const grown = compileMore(125) - before
     // The code of each schema takes about 50,000 bytes.
-    assert.isBelow(grown / 250, 5_000)
+    assert.isBelow(grown / 125, 5_000)
   })
 
   it("[MSG-35] a schema that is referred to many times is compiled once", () => {

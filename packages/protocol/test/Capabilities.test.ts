@@ -48,7 +48,7 @@ const declared = (
     : fromTheWire(Capabilities.ClientCapabilities, json)
 }
 
-describe.each(allPaths)("[INIT-15] %s", (path) => {
+describe.each(allPaths)("%s", (path) => {
   it("is declared if it is present, and so is the capability that contains it", () => {
     const capabilities = declared(path, isFlag(path) ? true : {})
     assert.isTrue(Capabilities.declares(capabilities, path))
@@ -58,7 +58,7 @@ describe.each(allPaths)("[INIT-15] %s", (path) => {
 
   it("is not declared by empty capabilities", () => assert.isFalse(Capabilities.declares({}, path)))
 
-  it("is not declared by any other capability", () => {
+  it("[INIT-15] is not declared by any other capability", () => {
     for (const other of allPaths) {
       const covered = other === path || other.startsWith(`${path}.`) ||
         // An elicitation without a mode means form.
@@ -194,7 +194,7 @@ const uncovered: ReadonlyArray<
   ["two capabilities by one of them", { roots: {} }, { roots: {}, sampling: {} }]
 ]
 
-it.each(covered)("[INIT-15] %s is covered", (_, declared, required) => {
+it.each(covered)("%s is covered", (_, declared, required) => {
   assert.isTrue(Capabilities.covers(declared, required))
 })
 
@@ -207,7 +207,7 @@ const client = Arbitrary.map(
   (value) => fromTheWire(Capabilities.ClientCapabilities, JSON.stringify(value))
 )
 
-it.prop("[INIT-15] empty requirements are always covered", [client], ([declared]) => {
+it.prop("empty requirements are always covered", [client], ([declared]) => {
   assert.isTrue(Capabilities.covers(declared, {}))
 })
 
@@ -222,12 +222,12 @@ it("[INIT-15] a required capability that is not declared is not covered, even if
   }
 })
 
-it.prop("[INIT-15] declared capabilities cover themselves", [client], ([declared]) => {
+it.prop("declared capabilities cover themselves", [client], ([declared]) => {
   assert.isTrue(Capabilities.covers(declared, fromTheWire(Capabilities.ClientCapabilities, JSON.stringify(declared))))
 })
 
 it.prop(
-  "[INIT-15] adding capabilities never makes a covered requirement uncovered",
+  "adding capabilities never makes a covered requirement uncovered",
   [client, client],
   ([declared, required]) => {
     if (Capabilities.covers(declared, required)) assert.isTrue(Capabilities.covers({ ...all, ...declared }, required))
@@ -247,13 +247,13 @@ it.prop("only the requests that may become tasks are compared", [
   assert.isFalse(Capabilities.coversTasks(undefined, required))
 })
 
-describe.each(inheritedNames)("[INIT-15] the inherited name %j", (name) => {
+describe.each(inheritedNames)("the inherited name %j", (name) => {
   // Parsed and not decoded: a decoder would drop some of these names.
   const received = (member: string): Capabilities.ClientCapabilities =>
     JSON.parse(`{"${member}":{${JSON.stringify(name)}:{}}}`)
   const required = received("experimental")
 
-  it("is not covered by a client that does not declare it", () => {
+  it("[INIT-15] is not covered by a client that does not declare it", () => {
     assert.isFalse(Capabilities.covers({}, required))
     assert.isFalse(Capabilities.covers({ experimental: {} }, required))
     assert.isFalse(Capabilities.covers(all, required))

@@ -77,7 +77,7 @@ describe.each(rows)("%s", (key, row) => {
     assert.isTrue(Revision.isRevision(row.since))
   })
 
-  it("[INIT-15] a request requires an existing capability of its receiver, a notification of its sender", () => {
+  it("a request requires an existing capability of its receiver, a notification of its sender", () => {
     if (row.capability === undefined) return
     const senders = roles.filter((role) =>
       MethodTable.findRequest(key, role) ?? MethodTable.findNotification(key, role)

@@ -83,16 +83,20 @@ describe.each(codecs)("%s", (_, codec) => {
   const decode = Schema.decodeUnknownSync(codec)
   const isValid = Schema.is(codec)
 
-  it.prop("[MSG-01] the peer decodes a sent value without loss", [codec], ([sent]) => {
+  it.prop("the peer decodes a sent value without loss", [codec], ([sent]) => {
     const received = overTheWire(sent)
     assert.deepStrictEqual(decode(received), received)
   }, { arbitrary: { runs: 60 } })
 
-  it.prop("[MSG-01] unknown members are accepted", [codec], ([sent]) => {
+  it.prop("unknown members are accepted", [codec], ([sent]) => {
     assert.isTrue(isValid({ ...Object(overTheWire(sent)), "acme.example/extra": { deep: [null] } }))
   }, { arbitrary: { runs: 30 } })
 
-  it.each(notObjects)("[MSG-01] %j is rejected", (value) => assert.isFalse(isValid(value)))
+  it("the minimal value is accepted; what is no object is rejected, as it is and as _meta", () => {
+    assert.isTrue(isValid(minimal.get(codec)))
+    assert.deepStrictEqual(notObjects.filter(isValid), [])
+    assert.deepStrictEqual(notObjects.filter((_meta) => isValid({ ...minimal.get(codec), _meta })), [])
+  })
 
   it.prop("[MSG-28] _meta may have any members, even with reserved keys", [
     Schema.Literals([
@@ -106,12 +110,6 @@ describe.each(codecs)("%s", (_, codec) => {
   ], ([key, value]) => {
     assert.isTrue(isValid({ ...minimal.get(codec), _meta: { [key]: value } }))
   }, { arbitrary: { runs: 50 } })
-
-  it.each(notObjects)("[MSG-01] %j is rejected as _meta", (value) => {
-    assert.isFalse(isValid({ ...minimal.get(codec), _meta: value }))
-  })
-
-  it("the minimal value is accepted", () => assert.isTrue(isValid(minimal.get(codec))))
 })
 
 /** Returns the minimal value of a schema with some members changed. `undefined` removes a member. */
@@ -458,15 +456,8 @@ const invalid: ReadonlyArray<readonly [id: string, Schema.Codec<unknown>, Readon
   ]]
 ]
 
-describe.each(invalid)("%s rejects", (_, codec, changes) => {
-  it.each(
-    changes.map((change) =>
-      [JSON.stringify(change, (_, value) => value === undefined ? "(absent)" : value), change] as const
-    )
-  )(
-    "%s",
-    (_, change) => assert.isFalse(Schema.is(codec)(changed(codec, change)))
-  )
+it.each(invalid)("%s rejects each of these changes", (_, codec, changes) => {
+  assert.deepStrictEqual(changes.filter((change) => Schema.is(codec)(changed(codec, change))), [])
 })
 
 it("[LOG-04] the levels are those of syslog, in order of severity", () => {

@@ -12,7 +12,7 @@ const runs = { arbitrary: { runs: 40 } }
 
 describe.each(sides)("a valid message of a $from in $revision", ({ from, revision }) => {
   for (const name of ValidMessages.requestNames(from, revision)) {
-    it.prop(`[INIT-12] [INIT-13] the params of ${name} have no member of a later revision`, [
+    it.prop(`the params of ${name} have no member of a later revision`, [
       ValidMessages.request(name, revision)
     ], ([{ params }]) => {
       assert.deepStrictEqual(unknownTo(revision, name, "params", params ?? {}), [])
@@ -20,7 +20,7 @@ describe.each(sides)("a valid message of a $from in $revision", ({ from, revisio
   }
 
   for (const name of ValidMessages.notificationNames(from, revision)) {
-    it.prop(`[INIT-12] [INIT-13] the params of ${name} have no member of a later revision`, [
+    it.prop(`the params of ${name} have no member of a later revision`, [
       ValidMessages.notification(name, revision)
     ], ([{ params }]) => {
       assert.deepStrictEqual(unknownTo(revision, name, "params", params ?? {}), [])
@@ -28,7 +28,7 @@ describe.each(sides)("a valid message of a $from in $revision", ({ from, revisio
   }
 
   for (const name of ValidMessages.requestNames(MethodDefinition.peerOf(from), revision)) {
-    it.prop(`[INIT-12] [INIT-13] the result of ${name} has no member of a later revision`, [
+    it.prop(`the result of ${name} has no member of a later revision`, [
       ValidMessages.success(name, revision)
     ], ([{ result }]) => {
       assert.deepStrictEqual(unknownTo(revision, name, "result", result), [])

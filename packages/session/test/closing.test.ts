@@ -60,7 +60,7 @@ describe("a session that this side closes", () => {
         assert.strictEqual(census.living(), 0)
       }))
 
-    it.effect(`[CAN-04] pending requests are cancelled at the peer (${form})`, () =>
+    it.effect(`pending requests are cancelled at the peer (${form})`, () =>
       Effect.gen(function*() {
         const { raw, record, session } = yield* withRawServer({ pair })
         const one = yield* start(session.callTool("x"))

@@ -109,7 +109,7 @@ for (const { form, pair } of forms) {
       { what, end, revision: Revision.latest, era: " without a handshake" }
     ])
     for (const { end, era, revision, what } of inBothEras) {
-      it.effect(`laws 1, 2, 5 and 8: [CAN-04] ${what}${era}, and no request, fiber or resource remains`, () =>
+      it.effect(`laws 1, 2, 5 and 8: ${what}${era}, and no request, fiber or resource remains`, () =>
         Effect.gen(function*() {
           for (let step = 0; step < lastStep; step++) {
             const held = { count: 0 }

@@ -100,7 +100,7 @@ describe("outbound middleware", () => {
       assert.deepStrictEqual(reason, { _tag: "MissingCapability", capability: "elicitation.url" })
     }))
 
-  it.effect("law 8: [CAN-04] is interrupted with its caller, and one cancellation is sent", () =>
+  it.effect("law 8: is interrupted with its caller, and one cancellation is sent", () =>
     Effect.gen(function*() {
       const trace: Array<string> = []
       const { raw, session } = yield* withRawServer({ client: { middleware: recording("it", trace) } })

@@ -87,7 +87,7 @@ describe("a full outbox", () => {
       ])
     }))
 
-  it.effect("[PING-01] [CAN-04] law 12: replies and cancellations do not wait for room", () =>
+  it.effect("[PING-01] law 12: replies and cancellations do not wait for room", () =>
     Effect.gen(function*() {
       const { link, log, raw, record, session } = yield* open(1)
       link.stall()

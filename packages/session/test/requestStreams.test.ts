@@ -256,7 +256,7 @@ describe("a stream for each request", () => {
 })
 
 describe("streams that stay open after their request", () => {
-  it.effect("[CAN-04] law 2: are closed at once if the caller was interrupted", () =>
+  it.effect("law 2: are closed at once if the caller was interrupted", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { raw, session } = yield* census.count(withRawServer({ pair: MemoryTransport.makeMultiStream() }))

@@ -3,6 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { choice, UsageError, wholeNumber } from "../../../scripts/commandLine.ts"
+import * as Benchmark from "../../benchmarks/src/settings.ts"
+import * as Soak from "../src/settings.ts"
 
 interface Outcome {
   readonly status: number | null
@@ -25,20 +27,15 @@ const programs = {
   bench: "packages/benchmarks/src/main.ts",
   soak: "packages/soak/src/main.ts",
   hostile: "packages/soak/src/hostile/main.ts",
-  simulate: "scripts/simulate.ts",
-  mutants: "scripts/mutants.ts",
+  simulate: "packages/simulation/src/simulate.ts",
+  mutants: "packages/simulation/src/mutants.ts",
   conformance: "scripts/conformance.ts",
   requirements: "scripts/requirements.ts"
 }
 
 const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<string>, RegExp]> = [
   ["bench", ["--rounds", "many"], /^--rounds takes an integer of at least 1, not "many"$/],
-  ["bench", ["--calls", ""], /^--calls takes an integer of at least 1, not ""$/],
-  ["bench", ["--quick"], /^Unknown option '--quick'/],
-  ["soak", ["--sessions", "-1"], /^Option '--sessions' argument is ambiguous/],
   ["soak", ["--sessions=-1"], /^--sessions takes an integer of at least 1, not "-1"$/],
-  ["soak", ["--ending", "toString"], /^--ending takes one of .*, not "toString"$/],
-  ["soak", ["more"], /^Unexpected argument 'more'/],
   ["hostile", ["--seconds", "NaN"], /^--seconds takes an integer of at least 1, not "NaN"$/],
   ["hostile", ["--side", "both"], /^--side takes one of server, client, gateway, not "both"$/],
   ["simulate", ["--sessions", "1.5"], /^--sessions takes an integer of at least 1, not "1\.5"$/],
@@ -60,6 +57,19 @@ describe("a program", () => {
       assert.deepStrictEqual([status, stdout], [2, ""])
     }
   )
+})
+
+describe("settings", () => {
+  it.each([
+    [["--sessions", "-1"], /^Option '--sessions' argument is ambiguous/],
+    [["--ending", "toString"], /^--ending takes one of .*, not "toString"$/],
+    [["more"], /^Unexpected argument 'more'/]
+  ])("of a soak are not %j", (args, message) => assert.throws(() => Soak.parse(args), message))
+
+  it.each([
+    [["--calls", ""], /^--calls takes an integer of at least 1, not ""$/],
+    [["--quick"], /^Unknown option '--quick'/]
+  ])("of a benchmark are not %j", (args, message) => assert.throws(() => Benchmark.parse(args, []), message))
 })
 
 describe("an option", () => {

@@ -30,7 +30,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
   for (const name of ValidMessages.requestNames(from, revision)) {
     const { params } = MethodTable.requests[name]
     it.prop(
-      `[MSG-01] [MSG-03] a request ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
+      `a request ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
       [ValidMessages.request(name, revision)],
       ([request]) => {
         assert.deepStrictEqual(JsonRpc.classify(request), { _tag: "Request", message: request })
@@ -46,7 +46,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
   for (const name of ValidMessages.requestNames(peer, revision)) {
     const { result } = MethodTable.requests[name]
     it.prop(
-      `[MSG-07] [MSG-08] a result of ${name} fits its schema and this revision, and is unchanged by the wire`,
+      `a result of ${name} fits its schema and this revision, and is unchanged by the wire`,
       [ValidMessages.success(name, revision)],
       ([success]) => {
         assert.deepStrictEqual(JsonRpc.classify(success), { _tag: "Response", message: success })
@@ -64,7 +64,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
   for (const name of ValidMessages.notificationNames(from, revision)) {
     const { params } = MethodTable.notifications[name]
     it.prop(
-      `[MSG-11] a notification ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
+      `a notification ${name} is one, fits its schema and this revision, and comes over the wire as it is`,
       [ValidMessages.notification(name, revision)],
       ([notification]) => {
         assert.deepStrictEqual(JsonRpc.classify(notification), { _tag: "Notification", message: notification })
@@ -77,7 +77,7 @@ describe.each(sides)("the messages of a $from in $revision", ({ from, revision }
     )
   }
 
-  it.effect("[MSG-01] every kind of message and every method of this side is generated", () =>
+  it.effect("every kind of message and every method of this side is generated", () =>
     Effect.gen(function*() {
       const drawn = yield* Arbitrary.sampleEffect(ValidMessages.message(from, revision), { count: 2_000, seed: 1 })
       const methods = new Set(drawn.flatMap((message) => "method" in message ? [message.method] : []))
@@ -144,13 +144,13 @@ describe.each(Revision.legacy)("in %s", (revision) => {
     if (revision !== Revision.latestLegacy) assert.isTrue(RequestId.isRequestId(requestId))
   }, runs)
 
-  it.prop("[SMP-03] [SMP-04] sampling messages answer the uses of tools", [
+  it.prop("sampling messages answer the uses of tools", [
     ValidMessages.params("sampling/createMessage", revision)
   ], ([{ messages }]) => {
     assert.isTrue(Result.isSuccess(Sampling.checkToolUse(messages)))
   }, runs)
 
-  it.prop("[MSG-09] [MSG-10] an error response is valid, without an id in the form of this revision", [
+  it.prop("an error response is valid, without an id in the form of this revision", [
     ValidMessages.failure(revision)
   ], ([failure]) => {
     assert.deepStrictEqual(JsonRpc.classify(failure), { _tag: "Response", message: failure })
@@ -158,7 +158,7 @@ describe.each(Revision.legacy)("in %s", (revision) => {
     assert.strictEqual(failure.id, Revision.envelopes[revision].unreadableId === "null" ? null : undefined)
   }, runs)
 
-  it.prop("[INIT-13] profiles contain the members of the handshake's schemas", [
+  it.prop("profiles contain the members of the handshake's schemas", [
     Profiles.clientProfile(revision),
     Profiles.serverProfile(revision)
   ], ([client, server]) => {
@@ -174,7 +174,7 @@ describe.each(Revision.legacy)("in %s", (revision) => {
   }, runs)
 })
 
-it.effect("[MSG-03] [PRG-01] ids that are easily confused are generated", () =>
+it.effect("ids that are easily confused are generated", () =>
   Effect.gen(function*() {
     const ids = yield* Arbitrary.sampleEffect(RequestIds.requestId, { count: 2_000, seed: 1 })
     assert.includeMembers([...ids], [
@@ -193,7 +193,7 @@ it.effect("[MSG-03] [PRG-01] ids that are easily confused are generated", () =>
     assert.includeMembers([...tokens], [0, "", "0"])
   }))
 
-it.effect("[MSG-10] known and unknown error codes are generated", () =>
+it.effect("known and unknown error codes are generated", () =>
   Effect.gen(function*() {
     const errors = yield* Arbitrary.sampleEffect(ErrorObjects.errorObject, { count: 1_000, seed: 1 })
     const codes = errors.map(({ code }) => code)

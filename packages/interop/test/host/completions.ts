@@ -18,7 +18,7 @@ export const completions = ({ it }: Conditions) => {
       assert.deepStrictEqual(completion.values, ["ref/resource.number="])
     }))
 
-  it.effect("[INIT-13] sends the values of other arguments in every revision", () =>
+  it.effect("sends the values of other arguments in every revision", () =>
     Effect.gen(function*() {
       const { complete } = yield* ClientSession.ClientSession
       const { completion } = yield* complete({

@@ -5,7 +5,7 @@ import { misreadBy } from "../../../protocol/test/revisions.ts"
 import type { Conditions } from "./conditions.ts"
 
 export const handshake = ({ host, it, peer, revision }: Conditions) => {
-  it.effect("[INIT-02] [INIT-04] [INIT-07] [INIT-13] receives the server's profile", () =>
+  it.effect("[INIT-02] [INIT-04] [INIT-07] receives the server's profile", () =>
     Effect.gen(function*() {
       const { profile } = yield* ClientSession.ClientSession
       assert.strictEqual(profile.revision, revision)

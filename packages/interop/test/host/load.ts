@@ -9,7 +9,7 @@ import { abortedCalls, callForText, serverRequest, untilAborted } from "./result
 const mebibyte = 2 ** 20
 
 export const load = ({ host, it, over }: Conditions) => {
-  it.effect("[MSG-03] [MSG-07] concurrent calls may be answered in any order", () =>
+  it.effect("[MSG-07] concurrent calls may be answered in any order", () =>
     Effect.gen(function*() {
       const { callTool, inFlight } = yield* ClientSession.ClientSession
       const numbers = Array.from({ length: 64 }, (_, index) => index)

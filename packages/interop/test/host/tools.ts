@@ -43,7 +43,7 @@ export const tools = ({ it }: Conditions) => {
       assert.strictEqual(rest.length, 15)
     }))
 
-  it.effect("[MSG-08] receives text, image, audio, link and embedded resource blocks with all members", () =>
+  it.effect("receives text, image, audio, link and embedded resource blocks with all members", () =>
     Effect.gen(function*() {
       const { callTool } = yield* ClientSession.ClientSession
       assert.deepStrictEqual(yield* callTool("blocks"), { content: blocks, _meta: { "example.com/blocks": 5 } })

@@ -43,7 +43,7 @@ export const cancellation = ({ it, peer }: Conditions) => {
       assert.deepStrictEqual(errors.filter((error) => !isLateProgress(error)), [])
     }))
 
-  it.effect("[TMO-03] [CAN-04] a call that times out at the client is interrupted", () =>
+  it.effect("[TMO-03] a call that times out at the client is interrupted", () =>
     Effect.gen(function*() {
       const { stderr } = yield* OfficialClient
       const isDue = Child.until(() => stderr().includes("reminder of the bread: due"))

@@ -9,7 +9,7 @@ import { list, receivedSince } from "./results.ts"
 const mebibyte = 2 ** 20
 
 export const load = ({ it, over }: Conditions) => {
-  it.effect("[MSG-03] [MSG-07] serves concurrent calls, and answers each when it completes", () =>
+  it.effect("[MSG-07] serves concurrent calls, and answers each when it completes", () =>
     Effect.gen(function*() {
       const { received, stderr } = yield* OfficialClient
       const before = received.length

@@ -22,7 +22,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
     })
   const invalid = (message: string) => ({ code: -32602, message: peer.errorMessage(-32602, message) })
 
-  it.effect("[PRM-01] [PAG-03] [INIT-13] lists its prompts, page by page", () =>
+  it.effect("[PRM-01] [PAG-03] lists its prompts, page by page", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       const before = received.length
@@ -47,7 +47,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       ])
     }))
 
-  it.effect("[PRM-01] [INIT-13] sends the title of an argument, which these clients drop", () =>
+  it.effect("[PRM-01] sends the title of an argument, which these clients drop", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       yield* request.listPrompts({})
@@ -89,7 +89,7 @@ export const prompts = ({ it, peer, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[INIT-13] images, audio and links in prompts have the form of the revision", () =>
+  it.effect("images, audio and links in prompts have the form of the revision", () =>
     Effect.gen(function*() {
       const illustrate = yield* messages("illustrate", { note: "plan" })
       assert.deepStrictEqual(illustrate.map(({ role }) => role), ["user", "user", "user", "assistant"])

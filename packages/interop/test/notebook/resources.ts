@@ -6,7 +6,7 @@ import type { Conditions } from "../fixtures/officialClients.ts"
 import { list, members, receivedSince } from "./results.ts"
 
 export const resources = ({ it, peer }: Conditions) => {
-  it.effect("[RES-01] [PAG-03] [INIT-13] lists its resources, page by page", () =>
+  it.effect("[RES-01] [PAG-03] lists its resources, page by page", () =>
     Effect.gen(function*() {
       const { received, request } = yield* OfficialClient
       const before = received.length
@@ -37,7 +37,7 @@ export const resources = ({ it, peer }: Conditions) => {
       assert.isDefined(icons)
     }))
 
-  it.effect("[INIT-13] lists its template", () =>
+  it.effect("lists its template", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const [template, ...rest] = yield* all(request.listResourceTemplates, "resourceTemplates")

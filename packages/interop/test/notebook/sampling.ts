@@ -68,7 +68,7 @@ export const sampling = ({ it, revision }: Conditions) => {
   it.effect(
     revision === "2025-11-25"
       ? "[SMP-02] [SMP-03] [SMP-04] lets the client's model use tools, and requires an answer in the end"
-      : "[SMP-02] [INIT-13] sends no tools for models, because the revision has none",
+      : "[SMP-02] sends no tools for models, because the revision has none",
     () =>
       Effect.gen(function*() {
         const { handlers } = yield* OfficialClient

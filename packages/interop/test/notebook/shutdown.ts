@@ -10,7 +10,7 @@ import { receivedSince } from "./results.ts"
 export const shutdown = (peer: Peer, revision: Revision.LegacyRevision) => {
   const connected = Effect.provide(peer.connect(peer.program("notebook", revision), revision))
 
-  it.live("[STD-07] [STD-10] [CAN-04] the client disconnects: a call is interrupted, and the server exits", () =>
+  it.live("[STD-07] [STD-10] the client disconnects: a call is interrupted, and the server exits", () =>
     Effect.gen(function*() {
       const { close, pid, stderr } = yield* OfficialClient
       const calling = yield* Effect.forkChild(call("remind", { text: "the end", afterMs: 60_000 }))

@@ -38,7 +38,7 @@ export const shutdownOverHttp = (it: Vitest.MethodsNonLive<HttpServers.HttpServe
 
   it.effect(
     testName(
-      "[SHS-26] [SHS-28] [CAN-04] the client ends its session: a call is interrupted, and later requests get 404"
+      "[SHS-26] [SHS-28] the client ends its session: a call is interrupted, and later requests get 404"
     ),
     () =>
       Effect.gen(function*() {

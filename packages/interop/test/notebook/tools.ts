@@ -6,7 +6,7 @@ import type { Conditions } from "../fixtures/officialClients.ts"
 import { blocks, list, members, structure, textOf } from "./results.ts"
 
 export const tools = ({ it, peer, revision }: Conditions) => {
-  it.effect("[TOOL-01] [TOOL-06] [INIT-13] lists its tools, with members that later revisions introduced", () =>
+  it.effect("[TOOL-01] [TOOL-06] lists its tools, with members that later revisions introduced", () =>
     Effect.gen(function*() {
       const { request } = yield* OfficialClient
       const tools = yield* all(request.listTools, "tools")
@@ -53,7 +53,7 @@ export const tools = ({ it, peer, revision }: Conditions) => {
       })
     }))
 
-  it.effect("[MSG-08] [INIT-13] returns content blocks of every type in the form of the revision", () =>
+  it.effect("returns content blocks of every type in the form of the revision", () =>
     Effect.gen(function*() {
       const shown = yield* result("show", { name: "colours" })
       assert.deepStrictEqual(shown["_meta"], { "example.com/shown": "colours" })

@@ -66,7 +66,7 @@ const interruptedOwners = (
   })
 
 describe("an owner that is interrupted at any operation", () => {
-  it.effect("[CAN-04] laws 1 and 2: leaves no exchange, because it is recorded inside Ref.modify", () =>
+  it.effect("laws 1 and 2: leaves no exchange, because it is recorded inside Ref.modify", () =>
     Effect.gen(function*() {
       const { left, opened } = yield* interruptedOwners((record) => ({ inside: record, after: noRecord }))
       assert.isAbove(opened, 0)
@@ -95,7 +95,7 @@ const awaitingInitialized = Effect.gen(function*() {
 })
 
 describe("a call that is interrupted at any operation", () => {
-  it.effect("[CAN-04] laws 1 and 2: is not pending afterwards", () =>
+  it.effect("laws 1 and 2: is not pending afterwards", () =>
     Effect.gen(function*() {
       for (let steps = 0; steps < operations; steps++) {
         const left = yield* Effect.scoped(Effect.gen(function*() {
@@ -107,7 +107,7 @@ describe("a call that is interrupted at any operation", () => {
       }
     }))
 
-  it.effect("[CAN-04] laws 1 and 2: is neither pending nor sent if it was held", () =>
+  it.effect("laws 1 and 2: is neither pending nor sent if it was held", () =>
     Effect.gen(function*() {
       for (let steps = 0; steps < operations; steps++) {
         yield* Effect.scoped(Effect.gen(function*() {
