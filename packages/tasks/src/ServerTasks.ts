@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { TaskOptions as EndpointOptions } from "./internal/runs/TaskSettings.ts"
 import * as TaskSettings from "./internal/runs/TaskSettings.ts"
-import * as TaskDispatch from "./internal/server/TaskDispatch.ts"
+import { TaskDispatch } from "./internal/server/TaskDispatch.ts"
 import { TaskEndpoint, type TaskPlan, type TaskSupport as Support } from "./internal/server/TaskEndpoint.ts"
 import * as TaskExtensionHandlers from "./internal/server/TaskExtensionHandlers.ts"
 import * as TaskHandlers from "./internal/server/TaskHandlers.ts"
@@ -168,7 +168,7 @@ export const make = (options: Options): Effect.Effect<ServerTasksShape, never, T
       capabilities: TaskHandlers.capabilities,
       handlers: (options) => TaskHandlers.make(endpoint, options),
       extensions: TaskExtensionHandlers.make(endpoint),
-      gate: (dispatch, server) => TaskDispatch.make(dispatch, endpoint, server)
+      gate: (dispatch, server) => new TaskDispatch(dispatch, endpoint, server)
     }
   })
 

@@ -118,6 +118,22 @@ describe("a task", () => {
       assert.isUndefined((yield* tasks.load(id, "ada")).ttlMillis)
     })))
 
+  it("[TSK-09] that ends while it is being cancelled keeps its outcome", () =>
+    virtually(Effect.gen(function*() {
+      const store = yield* storeInMemory
+      let loads = 0
+      const { ended, runs } = yield* processOn({
+        ...store,
+        // The first one is that of the cancellation: it has read the state before the end of the task.
+        load: (id) => loads++ === 0 ? Effect.andThen(Effect.sleep("4 seconds"), store.load(id)) : store.load(id)
+      })
+      const result = { content: [] }
+      const { id } = yield* runs.start(ada, () => Effect.as(Effect.sleep("2 seconds"), result))
+      const cancelled = yield* Effect.exit(runs.cancel(id, "ada"))
+      assert.isTrue(Exit.isSuccess(cancelled) && !cancelled.value.isNew)
+      assert.deepStrictEqual((yield* ended(id, "ada")).outcome, { _tag: "Result", result })
+    })))
+
   it("ends with the error of its run, and with no words of a defect, which is logged", () => {
     const logged: Array<string> = []
     const logger = Logger.make(({ cause, message }) => void logged.push(`${message} ${Cause.pretty(cause)}`))

@@ -144,6 +144,9 @@ describe("a server with the tasks extension", () => {
       assert.deepStrictEqual(members, { resultType: "complete" })
       assert.deepStrictEqual(keysIn(yield* client.get(taskId)), { "two?": keys["two?"] ?? "" })
       yield* update({ [keys["one?"] ?? ""]: accept("Eve"), [keys["two?"] ?? ""]: accept("Grace") })
+      // The handler has taken the first answer, and another run would take the stored one.
+      const { questions = [] } = (yield* store.load(taskId)) ?? {}
+      assert.deepStrictEqual(questions.find(({ key }) => key === keys["one?"])?.answer, accept("Ada"))
       const last = keysIn(yield* client.get(taskId))
       assert.hasAllKeys(last, ["one?"])
       assert.notStrictEqual(last["one?"], keys["one?"])

@@ -456,7 +456,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-21",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.beginningIn",
     original: "support === \"forbidden\" || !TaskExtension.isDeclared(profile.capabilities)",
     broken: "support === \"forbidden\"",
     test: "packages/tasks/test/taskExtension.test.ts",

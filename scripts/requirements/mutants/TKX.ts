@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "TKX-01",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.beginningIn",
     original: "support === \"forbidden\" || !TaskExtension.isDeclared(profile.capabilities)",
     broken: "support === \"forbidden\"",
     test: "packages/tasks/test/taskExtension.test.ts",
@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-02",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.#prepareByServer",
     original: "!TaskExtension.isCallable(plan.support, profile)",
     broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
     test: "packages/tasks/test/taskExtension.test.ts",
@@ -175,7 +175,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-06",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.#prepareByServer",
     original: "(task) => TaskState.extension(task)",
     broken: "(task) => ({ task: TaskState.extension(task) })",
     test: "packages/tasks/test/taskExtension.test.ts",

@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-04",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.#prepareByClient",
     original: "if (support === \"forbidden\") return",
     broken: "if (support === \"forbidden\" && tool === \"\") return",
     test: "packages/tasks/test/serverTasks.test.ts",
@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-05",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.#prepareByClient",
     original: "support === \"required\"",
     broken: "tool === \"\"",
     test: "packages/tasks/test/serverTasks.test.ts",
@@ -54,8 +54,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "TaskRuns.cancel",
     original: "outcome === undefined",
     broken: "true",
-    test: "packages/tasks/test/serverTasks.test.ts",
-    name: "[TSK-09] [TSK-23]"
+    test: "packages/tasks/test/TaskRuns.test.ts",
+    name: "[TSK-09]"
   },
   {
     id: "TSK-10",
@@ -83,7 +83,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-14",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.#prepareByClient",
     original: "{ task: TaskState.legacy(task) }",
     broken: "TaskState.legacy(task)",
     test: "packages/tasks/test/serverTasks.test.ts",
@@ -115,7 +115,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TSK-19",
-    at: "TaskDispatch.notifiedSession",
+    at: "HandlerRun.notifiedSession",
     original: "Outgoing.notification(row, task, profile, server)",
     broken: "Outgoing.notification(row, { ...task, _meta: TaskState.relatedMeta(task.taskId) }, profile, server)",
     test: "packages/tasks/test/serverTasks.test.ts",

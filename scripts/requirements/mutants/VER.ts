@@ -311,7 +311,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-18",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.beginningIn",
     original: "support === \"forbidden\" || !TaskExtension.isDeclared(profile.capabilities)",
     broken: "support === \"forbidden\"",
     test: "packages/tasks/test/taskExtension.test.ts",
@@ -319,7 +319,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-18",
-    at: "TaskDispatch.make",
+    at: "TaskDispatch.#prepareByServer",
     original: "!TaskExtension.isCallable(plan.support, profile)",
     broken: "plan.support === \"required\" && profile.revision === \"2025-11-25\"",
     test: "packages/tasks/test/taskExtension.test.ts",

@@ -1,18 +1,18 @@
-/** The tasks that this process runs: their fibers, their leases, and the tasks of others that have lapsed. */
+/** The tasks that this process runs: their fibers, their outcomes, and what they hold. */
 
 import { type JsonRpc, McpError } from "@effect-mcp/protocol"
 import { webCrypto } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import * as Cause from "effect/Cause"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as StoredTask from "../../StoredTask.ts"
-import { TaskStoreError } from "../../TaskStore.ts"
-import { isExpired, type OwnedTasks } from "./OwnedTasks.ts"
+import type { TaskStoreError } from "../../TaskStore.ts"
+import { LeaseKeeper, type TakenOver, withoutRun } from "./LeaseKeeper.ts"
+import type { OwnedTasks } from "./OwnedTasks.ts"
 import * as RunningMemory from "./RunningMemory.ts"
 
 /** Options of the tasks of an endpoint. */
@@ -48,34 +48,7 @@ export interface Start {
   readonly steps?: ReadonlyArray<StoredTask.TaskStep>
 }
 
-/** The number of due tasks that are handled in one go. */
-const sweepSize = 100
-
-/** The number of due tasks that are handled at the same time. */
-const sweepConcurrency = 64
-
 const internalError = (message: string): JsonRpc.ErrorObject => ({ code: McpError.internalError.code, message })
-
-/** The error of a task whose process has ended, as another process finds it. */
-const lapsed = internalError("The process that ran the task has ended")
-
-/** The number of times that a task is started. A task that ends its process each time would do so for ever. */
-const maxStarts = 5
-
-/** The error of a resumable task whose last process has ended. */
-const lapsedAgain = internalError(`The process that ran the task has ended, for the ${maxStarts}th time`)
-
-/** The error of a resumable task that no process has run again. */
-const abandoned = internalError("The process that ran the task has ended, and no other one has run the task again")
-
-/** The time for which a resumable task waits for a process that runs it again, in milliseconds. */
-const waitingMillis = 300_000
-
-/** The number of times that a round is repeated at once. */
-const maxRounds = 100
-
-/** The most tasks that are looked at in one go, if many wait for a process that runs them again. */
-const maxSweepSize = 10_000
 
 /** The error of a task whose process ends. */
 const stopped = internalError("The server has stopped")
@@ -86,9 +59,6 @@ const unstorable = internalError("The result could not be stored")
 
 /** The number of times that the outcome of a task is tried to be stored, a second apart. */
 const outcomeAttempts = 30
-
-/** The members of a task that has ended. Only a run needs the others, and the claims of its principal go as well. */
-const withoutRun = { lease: undefined, resumption: undefined, questions: [], steps: [] } as const
 
 /** Returns the error object of a run that has failed. A defect is hidden from the client. */
 const errorOf = (cause: Cause.Cause<McpError.McpError>): JsonRpc.ErrorObject => {
@@ -110,8 +80,7 @@ export class TaskRuns {
   readonly #options: TaskRunsOptions
   readonly #scope: Scope.Scope
   readonly #memory: RunningMemory.RunningMemory
-  /** The name of this process in the leases of its tasks. */
-  readonly owner = webCrypto.randomUUID()
+  readonly #leases: LeaseKeeper
   readonly #running = new Map<string, Fiber.Fiber<unknown>>()
   /** Whether the scope has begun to close. */
   #isStopping = false
@@ -121,6 +90,13 @@ export class TaskRuns {
     this.#options = options
     this.#scope = scope
     this.#memory = RunningMemory.of(budget)
+    this.#leases = new LeaseKeeper({
+      tasks,
+      leaseMillis: options.leaseMillis,
+      running: this.#running,
+      moveToEnd: (id) => this.#moveToEnd(id),
+      takeOver: (task) => this.#takeOver(task)
+    })
   }
 
   /**
@@ -131,8 +107,8 @@ export class TaskRuns {
     return Effect.gen(function*() {
       const scope = Scope.makeUnsafe()
       const runs = new TaskRuns(tasks, options, scope, yield* MemoryBudget)
-      yield* Effect.forkScoped(runs.#renew)
-      yield* Effect.forkScoped(runs.#sweep)
+      yield* Effect.forkScoped(runs.#leases.renewing)
+      yield* Effect.forkScoped(runs.#leases.sweeping)
       // The last finalizer is the first to run: leases are renewed until all handlers have ended.
       yield* Effect.addFinalizer((exit) =>
         Effect.suspend(() => {
@@ -172,7 +148,7 @@ export class TaskRuns {
         cancelRequested: false,
         questions,
         steps,
-        lease: this.#leaseFrom(now),
+        lease: this.#leases.leaseFrom(now),
         resumption: resumption && { ...resumption, runs: 1 },
         version: 1
       }
@@ -188,9 +164,14 @@ export class TaskRuns {
     }))
   }
 
+  /** The name of this process in the leases of its tasks. */
+  get owner(): string {
+    return this.#leases.owner
+  }
+
   /** Returns whether this process has the lease of a task. */
-  isOurs({ lease, outcome }: Pick<StoredTask.StoredTask, "lease" | "outcome">): boolean {
-    return outcome === undefined && lease?.owner === this.owner
+  isOurs(task: Pick<StoredTask.StoredTask, "lease" | "outcome">): boolean {
+    return this.#leases.isOurs(task)
   }
 
   /** Returns whether another run of a task goes on after this one, which is being stopped. */
@@ -252,10 +233,6 @@ export class TaskRuns {
   /** Runs an effect in the background until it ends, or until the scope closes. */
   fork(effect: Effect.Effect<void>): Effect.Effect<void> {
     return Effect.asVoid(Effect.forkIn(effect, this.#scope))
-  }
-
-  #leaseFrom(now: number): StoredTask.TaskLease {
-    return { owner: this.owner, expiresAt: now + this.#options.leaseMillis }
   }
 
   /** Waits until the store has an outcome of a task, or another process its lease, or the store the task no longer. */
@@ -320,25 +297,7 @@ export class TaskRuns {
     return Effect.ignoreCause(released)
   }
 
-  /** Renews the leases of the tasks that run here. */
-  get #renew(): Effect.Effect<never> {
-    return this.#regularly(
-      "renewing leases",
-      // All at once: the renewals of many tasks that hang would keep the other ones waiting until their leases lapse.
-      "unbounded",
-      () => Effect.succeed([...this.#running.keys()]),
-      () => false,
-      (id) =>
-        Effect.clockWith((clock) => this.#tasks.renew(id, this.#leaseFrom(clock.currentTimeMillisUnsafe()))).pipe(
-          Effect.tap(() => Effect.sync(() => this.#moveToEnd(id)))
-        )
-    )
-  }
-
-  /**
-   * Makes a task the last one, so that the next round begins with those that were not renewed. Otherwise a store
-   * that renews some of them only in the time of a round would renew the same ones each time, and never the last ones.
-   */
+  /** Makes a task the last one of those that run here. */
   #moveToEnd(id: string): void {
     const fiber = this.#running.get(id)
     if (fiber === undefined) return
@@ -346,114 +305,25 @@ export class TaskRuns {
     this.#running.set(id, fiber)
   }
 
-  /** Deletes tasks that have expired, and runs again, or ends, those whose processes have ended. */
-  get #sweep(): Effect.Effect<never> {
-    // Tasks that wait for a process with their tool stay due for long. They must not hide the next ones.
-    let waiting = 0
-    let isFull = false
-    const due = (now: number) => {
-      const size = Math.min(sweepSize + waiting, maxSweepSize)
-      waiting = 0
-      return Effect.tap(this.#tasks.due(now, size), ({ length }) =>
-        Effect.sync(() => {
-          isFull = length === size
-        }))
+  /** Prepares another run of a task that has lapsed, if there is room for it. */
+  #takeOver(task: StoredTask.StoredTask): TakenOver | undefined {
+    const release = this.#isStopping ? undefined : this.#memory.hold(task)
+    if (release === undefined) return undefined
+    let resumed: ResumedRun | undefined
+    try {
+      resumed = this.#options.resume?.(task)
+    } finally {
+      if (resumed === undefined) release()
     }
-    // The rest of a full page at once, unless nothing of it has changed: thousands of tasks may expire together.
-    const goesOn = () => isFull && waiting < sweepSize
-    return this.#regularly("sweeping tasks", sweepConcurrency, due, goesOn, (id, now) => {
-      let resumed: ResumedRun | undefined
-      let release: (() => void) | undefined
-      const swept = this.#tasks.change(id, (task) => {
-        resumed = undefined
-        release?.()
-        const { lease, outcome } = task
-        // A process that was suspended for longer than a lease renews those of its own tasks.
-        const isLapsed = lease !== undefined && lease.expiresAt <= now && !this.#running.has(id)
-        if (outcome !== undefined || !isLapsed || isExpired(task, now)) return undefined
-        const end = (error: JsonRpc.ErrorObject): Partial<StoredTask.StoredTask> => ({
-          ...withoutRun,
-          outcome: { _tag: "Error", error }
+    if (resumed === undefined) return undefined
+    const { ended, run } = resumed
+    return {
+      release,
+      launch: (task) =>
+        this.#launch(task, run, () => {
+          release()
+          ended()
         })
-        const { resumption, updatedAt } = task
-        if (resumption === undefined) return end(lapsed)
-        if (resumption.runs >= maxStarts) return end(lapsedAgain)
-        // Without room for it here, the task waits for another process, or for the end of other tasks.
-        release = this.#isStopping ? undefined : this.#memory.hold(task)
-        resumed = release === undefined ? undefined : this.#options.resume?.(task)
-        if (resumed !== undefined) {
-          return { lease: this.#leaseFrom(now), resumption: { ...resumption, runs: resumption.runs + 1 }, updatedAt }
-        }
-        if (now - lease.expiresAt > waitingMillis) return end(abandoned)
-        waiting++
-        return undefined
-      })
-      const takenOver = Effect.uninterruptibleMask((restore) =>
-        Effect.onExit(restore(swept), (exit) =>
-          Effect.sync(() => {
-            if (resumed === undefined || Exit.isFailure(exit) || exit.value._tag !== "Changed") release?.()
-          })).pipe(
-            Effect.flatMap((found) => {
-              if (found._tag === "Changed" && resumed !== undefined) {
-                const { ended, run } = resumed
-                return this.#launch(found.task, run, () => {
-                  release?.()
-                  ended()
-                })
-              }
-              return Effect.void
-            })
-          )
-      )
-      return Effect.flatMap(this.#tasks.find(id), (state) => {
-        if (state === undefined) return Effect.void
-        if (isExpired(state, now)) return this.#tasks.remove(id)
-        return state.ending === undefined ? takenOver : Effect.void
-      })
-    })
-  }
-
-  /**
-   * Does work on some tasks, three times in the time of a lease, and each time again while there is more. The work on
-   * one task has a deadline of half the time between two rounds, and fails alone. One failure of each round is logged.
-   */
-  #regularly(
-    work: string,
-    concurrency: number | "unbounded",
-    some: (now: number) => Effect.Effect<ReadonlyArray<string>, TaskStoreError>,
-    goesOn: () => boolean,
-    act: (id: string, now: number) => Effect.Effect<unknown, TaskStoreError>
-  ): Effect.Effect<never> {
-    const intervalMillis = this.#options.leaseMillis / 3
-    const acted = (id: string, now: number) =>
-      Effect.catchDefect(
-        Effect.suspend(() => act(id, now)),
-        (defect) => Effect.fail(new TaskStoreError({ cause: defect }))
-      )
-    const actInTime = (id: string, now: number) =>
-      Effect.timeoutOrElse(acted(id, now), {
-        duration: intervalMillis / 2,
-        orElse: () => Effect.fail(new TaskStoreError({ cause: new Error(`no end after ${intervalMillis / 2} ms`) }))
-      })
-    const round = Effect.clockWith((clock) => {
-      const now = clock.currentTimeMillisUnsafe()
-      return Effect.flatMap(some(now), (ids) => Effect.partition(ids, (id) => actInTime(id, now), { concurrency }))
-    })
-    const logged = Effect.matchCauseEffect(round, {
-      onFailure: (cause) => Effect.as(Effect.logError(`${work} failed`, cause), false),
-      onSuccess: ([, failures]) =>
-        failures.length === 0
-          ? Effect.succeed(true)
-          : Effect.as(Effect.logError(`${work} failed for ${failures.length} tasks`, failures[0]), false)
-    })
-    // What has failed would fail again at once.
-    const rounds = Effect.repeat(logged, { while: (isDone) => isDone && goesOn(), times: maxRounds })
-    // The time of the work belongs to the interval: three intervals make a lease. A sleep beside the work would be a
-    // fiber more, which would not end before the server.
-    const interval = Effect.flatMap(
-      Effect.timed(rounds),
-      ([taken]) => Effect.sleep(Math.max(0, intervalMillis - Duration.toMillis(taken)))
-    )
-    return Effect.andThen(Effect.sleep(intervalMillis), Effect.forever(interval))
+    }
   }
 }

@@ -29,3 +29,8 @@ export const make = (
   // No client hears it: the log messages of an extension task are dropped.
   log: () => Effect.void
 })
+
+/** Returns what another process needs to run the task of a call again. */
+export const resumptionOf = (
+  { principal, profile }: Pick<TaskCall, "principal" | "profile">
+): Pick<StoredTask.TaskResumption, "claims" | "profile"> => ({ profile, claims: principal?.claims })
