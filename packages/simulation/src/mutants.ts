@@ -1,37 +1,25 @@
 /**
- * Checks that the laws of conversations find bugs: each mutant, a session or framing with one bug, must be found.
+ * Checks that simulations find bugs: each mutant, a session, framing or replay with one bug, must be found.
  *
- * `pnpm mutants` searches for a conversation that finds each mutant, and prints it. It writes the conversations to
- * `mutants/replays.json` and the table to `docs/mutants.md`. With `--replay` it runs the recorded conversations and
- * writes nothing. It fails if a conversation no longer finds its mutant, or if it breaks a law without the mutant.
- * `--only NAME`, repeatable, searches for these mutants and keeps the other conversations.
+ * `pnpm mutants` searches for an input that finds each mutant, and prints it. It writes the inputs to
+ * `mutants/replays.json` and the table to `docs/mutants.md`. With `--replay` it runs the stored inputs and writes
+ * nothing. It fails if an input no longer finds its mutant, or if it breaks a law without the mutant. `--only NAME`,
+ * repeatable, searches for these mutants and keeps the other inputs.
  */
-import { execFile } from "node:child_process"
 import * as fs from "node:fs"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
-import { parseArgs, promisify } from "node:util"
+import { parseArgs } from "node:util"
 import { orExit, UsageError } from "../../../scripts/commandLine.ts"
 import { read, root } from "../../../scripts/workspace.ts"
-import * as Search from "./conversations/Search.ts"
-import { readReplays, type Replay, replaysFile } from "./mutants/replays.ts"
-import { page, withTable } from "./mutants/report.ts"
-import { type Mutant, mutants } from "./mutants/table.ts"
+import { page, readReplays, type Replay, replaysFile, searchFor, withoutMutant, withTable } from "./mutants/replays.ts"
+import { mutants } from "./mutants/sets.ts"
 
 /** The time limit of the search for one mutant, in milliseconds. */
-const searchTimeout = 240_000
+const searchTimeout = 600_000
 
-/** The greatest number of commands in the conversation of a mutant. */
-const maxCommands = 10
-
-const program = path.join(root, "packages/simulation/src/mutants/search.ts")
-const run = promisify(execFile)
-
-/** Runs the search for one mutant in a process of its own. Its report is the last line: a mutant may print others. */
-const runSearch = async (...args: ReadonlyArray<string>) => {
-  const { stdout } = await run(process.execPath, [program, ...args], { timeout: searchTimeout, maxBuffer: 2 ** 26 })
-  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "")
-}
+/** The greatest number of commands, or steps, of the input that finds a mutant. */
+const maxLength = 10
 
 /** Runs an action for each item, with as many at a time as there are cores. */
 const forEach = async <A>(items: ReadonlyArray<A>, action: (item: A) => Promise<void>): Promise<void> => {
@@ -47,24 +35,24 @@ const { isReplay, only } = orExit(() => {
     options: { replay: { type: "boolean", default: false }, only: { type: "string", multiple: true } }
   })
   const unknown = only?.find((name) => !mutants.some((mutant) => mutant.name === name))
-  if (unknown !== undefined) throw new UsageError(`--only takes the name of a mutant in table.ts, not "${unknown}"`)
+  if (unknown !== undefined) throw new UsageError(`--only takes the name of a mutant in a table, not "${unknown}"`)
   return { isReplay: replay, only }
 })
-const chosen = only === undefined ? mutants : mutants.filter(({ name }) => only.includes(name))
+const chosen = mutants.map(({ name }) => name).filter((name) => only === undefined || only.includes(name))
 
 const problems: Array<string> = []
 const began = performance.now()
 
 const search = async (): Promise<void> => {
   const found = new Map<string, Replay>(only === undefined ? [] : readReplays())
-  await forEach(chosen, async ({ name }) => {
+  await forEach(chosen, async (name) => {
     try {
-      const { conversation, law, millis, problem, runs } = await runSearch(name)
-      if (conversation === undefined) return void problems.push(`${name}: not found in ${runs} conversations`)
-      const { length } = conversation.commands
-      if (length > maxCommands) problems.push(`${name}: needs ${length} commands, more than ${maxCommands}`)
-      found.set(name, { law, runs, conversation })
-      console.log(`${String(millis).padStart(6)} ms  ${String(length).padStart(2)} commands  ${name}: ${problem}`)
+      const { input, laws: [law], problem, runs = 0 } = await searchFor(name, searchTimeout)
+      if (law === undefined) return void problems.push(`${name}: not found in ${runs} runs`)
+      const { length } = await withoutMutant(name, input)
+      if (length > maxLength) problems.push(`${name}: needs ${length} commands, more than ${maxLength}`)
+      found.set(name, { law, runs, input })
+      console.log(`run ${String(runs).padStart(6)}  ${String(length).padStart(2)} commands  ${name}: ${problem}`)
     } catch (error) {
       problems.push(`${name}: ${String(error)}`)
     }
@@ -74,22 +62,22 @@ const search = async (): Promise<void> => {
     return replay === undefined ? [] : [[name, replay] as const]
   })
   fs.writeFileSync(path.join(root, replaysFile), `${JSON.stringify(Object.fromEntries(ordered), undefined, 2)}\n`)
-  fs.writeFileSync(path.join(root, page), withTable(read(page), new Map(ordered)))
+  fs.writeFileSync(path.join(root, page), await withTable(read(page), new Map(ordered)))
 }
 
 const replay = async (): Promise<void> => {
   const replays = readReplays()
-  await forEach(chosen, async ({ name }: Mutant) => {
+  await forEach(chosen, async (name) => {
     const saved = replays.get(name)
     if (saved === undefined) {
-      return void problems.push(`${name}: has no recorded conversation; run pnpm mutants --only "${name}"`)
+      return void problems.push(`${name}: has no stored input; run pnpm mutants --only "${name}"`)
     }
-    for (const { law, problem } of Search.judge(saved.conversation).violations) {
-      problems.push(`${name}: its recorded conversation breaks ${law} without the mutant: ${problem}`)
+    for (const { law, problem } of (await withoutMutant(name, saved.input)).violations) {
+      problems.push(`${name}: its stored input breaks ${law} without the mutant: ${problem}`)
     }
-    const { laws } = await runSearch(name, JSON.stringify(saved.conversation))
+    const { laws } = await searchFor(name, searchTimeout, saved.input)
     if (!laws.includes(saved.law)) {
-      problems.push(`${name}: its recorded conversation does not find it; run pnpm mutants --only "${name}"`)
+      problems.push(`${name}: its stored input does not find it; run pnpm mutants --only "${name}"`)
     }
   })
 }

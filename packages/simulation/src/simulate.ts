@@ -9,7 +9,6 @@ import * as Schema from "effect/Schema"
 import { parseArgs } from "node:util"
 import { orExit, UsageError, wholeNumber } from "../../../scripts/commandLine.ts"
 import * as Conversation from "./conversations/Conversation.ts"
-import * as FailureReport from "./conversations/FailureReport.ts"
 import * as Search from "./conversations/Search.ts"
 
 /** Parses a conversation in the form of a report. */
@@ -41,11 +40,6 @@ const { conversation, seed, total } = orExit(() => {
 // No stack trace is printed, and capturing them takes time.
 Error.stackTraceLimit = 0
 
-const show = (found: Search.Found): void => {
-  process.exitCode = 1
-  console.log(Search.describe(found))
-}
-
 if (conversation === undefined) {
   const portion = 1000
   const began = performance.now()
@@ -53,7 +47,8 @@ if (conversation === undefined) {
     const runs = Math.min(portion, total - held)
     const found = await Effect.runPromise(Search.run({ runs, seed: `${seed} ${held}` }))
     if (found !== undefined) {
-      show(found)
+      process.exitCode = 1
+      console.log(Search.describe(found))
       break
     }
     const done = held + runs
@@ -63,7 +58,7 @@ if (conversation === undefined) {
     }
   }
 } else {
-  const { history, violations } = Search.judge(conversation)
-  if (violations.length > 0) show({ conversation, history, violations, runs: 1 })
-  else if (history !== undefined) console.log(FailureReport.describe(history, []))
+  const violations = Search.judge(conversation)
+  if (violations.length > 0) process.exitCode = 1
+  console.log(Search.describe({ input: conversation, violations }))
 }

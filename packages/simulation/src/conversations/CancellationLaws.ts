@@ -1,29 +1,28 @@
 /** The laws of cancellation (law 8). */
 
-import type { ConversationLaw } from "./ConversationLaw.ts"
+import { Served } from "@effect-mcp/testing/internal"
 import * as Model from "./Model.ts"
 
 /** The requests that are never cancelled. */
 const uncancelled: ReadonlySet<string> = new Set(["initialize", "server/discover"])
 
 /** These laws. */
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "law 8: an interrupted request is cancelled at the peer, once; no other is, and never the handshake",
     lossy: false,
     *findings(side, { conversation: { era, form } }) {
-      const { closing, entries, outbound, quiet, requests, strayCancels } = side
+      const { closing, outbound, quiet, quietAt = 0, requests, strayCancels } = side
       for (const { place } of strayCancels) yield { place, problem: "a cancellation of a request that was never sent" }
-      const inspectedPlace = entries.find(({ event }) => event === quiet)?.place ?? 0
       for (const { cancels, id, method, place, responses } of outbound) {
         // With a stream for each request, a request may have had no stream.
         if (
           form !== "OneStream" || !Model.serving.has(quiet?.state ?? "") ||
-          closing !== undefined && closing < inspectedPlace
+          closing !== undefined && closing < quietAt
         ) break
         if (
-          place > inspectedPlace || uncancelled.has(method) || method === Model.listen ||
-          responses.some((response) => response.place < inspectedPlace)
+          place > quietAt || uncancelled.has(method) || method === Served.listen ||
+          responses.some((response) => response.place < quietAt)
         ) continue
         if (cancels !== 1) {
           yield {

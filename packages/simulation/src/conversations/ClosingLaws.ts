@@ -1,10 +1,10 @@
 /** The laws of the end of sessions (law 2). */
 
-import type { ConversationLaw } from "./ConversationLaw.ts"
+import { Search, Served } from "@effect-mcp/testing/internal"
 import * as Model from "./Model.ts"
 
 /** These laws. */
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "law 2: a side that closes gracefully has answered its requests",
     lossy: false,
@@ -35,7 +35,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     }
   },
   {
-    name: "law 2: nothing is left after both sides have closed",
+    name: Search.nothingLeft,
     lossy: true,
     *findings({ end, entries }, { fibersLeft }) {
       const place = entries.at(-1)?.place ?? 0
@@ -48,11 +48,10 @@ export const laws: ReadonlyArray<ConversationLaw> = [
   {
     name: "law 2: in a quiet moment, every request in flight has a waiting caller or handler",
     lossy: true,
-    *findings({ entries, handlers, listens, outbound, quiet }) {
-      if (quiet === undefined) return
-      const place = entries.find(({ event }) => event === quiet)?.place ?? 0
+    *findings({ handlers, listens, outbound, quiet, quietAt: place }) {
+      if (quiet === undefined || place === undefined) return
       const listening = outbound.filter(({ cancelled, method, place: sentAt, responses }) =>
-        quiet.state === "Modern" && method === Model.listen && (cancelled ?? place) >= place && sentAt < place &&
+        quiet.state === "Modern" && method === Served.listen && (cancelled ?? place) >= place && sentAt < place &&
         !responses.some((response) => response.place < place)
       )
       // The stream of a request may have failed, so that fewer are pending.

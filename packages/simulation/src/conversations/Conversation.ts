@@ -2,6 +2,7 @@
  * A conversation to simulate: its commands, its connection, and the seed of all random decisions.
  */
 import { Faults } from "@effect-mcp/testing"
+import { Setting } from "@effect-mcp/testing/internal"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -12,34 +13,21 @@ import { Command } from "./Command.ts"
  */
 export const Era = Schema.Literals(["Handshake", "Modern"])
 
-/**
- * An era.
- */
+/** An era. */
 export type Era = typeof Era.Type
 
-/**
- * A conversation of up to two sessions in one program.
- */
+/** A conversation of up to two sessions in one program. */
 export const Conversation = Schema.Struct({
   /** A conversation that was stored without an era has a handshake. */
   era: Era.pipe(Schema.withDecodingDefaultKey(Effect.succeed<Era>("Handshake"))),
-  /** One stream for all messages, or one for each request of the client. */
-  form: Schema.Literals(["OneStream", "StreamPerRequest"]),
-  /** The order in which ready fibers continue. */
-  interleaving: Schema.Literals(["Fair", "Random"]),
-  faults: Faults.Faults,
-  seed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999 })),
+  ...Setting.fields,
   commands: Schema.Array(Command)
 })
 
-/**
- * A conversation.
- */
+/** A conversation. */
 export type Conversation = typeof Conversation.Type
 
-/**
- * The greatest number of commands of a conversation.
- */
+/** The greatest number of commands of a conversation. */
 export const length = 24
 
 /**
@@ -48,10 +36,8 @@ export const length = 24
  */
 export const arbitrary: Arbitrary.Arbitrary<Conversation> = Arbitrary.all({
   era: Arbitrary.schema(Era),
-  form: Arbitrary.schema(Conversation.fields.form),
-  interleaving: Arbitrary.schema(Conversation.fields.interleaving),
+  ...Setting.arbitraries,
   // More laws hold on connections that lose nothing, so they are drawn more often.
   faults: Arbitrary.schema(Schema.Union([Faults.OrderKeeping, Faults.Faults])),
-  seed: Arbitrary.schema(Conversation.fields.seed),
   commands: Arbitrary.array(Arbitrary.schema(Command), { minLength: 1, maxLength: length })
 })

@@ -1,7 +1,6 @@
 /** The laws of the end of requests (law 1), and the results of undisturbed sessions (law 9). */
 
 import type { Conversation } from "./Conversation.ts"
-import type { ConversationLaw } from "./ConversationLaw.ts"
 import * as Model from "./Model.ts"
 import { uriOf } from "./SimulatedSession.ts"
 
@@ -78,7 +77,7 @@ const mostRunning = (entries: ReadonlyArray<Model.Placed>, until: number): numbe
 }
 
 /** These laws. */
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "law 1: every request ends exactly once, and in time",
     lossy: true,

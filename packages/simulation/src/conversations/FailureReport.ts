@@ -1,20 +1,9 @@
-/**
- * The report of a conversation in which a law did not hold.
- *
- * It contains the commands, the messages with their times, the law and its place, and the call that reproduces the
- * conversation.
- */
+/** The report of a conversation in which a law does not hold. */
+
 import type { JsonRpc } from "@effect-mcp/protocol"
-import type { SessionEvent } from "@effect-mcp/session"
-import type { Faults } from "@effect-mcp/testing"
+import { Report, type Search } from "@effect-mcp/testing/internal"
 import type { Conversation } from "./Conversation.ts"
-import type { Violation } from "./ConversationLaws.ts"
-import type { Entry, Event, History } from "./History.ts"
-
-/** The greatest number of characters of a message in a report. */
-const shown = 200
-
-const shortened = (text: string): string => text.length > shown ? `${text.slice(0, shown)}…` : text
+import type { Entry, History } from "./History.ts"
 
 const nameOf = (message: JsonRpc.Message): string => {
   if ("method" in message) {
@@ -25,85 +14,9 @@ const nameOf = (message: JsonRpc.Message): string => {
   return `${"error" in message ? `error ${message.error.code}` : "result"} (${JSON.stringify(message.id)})`
 }
 
-const withoutTag = ({ _tag, ...rest }: { readonly _tag: string }): string =>
-  Object.keys(rest).length === 0 ? _tag : `${_tag} ${shortened(JSON.stringify(rest))}`
-
-/** Describes an event of a session in a few words. */
-const detailsOf = (event: SessionEvent.SessionEvent): string => {
-  switch (event._tag) {
-    case "Rejected":
-      return `Rejected ${event.method} (${JSON.stringify(event.id)}): ${event.code}`
-    case "UnmatchedResponse":
-      return `UnmatchedResponse (${JSON.stringify(event.response.id)}): ${event.kind}`
-    case "ProgressDropped":
-      return `ProgressDropped (${JSON.stringify(event.progressToken)}): ${event.reason}`
-    case "SendFailed":
-      return `SendFailed: ${event.error.reason._tag}`
-    case "Closed":
-      return `Closed: ${event.reason._tag}`
-    default:
-      return event._tag
-  }
-}
-
-/** Describes an entry in a few words; `undefined` for entries of every conversation. */
-const wordsOf = (event: Event): string | undefined => {
-  switch (event._tag) {
-    case "Commanded":
-      return typeof event.command === "string" ? `— ${event.command} —` : `do ${withoutTag(event.command)}`
-    case "Sent":
-      return `→ ${shortened(JSON.stringify(event.carried))}`
-    case "Received":
-      return `← ${shortened(JSON.stringify(event.message))}`
-    case "Unreadable":
-      return `← ${withoutTag(event.error)}`
-    case "Unwritable":
-      return `→ a message that JSON cannot represent (${JSON.stringify(event.id)})`
-    case "SessionEvent":
-      return event.detail._tag === "StateChanged"
-        ? `${event.detail.from} ⇒ ${event.detail.to}`
-        : `· ${detailsOf(event.detail)}`
-    case "Opened":
-      return event.revision === undefined ? "the handshake failed" : undefined
-    case "Started":
-      return `request ${event.nonce} starts: ${event.what}, timeout ${event.deadline} ms`
-    case "Progressed":
-      return `request ${event.nonce} receives progress ${event.progress}`
-    case "Ended": {
-      const { code, kind } = event.end
-      return `request ${event.nonce} ends: ${code === undefined ? kind : `${kind} ${code}`}`
-    }
-    case "HandlerStarted":
-      return `handler ${event.run} starts: ${event.method} (${JSON.stringify(event.id)})`
-    case "HandlerEnded":
-      return `handler ${event.run} ends: ${event.how}`
-    case "StreamLeft":
-      return `the stream of ${JSON.stringify(event.id)} is left`
-    case "Stepped":
-      return `a step runs (${JSON.stringify(event.id)})`
-    case "Changed":
-      return `notifies of a change of ${event.uri}`
-    case "Updated":
-      return `receives a change of ${event.uri}`
-    case "Logged":
-      return `logs ${JSON.stringify(event.data)}`
-    case "ReplyHandedOver":
-      return undefined
-    case "Inspected":
-      return `is ${event.state}; in flight: ${event.sent} sent, ${event.served} served`
-  }
-}
-
-const lineOf = ({ at, event, session, side }: Entry): string | undefined => {
-  const words = wordsOf(event)
-  const who = event._tag === "Commanded" ? "" : `${side} ${session}`
-  return words === undefined ? undefined : `${String(at).padStart(8)} ms  ${who.padEnd(8)}  ${words}`
-}
-
-/**
- * Returns the history, line by line: time, place, and event.
- */
-export const transcript = ({ entries }: History): string => entries.flatMap((entry) => lineOf(entry) ?? []).join("\n")
+/** Returns the history, line by line: time, place, and event. */
+export const transcript = ({ entries }: History): string =>
+  Report.transcript(entries, ({ event, session, side }) => event._tag === "Commanded" ? "" : `${side} ${session}`)
 
 /** Mermaid reads a semicolon as the end of a statement and a number sign as an entity. */
 const escaped = (text: string): string => text.replaceAll(/[;#]/g, ",")
@@ -135,35 +48,28 @@ export const sequenceDiagram = ({ entries }: History, session: number): string =
   return ["sequenceDiagram", ...lines].join("\n")
 }
 
-/** Returns the names of the active faults. */
-const faultsOf = (faults: Faults.Faults): string => {
-  const present = Object.entries(faults).filter(([, value]) => value !== false && value !== 0)
-  return present.length === 0
-    ? "no faults"
-    : present.map(([name, value]) => value === true ? name : `${name} ${value} ms`).join(", ")
-}
+const clients = { Handshake: "clients with a handshake", Modern: "clients of 2026-07-28" }
 
 /**
- * Returns the conversation as one line, for `pnpm simulate --conversation` and for a test that repeats it.
+ * Describes a conversation in which laws do not hold, with its history if it ended, and the command that repeats it:
+ * `pnpm simulate --conversation`.
  */
-export const replay = (conversation: Conversation): string => JSON.stringify(conversation)
-
-/**
- * Returns the whole report.
- */
-export const describe = (history: History, violations: ReadonlyArray<Violation>): string => {
-  const { commands, era, faults, form, interleaving, seed } = history.conversation
-  const sessions = [...new Set(violations.map(({ session }) => session))]
-  return [
-    ...violations.map(({ law, problem, session, side }) => `${law}: ${side} ${session}: ${problem}`),
-    "",
-    `${era}, ${form}, ${interleaving}, ${faultsOf(faults)}, seed ${seed}, ${commands.length} commands:`,
-    ...commands.map((command) => `  ${withoutTag(command)}`),
-    "",
-    transcript(history),
-    ...sessions.flatMap((session) => ["", sequenceDiagram(history, session)]),
-    "",
-    "to reproduce it:",
-    `  pnpm simulate --conversation '${replay(history.conversation)}'`
-  ].join("\n")
+export const describe = (
+  conversation: Conversation,
+  violations: ReadonlyArray<Search.Violation>,
+  history: History | undefined
+): string => {
+  const sessions = new Set(history?.entries.map(({ session }) => session))
+  return Report.describe({
+    violations,
+    setting: conversation,
+    clients: clients[conversation.era],
+    steps: conversation.commands.map(Report.tagged),
+    paragraphs: [
+      ...(history === undefined
+        ? []
+        : [transcript(history), ...Array.from(sessions, (session) => sequenceDiagram(history, session))]),
+      `to reproduce it:\n  pnpm simulate --conversation '${JSON.stringify(conversation)}'`
+    ]
+  })
 }

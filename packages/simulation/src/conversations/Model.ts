@@ -2,18 +2,18 @@
 
 import { JsonRpc, type MethodDefinition, RequestId, Revision } from "@effect-mcp/protocol"
 import { Faults } from "@effect-mcp/testing"
-import { type Journal, ProtocolLaws } from "@effect-mcp/testing/internal"
+import { type Journal, jsonValues, type ProtocolLaws, Served } from "@effect-mcp/testing/internal"
 import type { Command } from "./Command.ts"
-import type { Era } from "./Conversation.ts"
-import type { Entry, History } from "./History.ts"
+import type { Conversation, Era } from "./Conversation.ts"
+import type { Commanded, Entry, History } from "./History.ts"
+
+const { memberOf } = jsonValues
 
 /**
  * One side of a session, derived from the messages between it and its transport and from the actions of its program.
  * The model contains messages only: no table and no state of the runtime.
  */
-export interface Side {
-  readonly session: number
-  readonly side: MethodDefinition.Role
+export interface Side extends Served.Side {
   readonly entries: ReadonlyArray<Placed>
   /** The requests of this side's program. */
   readonly requests: ReadonlyArray<ProgramRequest>
@@ -21,13 +21,6 @@ export interface Side {
   readonly outbound: ReadonlyArray<Outbound>
   /** The cancellations that this side has sent for requests that it has not sent. */
   readonly strayCancels: ReadonlyArray<Placed>
-  /** The requests that this side received. */
-  readonly inbound: ReadonlyArray<Inbound>
-  /** The replies of this side to no request, or to a request that was answered or cancelled. */
-  readonly strayReplies: ReadonlyArray<Placed>
-  readonly handlers: ReadonlyArray<Handler>
-  /** The streams of notifications that the client has opened at this side. */
-  readonly listens: ReadonlyArray<Listen>
   /** The log messages that this side received, and those that its program received. */
   readonly logs: { readonly received: ReadonlyArray<Log>; readonly handled: ReadonlyArray<Log> }
   /**
@@ -36,8 +29,6 @@ export interface Side {
    * server from the beginning.
    */
   readonly opened: number | undefined
-  /** The place at which this side began to close, and the place at which its connection was lost. */
-  readonly closing: number | undefined
   /** The state of the session in the quiet moment before the end, and after the end. */
   readonly quiet: Inspected | undefined
   readonly end: Inspected | undefined
@@ -49,10 +40,11 @@ export interface Side {
   readonly graceful: boolean
 }
 
+/** A law of one side of one session of a conversation. */
+export type Law = ProtocolLaws.Law<Side, History>
+
 /** An entry, and its index in the history. */
-export interface Placed extends Entry {
-  readonly place: number
-}
+export type Placed = Served.Placed<Commanded>
 
 type Inspected = Extract<Entry["event"], { readonly _tag: "Inspected" }>
 
@@ -111,77 +103,15 @@ export interface Outbound {
   readonly steps: ReadonlyArray<Step>
 }
 
-/** A request that was received: whether it exceeded the limit, and its outcome. */
-export interface Inbound {
-  readonly id: JsonRpc.Request["id"]
-  readonly method: string
-  readonly params: JsonRpc.Params
-  readonly nonce: unknown
-  /** Whether it carries its client, and needs no handshake. */
-  readonly isModern: boolean
-  readonly place: number
-  /** Another request with the same id was in flight. */
-  readonly duplicate: boolean
-  readonly cancelled: number | undefined
-  readonly replied: number | undefined
-  readonly reply: JsonRpc.Response | undefined
-  /** The place at which the transport had finished with the reply. */
-  readonly taken: number | undefined
-}
-
-/** A run of a handler. */
-export interface Handler {
-  readonly id: JsonRpc.Request["id"]
-  readonly nonce: unknown
-  readonly place: number
-  readonly ended: { readonly place: number; readonly how: Journal.HandlerEnd } | undefined
-}
-
-/** A stream of notifications, as its server sent it. */
-export interface Listen {
-  readonly request: Inbound
-  /** The notifications with its id, in order. */
-  readonly sent: ReadonlyArray<{ readonly place: number; readonly message: JsonRpc.Notification }>
-}
-
 /** A log message. */
 export interface Log {
   readonly place: number
   readonly data: unknown
 }
 
-type Writable<A> = { -readonly [Name in keyof A]: A[Name] }
-const isResponse = (message: JsonRpc.Message): message is JsonRpc.Response => !("method" in message)
-
-/** Returns a member of a value; `undefined` if the value has none. */
-export const member = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? new Map<string, unknown>(Object.entries(value)).get(name)
-    : undefined
-
-/** The members of the metadata of revision 2026-07-28. */
-export const metadata = {
-  protocolVersion: "io.modelcontextprotocol/protocolVersion",
-  clientCapabilities: "io.modelcontextprotocol/clientCapabilities"
-}
-
-/** The request that opens a stream of notifications. */
-export const listen = "subscriptions/listen"
-
-/** Returns whether a request carries its client. */
-const carriesClient = ({ params }: JsonRpc.Request): boolean =>
-  member(member(params, "_meta"), metadata.protocolVersion) !== undefined
-
-const nonceIn = (request: JsonRpc.Request): unknown => member(member(request.params, "arguments"), "nonce")
-
-const sent = (entry: Placed): JsonRpc.Message | undefined =>
-  entry.event._tag === "Sent" ? entry.event.message : undefined
-
-const received = (entry: Placed): JsonRpc.Message | undefined =>
-  entry.event._tag === "Received" ? entry.event.message : undefined
-
-const isNamed = (message: JsonRpc.Message | undefined, method: string): message is JsonRpc.Notification =>
-  message !== undefined && JsonRpc.isNotification(message) && message.method === method
+/** Returns the number of the call that a request belongs to, for a call of a tool. */
+export const nonceIn = ({ params }: { readonly params?: JsonRpc.Params }): unknown =>
+  memberOf(params, "arguments", "nonce")
 
 /** Returns whether a response has the id of its request as text. */
 export const isTextual = ({ id }: Outbound, { response }: Outbound["responses"][number]): boolean => response.id !== id
@@ -232,7 +162,7 @@ const disturbs = (entry: Entry): boolean => {
 }
 
 const requestsOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<ProgramRequest> => {
-  const byNonce = new Map<number, Writable<ProgramRequest> & { steps: Array<Step> }>()
+  const byNonce = new Map<number, Served.Writable<ProgramRequest> & { steps: Array<Step> }>()
   for (const { at, event, place } of entries) {
     if (event._tag === "Started") {
       byNonce.set(event.nonce, { ...event, at, place, ended: undefined, endings: 0, steps: [] })
@@ -251,15 +181,15 @@ const requestsOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<ProgramReques
 /** Returns the requests that were sent, and the cancellations of requests that were not. */
 const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
   const strayCancels: Array<Placed> = []
-  type Open = Writable<Outbound> & {
+  type Open = Served.Writable<Outbound> & {
     responses: Array<Outbound["responses"][number]>
     steps: Array<Outbound["steps"][number]>
   }
   const byId = new Map<unknown, Open>()
   for (const entry of entries) {
     const { at, place } = entry
-    const outgoing = sent(entry)
-    const incoming = received(entry)
+    const outgoing = Served.sent(entry)
+    const incoming = Served.received(entry)
     if (outgoing !== undefined && JsonRpc.isRequest(outgoing)) {
       const { id, method, params = {} } = outgoing
       byId.set(id, {
@@ -277,19 +207,19 @@ const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
       // In a session, only a message cancels a request.
       const open = byId.get(entry.event.id)
       if (isModern && open?.responses.length === 0) open.cancelled ??= place
-    } else if (isNamed(outgoing, "notifications/cancelled")) {
+    } else if (Served.isNamed(outgoing, "notifications/cancelled")) {
       const open = byId.get(outgoing.params?.["requestId"])
       if (open === undefined) strayCancels.push(entry)
       else {
         open.cancels++
         open.cancelled ??= place
       }
-    } else if (isNamed(incoming, "notifications/progress")) {
+    } else if (Served.isNamed(incoming, "notifications/progress")) {
       const open = byId.get(incoming.params?.["progressToken"])
       const progress = incoming.params?.["progress"]
       if (open === undefined || open.responses.length > 0 || typeof progress !== "number") continue
       if (progress > (open.steps.at(-1)?.progress ?? Number.NEGATIVE_INFINITY)) open.steps.push({ at, progress })
-    } else if (incoming !== undefined && isResponse(incoming)) {
+    } else if (incoming !== undefined && Served.isResponse(incoming)) {
       const open = byId.get(incoming.id) ?? byId.get(RequestId.numberIn(incoming.id))
       open?.responses.push({ place, at, response: incoming })
     }
@@ -297,121 +227,11 @@ const outboundOf = (entries: ReadonlyArray<Placed>, isModern: boolean) => {
   return { outbound: [...byId.values()], strayCancels }
 }
 
-/** Returns the requests that were received, and the replies to other requests. */
-const inboundOf = (entries: ReadonlyArray<Placed>) => {
-  const all: Array<Writable<Inbound>> = []
-  const strayReplies: Array<Placed> = []
-  const runs = new Map<number, Writable<Inbound>>()
-  const running = new Set<Inbound>()
-  /** The requests whose handler has asked a question, or has opened a stream. Their outcome is not decided. */
-  const undecided = new Set<Inbound>()
-  /** The places of cancellations of requests whose outcome may have been decided. */
-  const doubtful = new Map<Writable<Inbound>, number>()
-  /** Whether the session ends, which decides the outcome of its streams. */
-  let isClosing = false
-  const waiting = (id: unknown) =>
-    all.filter((inbound) => inbound.id === id && inbound.replied === undefined && inbound.cancelled === undefined)
-  const first = (id: unknown) => waiting(id).find(({ duplicate }) => !duplicate)
-  const cancel = (served: Writable<Inbound> | undefined, place: number) => {
-    if (served === undefined) return
-    // After its handler has ended, the outcome of a request is decided, sent or not.
-    if (running.has(served) || (served.method === listen && undecided.has(served) && !isClosing)) {
-      served.cancelled = place
-    } else if (undecided.has(served) && !doubtful.has(served)) doubtful.set(served, place)
-  }
-
-  for (const entry of entries) {
-    const { event, place } = entry
-    const outgoing = sent(entry)
-    const incoming = received(entry)
-    if (incoming !== undefined && JsonRpc.isRequest(incoming)) {
-      const { id, method, params = {} } = incoming
-      const duplicate = first(id) !== undefined
-      all.push({
-        id,
-        method,
-        params,
-        nonce: nonceIn(incoming),
-        isModern: carriesClient(incoming),
-        place,
-        duplicate,
-        cancelled: undefined,
-        replied: undefined,
-        reply: undefined,
-        taken: undefined
-      })
-    } else if (event._tag === "HandlerStarted") {
-      const served = first(event.id)
-      if (served === undefined) continue
-      runs.set(event.run, served)
-      running.add(served)
-    } else if (event._tag === "ReplyHandedOver") {
-      const served = all.find(({ id, replied, taken }) =>
-        id === event.id && replied !== undefined && taken === undefined
-      )
-      if (served !== undefined) served.taken = place
-    } else if (event._tag === "HandlerEnded") {
-      const served = runs.get(event.run)
-      if (served === undefined) continue
-      running.delete(served)
-      if (served.isModern && (event.how === "Interrupted" || served.method === listen)) undecided.add(served)
-    } else if (isNamed(incoming, "notifications/cancelled")) {
-      cancel(first(incoming.params?.["requestId"]), place)
-    } else if (event._tag === "StreamLeft") {
-      for (const number of event.received) {
-        const left = all[number]
-        if (left !== undefined && first(left.id) === left) cancel(left, place)
-      }
-    } else if (event._tag === "SessionEvent") {
-      isClosing ||= event.detail._tag === "StateChanged" && ["Closing", "Closed"].includes(event.detail.to)
-    } else if (outgoing !== undefined && isResponse(outgoing) && outgoing.id !== undefined && outgoing.id !== null) {
-      const rejected = JsonRpc.isFailure(outgoing) ? waiting(outgoing.id).find(({ duplicate }) => duplicate) : undefined
-      // Each ping is answered at once, whatever is in flight.
-      const answered = rejected ?? first(outgoing.id) ?? waiting(outgoing.id).find(({ method }) => method === "ping")
-      if (answered === undefined) strayReplies.push(entry)
-      else {
-        answered.replied = place
-        answered.reply = outgoing
-      }
-    }
-  }
-  for (const [served, place] of doubtful) if (served.replied === undefined) served.cancelled ??= place
-  return { inbound: all, strayReplies }
-}
-
-/** Returns the streams of notifications that were requested, with what was sent on each. */
-const listensOf = (inbound: ReadonlyArray<Inbound>, entries: ReadonlyArray<Placed>): ReadonlyArray<Listen> => {
-  const requests = inbound.filter(({ isModern, method }) => isModern && method === listen)
-  return requests.map((request) => ({
-    request,
-    sent: entries.flatMap((entry) => {
-      const message = sent(entry)
-      if (message === undefined || !JsonRpc.isNotification(message)) return []
-      if (ProtocolLaws.subscriptionIn(message) !== request.id) return []
-      const owner = requests.findLast(({ id, place }) => id === request.id && place < entry.place)
-      return owner === request ? [{ place: entry.place, message }] : []
-    })
-  }))
-}
-
-const handlersOf = (entries: ReadonlyArray<Placed>): ReadonlyArray<Handler> => {
-  const byRun = new Map<number, Writable<Handler>>()
-  for (const { event, place } of entries) {
-    if (event._tag === "HandlerStarted") {
-      byRun.set(event.run, { id: event.id, nonce: event.nonce, place, ended: undefined })
-    } else if (event._tag === "HandlerEnded") {
-      const handler = byRun.get(event.run)
-      if (handler !== undefined) handler.ended = { place, how: event.how }
-    }
-  }
-  return [...byRun.values()]
-}
-
 const logsOf = (entries: ReadonlyArray<Placed>): Side["logs"] => ({
   received: entries.flatMap((entry) => {
-    const incoming = received(entry)
-    return isNamed(incoming, "notifications/message")
-      ? [{ place: entry.place, data: member(incoming.params, "data") }]
+    const incoming = Served.received(entry)
+    return Served.isNamed(incoming, "notifications/message")
+      ? [{ place: entry.place, data: memberOf(incoming.params, "data") }]
       : []
   }),
   handled: entries.flatMap(({ event, place }) => event._tag === "Logged" ? [{ place, data: event.data }] : [])
@@ -426,18 +246,18 @@ const openedOf = (side: MethodDefinition.Role, era: Era, entries: ReadonlyArray<
   const ids = new Set<unknown>()
   const first = era === "Modern" ? "server/discover" : "initialize"
   return entries.find((entry) => {
-    const message = side === "client" ? sent(entry) : received(entry)
+    const message = side === "client" ? Served.sent(entry) : Served.received(entry)
     const isFirst = message !== undefined && JsonRpc.isRequest(message) && message.method === first
     if (isFirst) ids.add(message.id)
     if (side === "server") return isFirst
-    const response = received(entry)
-    if (response === undefined || !isResponse(response) || JsonRpc.isFailure(response)) return false
+    const response = Served.received(entry)
+    if (response === undefined || !Served.isResponse(response) || JsonRpc.isFailure(response)) return false
     if (!ids.has(response.id) && !ids.has(RequestId.numberIn(response.id))) return false
     if (era === "Modern") {
-      const versions = member(response.result, "supportedVersions")
+      const versions = memberOf(response.result, "supportedVersions")
       return Array.isArray(versions) && versions.includes("2026-07-28")
     }
-    const revision = member(response.result, "protocolVersion")
+    const revision = memberOf(response.result, "protocolVersion")
     return Revision.legacy.some((supported) => supported === revision)
   })?.place
 }
@@ -450,27 +270,26 @@ const inspectedAt = (entries: ReadonlyArray<Placed>, when: Inspected["when"]): I
 const sideOf = (
   session: number,
   side: MethodDefinition.Role,
-  era: Era,
+  { era, form }: Conversation,
   entries: ReadonlyArray<Placed>,
-  how: Pick<Side, "intact" | "orderly" | "graceful">
+  how: Pick<Side, "intact" | "orderly" | "graceful" | "isStalled">
 ): Side => {
-  const received = inboundOf(entries)
+  const opened = openedOf(side, era, entries)
+  const quiet = inspectedAt(entries, "Quiet")
   return {
-    session,
-    side,
+    ...Served.sideOf(session, side, entries, {
+      form,
+      isStalled: how.isStalled,
+      recordsHandlers: true,
+      quietAt: quiet === undefined ? undefined : entries.find(({ event }) => event === quiet)?.place,
+      muteAfter: era === "Modern" && side === "client" ? opened : undefined
+    }),
     entries,
     requests: requestsOf(entries),
     ...outboundOf(entries, era === "Modern"),
-    ...received,
-    handlers: handlersOf(entries),
-    listens: listensOf(received.inbound, entries),
     logs: logsOf(entries),
-    opened: openedOf(side, era, entries),
-    closing: entries.find(({ event }) =>
-      event._tag === "SessionEvent" && event.detail._tag === "StateChanged" &&
-      (event.detail.to === "Closing" || event.detail.to === "Closed")
-    )?.place,
-    quiet: inspectedAt(entries, "Quiet"),
+    opened,
+    quiet,
     end: inspectedAt(entries, "End"),
     ...how
   }
@@ -494,10 +313,11 @@ export const sides = ({ conversation, entries }: History): ReadonlyArray<Side> =
     const how = {
       intact: !lossy && disturbances.length === 0,
       orderly: !lossy && disturbances.every(closesInside),
+      isStalled: conversation.commands.some((command) => command._tag === "Stall" && command.session === session),
       graceful: !lossy && disturbances.length === 1 && disturbances.every(isGraceful)
     }
     return (["client", "server"] as const).map((side) =>
-      sideOf(session, side, conversation.era, ours.filter((entry) => entry.side === side), how)
+      sideOf(session, side, conversation, ours.filter((entry) => entry.side === side), how)
     )
   })
 }

@@ -1,35 +1,32 @@
 /** The laws of requests without a handshake: those of revision 2026-07-28. */
 
-import { JsonRpc } from "@effect-mcp/protocol"
-import { ProtocolLaws } from "@effect-mcp/testing/internal"
-import type { ConversationLaw, Finding } from "./ConversationLaw.ts"
+import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { jsonValues, type ProtocolLaws, Served } from "@effect-mcp/testing/internal"
 import { forgedState } from "./injections.ts"
 import * as Model from "./Model.ts"
 import { questionIn } from "./simulatedTools.ts"
 
-const { member } = Model
-
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
+const { isMembers, memberOf } = jsonValues
 
 /** The methods whose reply can be a question. */
 const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 
-const keysOf = (value: unknown): ReadonlyArray<string> => isObject(value) ? Object.keys(value).toSorted() : []
+const keysOf = (value: unknown): ReadonlyArray<string> => isMembers(value) ? Object.keys(value).toSorted() : []
 
 /** Returns the answer that the user of the client gives to a question. */
 const answerTo = (question: unknown): unknown => {
-  const message = member(member(question, "params"), "message")
+  const message = memberOf(question, "params", "message")
   return typeof message === "string" ? questionIn(message).answer : undefined
 }
 
 /** Returns the questions in the response to a request; `undefined` if the response is a result or an error. */
 export const questionsIn = (response: JsonRpc.Response | undefined): object | undefined => {
-  if (response === undefined || JsonRpc.isFailure(response) || !isObject(response.result)) return undefined
-  return member(response.result, "resultType") === "input_required" ? response.result : undefined
+  if (response === undefined || JsonRpc.isFailure(response) || !isMembers(response.result)) return undefined
+  return memberOf(response.result, "resultType") === "input_required" ? response.result : undefined
 }
 
 /** Judges a request with answers by the questions of the round before it. */
-function* ofRetry(round: Model.Outbound, before: Model.Outbound): Generator<Finding> {
+function* ofRetry(round: Model.Outbound, before: Model.Outbound): Generator<ProtocolLaws.Finding> {
   const { params, place } = round
   const named = `${round.method} (${JSON.stringify(round.id)})`
   const questions = questionsIn(before.responses[0]?.response)
@@ -37,18 +34,18 @@ function* ofRetry(round: Model.Outbound, before: Model.Outbound): Generator<Find
     yield { place, problem: `${named} repeats a request that has no questions` }
     return
   }
-  const state = member(questions, "requestState")
-  if (member(params, "requestState") !== state) {
+  const state = memberOf(questions, "requestState")
+  if (memberOf(params, "requestState") !== state) {
     yield { place, problem: `${named} does not have the state ${JSON.stringify(state)}` }
   }
-  const asked = member(questions, "inputRequests")
-  const answers = member(params, "inputResponses")
+  const asked = memberOf(questions, "inputRequests")
+  const answers = memberOf(params, "inputResponses")
   if (keysOf(asked).join() !== keysOf(answers).join()) {
     yield { place, problem: `${named} answers ${keysOf(answers).join()}, and was asked ${keysOf(asked).join()}` }
   }
   for (const key of keysOf(answers)) {
-    const expected = answerTo(member(asked, key))
-    const received = member(member(member(answers, key), "content"), "answer")
+    const expected = answerTo(memberOf(asked, key))
+    const received = memberOf(answers, key, "content", "answer")
     if (received !== expected) {
       yield { place, problem: `${named} answers ${key} with ${JSON.stringify(received)}` }
     }
@@ -60,38 +57,7 @@ function* ofRetry(round: Model.Outbound, before: Model.Outbound): Generator<Find
   }
 }
 
-/** Judges the messages of one stream of notifications. */
-function* ofListen({ request, sent }: Model.Listen, isStalled: boolean): Generator<Finding> {
-  const { cancelled, id, params, place: receivedAt, replied } = request
-  const named = `the stream ${JSON.stringify(id)}`
-  const [first] = sent
-  const asked = member(params["notifications"], "resourceSubscriptions")
-  const served = member(member(first?.message.params, "notifications"), "resourceSubscriptions") ?? []
-  if (first !== undefined && first.message.method !== "notifications/subscriptions/acknowledged") {
-    yield { place: first.place, problem: `${named} begins with ${first.message.method}` }
-  }
-  if (!Array.isArray(asked) || !Array.isArray(served) || served.some((uri) => !asked.includes(uri))) {
-    yield { place: first?.place ?? receivedAt, problem: `${named} serves more than was asked for` }
-  }
-  for (const [index, { message, place }] of sent.entries()) {
-    if (index > 0 && message.method === "notifications/subscriptions/acknowledged") {
-      yield { place, problem: `${named} is acknowledged twice` }
-    }
-    const uri = message.params?.["uri"]
-    if (message.method === "notifications/resources/updated" && Array.isArray(served) && !served.includes(uri)) {
-      yield { place, problem: `${named} notifies of ${JSON.stringify(uri)}, which it does not serve` }
-    }
-    // Messages from before the cancellation may have had to wait.
-    if ((replied ?? place) < place || (!isStalled && (cancelled ?? place) < place)) {
-      yield { place, problem: `${named} has ended, and sends ${message.method}` }
-    }
-  }
-}
-
-const isStalled = (session: number, commands: Parameters<ConversationLaw["findings"]>[1]["conversation"]["commands"]) =>
-  commands.some((command) => command._tag === "Stall" && command.session === session)
-
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "[VER-01] without a handshake, every request of the client carries its revision and its capabilities",
     lossy: true,
@@ -99,8 +65,8 @@ export const laws: ReadonlyArray<ConversationLaw> = [
       if (conversation.era !== "Modern" || side !== "client") return
       for (const { id, method, params, place } of outbound) {
         const meta = params["_meta"]
-        const isComplete = member(meta, Model.metadata.protocolVersion) === "2026-07-28" &&
-          isObject(member(meta, Model.metadata.clientCapabilities))
+        const isComplete = memberOf(meta, RequestMetadata.keys.protocolVersion) === "2026-07-28" &&
+          isMembers(memberOf(meta, RequestMetadata.keys.clientCapabilities))
         if (!isComplete) yield { place, problem: `${method} (${JSON.stringify(id)}) does not carry its client` }
       }
     }
@@ -160,7 +126,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
       for (const { params, place, reply } of inbound) {
         const questions = questionsIn(reply)
         if (questions === undefined || params["name"] !== "elicitBoth") continue
-        const asked = keysOf(member(questions, "inputRequests"))
+        const asked = keysOf(memberOf(questions, "inputRequests"))
         if (asked.length !== 2) yield { place, problem: `elicitBoth asks ${asked.length} of 2 questions` }
       }
     }
@@ -171,7 +137,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     *findings({ inbound }) {
       for (const { isModern, method, replied, reply } of inbound) {
         if (!isModern || reply === undefined || replied === undefined || JsonRpc.isFailure(reply)) continue
-        const type = member(reply.result, "resultType")
+        const type = memberOf(reply.result, "resultType")
         if (type !== "complete" && (type !== "input_required" || !asking.has(method))) {
           yield { place: replied, problem: `the result of ${method} has the type ${JSON.stringify(type)}` }
         }
@@ -227,26 +193,11 @@ export const laws: ReadonlyArray<ConversationLaw> = [
         const progress = params?.["progress"]
         if (method !== "notifications/progress" || typeof progress !== "number") continue
         const request = inbound.findLast((one) => one.id === params?.["progressToken"] && one.place < place)
-        if (typeof request?.nonce !== "number") continue
-        const before = highest.get(request.nonce) ?? Number.NEGATIVE_INFINITY
-        if (progress <= before) yield { place, problem: `call ${request.nonce} goes from ${before} to ${progress}` }
-        highest.set(request.nonce, progress)
-      }
-    }
-  },
-  {
-    name: "[SUB-02] a stream of notifications begins with its acknowledgement, and sends nothing after its end",
-    lossy: true,
-    *findings({ closing, entries, listens, quiet, session }, { conversation }) {
-      const quietAt = entries.find(({ event }) => event === quiet)?.place
-      for (const listen of listens) {
-        const { cancelled, duplicate, id, place, replied } = listen.request
-        if (duplicate) continue
-        yield* ofListen(listen, isStalled(session, conversation.commands))
-        const isOver = cancelled !== undefined || replied !== undefined || closing !== undefined
-        if (quietAt !== undefined && !isOver && place < quietAt && listen.sent.length === 0) {
-          yield { place, problem: `the stream ${JSON.stringify(id)} is not acknowledged` }
-        }
+        const nonce = request && Model.nonceIn(request)
+        if (typeof nonce !== "number") continue
+        const before = highest.get(nonce) ?? Number.NEGATIVE_INFINITY
+        if (progress <= before) yield { place, problem: `call ${nonce} goes from ${before} to ${progress}` }
+        highest.set(nonce, progress)
       }
     }
   },
@@ -261,7 +212,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
         if (event._tag !== "Sent" || !JsonRpc.isNotification(event.message) || place > until) continue
         const { method } = event.message
         const isOfStream = method === "notifications/resources/updated" || method.endsWith("/acknowledged")
-        const id = ProtocolLaws.subscriptionIn(event.message)
+        const id = Served.subscriptionIn(event.message)
         if (isOfStream && !listens.some(({ request }) => request.id === id && request.place < place)) {
           yield { place, problem: `${method} belongs to the stream ${JSON.stringify(id)}` }
         }
@@ -271,9 +222,8 @@ export const laws: ReadonlyArray<ConversationLaw> = [
   {
     name: "a change of a resource reaches each client that has subscribed to it",
     lossy: false,
-    *findings({ entries, intact, quiet, requests, session, side }, { entries: all }) {
-      if (!intact || side !== "client" || quiet === undefined) return
-      const quietAt = entries.find(({ event }) => event === quiet)?.place ?? 0
+    *findings({ entries, intact, quietAt, requests, session, side }, { entries: all }) {
+      if (!intact || side !== "client" || quietAt === undefined) return
       for (const [place, { event, session: of }] of all.entries()) {
         if (of !== session || event._tag !== "Changed" || place > quietAt) continue
         const about = requests.filter((request) => request.place < place && request.what.endsWith(event.uri))
@@ -294,8 +244,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
   {
     name: "law 1: when a call has ended, its questions are no longer answered",
     lossy: true,
-    *findings({ entries, handlers, quiet, requests, side }, { conversation }) {
-      const place = entries.find(({ event }) => event === quiet)?.place
+    *findings({ handlers, quietAt: place, requests, side }, { conversation }) {
       if (conversation.era !== "Modern" || side !== "client" || place === undefined) return
       for (const { ended, nonce } of handlers) {
         const call = requests.find((request) => request.nonce === nonce)?.ended

@@ -1,12 +1,12 @@
 /** The laws of the order and the completeness of messages (laws 6 and 7). */
 
 import { JsonRpc } from "@effect-mcp/protocol"
-import type { ConversationLaw } from "./ConversationLaw.ts"
+import { Served } from "@effect-mcp/testing/internal"
 import { lastId } from "./injections.ts"
 import * as Model from "./Model.ts"
 
 /** These laws. */
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "law 7: the last line is delivered, also without a line feed",
     lossy: false,
@@ -24,11 +24,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
         typeof entry.event.command === "object" &&
         ["Cut", "Close", "FailWrite", "HalfClose", "Call", "CallAndInterrupt"].includes(entry.event.command._tag)
       )
-      const over = all.slice(0, ended).some((entry) =>
-        entry.session === session && entry.event._tag === "SessionEvent" &&
-        entry.event.detail._tag === "StateChanged" &&
-        (entry.event.detail.to === "Closing" || entry.event.detail.to === "Closed")
-      )
+      const over = all.slice(0, ended).some((entry) => entry.session === session && Served.isClosing(entry))
       // Another event may end the session earlier.
       if (others.length > 1 || over) return
       const wasReceived = entries.some(({ event }) =>
@@ -83,7 +79,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
   {
     name: "law 6: log messages wait for the response to initialize, and keep their order",
     lossy: true,
-    *findings({ closing, entries, logs, opened, quiet, side }) {
+    *findings({ closing, logs, opened, quiet, quietAt, side }) {
       if (side !== "client") return
       for (const [index, { data, place }] of logs.handled.entries()) {
         const log = logs.received[index]
@@ -93,15 +89,11 @@ export const laws: ReadonlyArray<ConversationLaw> = [
           return
         }
       }
-      const inspectedPlace = entries.find(({ event }) => event === quiet)?.place
-      if (
-        inspectedPlace === undefined || !Model.serving.has(quiet?.state ?? "") ||
-        (closing ?? inspectedPlace) < inspectedPlace
-      ) return
-      const due = logs.received.filter(({ place }) => place < inspectedPlace).length
-      const handled = logs.handled.filter(({ place }) => place < inspectedPlace).length
+      if (quietAt === undefined || !Model.serving.has(quiet?.state ?? "") || (closing ?? quietAt) < quietAt) return
+      const due = logs.received.filter(({ place }) => place < quietAt).length
+      const handled = logs.handled.filter(({ place }) => place < quietAt).length
       if (due !== handled) {
-        yield { place: inspectedPlace, problem: `${due} log messages were received, and ${handled} were handled` }
+        yield { place: quietAt, problem: `${due} log messages were received, and ${handled} were handled` }
       }
     }
   },
@@ -116,11 +108,7 @@ export const laws: ReadonlyArray<ConversationLaw> = [
         ["Cut", "Close", "FailWrite", "HalfClose"].includes(entry.event.command._tag)
       )
       const end = all.findIndex(({ event }) => event._tag === "Commanded" && event.command === "End")
-      const closed = all.findIndex((entry) =>
-        entry.session === session && entry.event._tag === "SessionEvent" &&
-        entry.event.detail._tag === "StateChanged" &&
-        (entry.event.detail.to === "Closing" || entry.event.detail.to === "Closed")
-      )
+      const closed = all.findIndex((entry) => entry.session === session && Served.isClosing(entry))
       if (broken || (closed !== -1 && closed < end)) return
       const messages = (of: "client" | "server", tag: "Sent" | "Received") =>
         all.slice(0, end).flatMap(({ event, ...entry }) =>

@@ -2,12 +2,11 @@
 
 import { JsonRpc } from "@effect-mcp/protocol"
 import { Faults } from "@effect-mcp/testing"
-import type { ConversationLaw } from "./ConversationLaw.ts"
 import * as Model from "./Model.ts"
 import * as ModernLaws from "./ModernLaws.ts"
 
 /** These laws. */
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "law 3: a request ends with the first response to its id, and with no other message",
     lossy: true,
@@ -69,9 +68,8 @@ export const laws: ReadonlyArray<ConversationLaw> = [
   {
     name: "law 4: progress is delivered completely, in order, and before the response",
     lossy: false,
-    *findings(side, { conversation }) {
-      const { entries, inbound, requests, session } = side
-      for (const { ended, nonce, steps, what } of requests) {
+    *findings(side) {
+      for (const { ended, nonce, steps, what } of side.requests) {
         const rounds = Model.roundsOf(side, nonce)
         if (rounds.length === 0 || ended === undefined) continue
         const answered = ended.end.kind === "Success" || ended.end.kind === "ErrorResponse"
@@ -87,54 +85,12 @@ export const laws: ReadonlyArray<ConversationLaw> = [
           }
         }
       }
-      // The serving side sends nothing more for a request that it has answered.
-      const stalled = conversation.commands.some((command) => command._tag === "Stall" && command.session === session)
-      for (const { event, place } of entries) {
-        if (event._tag !== "Sent" || !("method" in event.message)) continue
-        const { method, params } = event.message
-        if (method !== "notifications/progress") continue
-        const token = params?.["progressToken"]
-        const served = inbound.filter(({ id, place: receivedAt }) => id === token && receivedAt < place)
-        // Messages from before the cancellation may have had to wait.
-        const late = (cancelled: number | undefined) => !stalled && (cancelled ?? place) < place
-        if (!served.some(({ cancelled, replied }) => (replied ?? place) >= place && !late(cancelled))) {
-          yield { place, problem: `progress of ${JSON.stringify(token)}, which is not being served` }
-        }
-      }
-    }
-  },
-  {
-    name: "law 5: every inbound request gets exactly one reply, and none after its cancellation",
-    lossy: true,
-    *findings({ closing, entries, handlers, inbound, listens, opened, quiet, side, strayReplies }, { conversation }) {
-      for (const { event, place } of strayReplies) {
-        yield { place, problem: `a reply without an unanswered request: ${JSON.stringify(event)}` }
-      }
-      const place = entries.find(({ event }) => event === quiet)?.place
-      if (place === undefined || closing !== undefined && closing < place) return
-      const unwritable = new Set(
-        entries.flatMap(({ event }) => event._tag === "Unwritable" ? [event.id] : [])
-      )
-      for (const request of inbound) {
-        const { cancelled, duplicate, id, method, place: receivedAt, replied } = request
-        // A client without a handshake replies to no request, and an open stream has no reply yet.
-        if (conversation.era === "Modern" && side === "client" && receivedAt > (opened ?? receivedAt)) continue
-        if (!duplicate && listens.some((listen) => listen.request === request && listen.sent.length > 0)) continue
-        // After the end of its stream, a reply that could not be written cannot be replaced.
-        if (conversation.form === "StreamPerRequest" && unwritable.has(id)) continue
-        if (receivedAt > place || replied !== undefined || cancelled !== undefined) continue
-        const running = handlers.some((handler) => handler.id === id && (handler.ended?.place ?? place) >= place)
-        if (!running || duplicate) {
-          yield { place: receivedAt, problem: `${method} (id ${JSON.stringify(id)}) has no reply` }
-        }
-      }
     }
   },
   {
     name: "law 5: the handler of a cancelled request is interrupted",
     lossy: true,
-    *findings({ handlers, inbound, quiet, entries }) {
-      const place = entries.find(({ event }) => event === quiet)?.place
+    *findings({ handlers, inbound, quietAt: place }) {
       if (place === undefined) return
       for (const { cancelled, id, method } of inbound) {
         if (cancelled === undefined) continue
@@ -151,9 +107,9 @@ export const laws: ReadonlyArray<ConversationLaw> = [
   {
     name: "law 5: a side that closes gracefully has answered the requests that it has started to serve",
     lossy: false,
-    *findings({ closing, entries, graceful, handlers, inbound, side }, { conversation, entries: all }) {
+    *findings({ closing, entries, form, graceful, handlers, inbound, side }, { entries: all }) {
       // After the end of its stream, a reply that could not be written cannot be replaced.
-      const unwritable = conversation.form === "OneStream"
+      const unwritable = form === "OneStream"
         ? []
         : entries.flatMap(({ event }) => event._tag === "Unwritable" ? [event.id] : [])
       if (!graceful || side !== "server" || closing === undefined) return

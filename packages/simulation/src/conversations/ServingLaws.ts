@@ -1,12 +1,12 @@
-/** The laws of what a side serves (laws 10 and 12), and of the ids and the streams of its messages. */
+/** The laws of what a side serves (laws 10 and 12), and of the streams of its log messages. */
 
-import { JsonRpc } from "@effect-mcp/protocol"
-import { ProtocolLaws } from "@effect-mcp/testing/internal"
-import type { ConversationLaw } from "./ConversationLaw.ts"
+import { jsonValues } from "@effect-mcp/testing/internal"
 import * as Model from "./Model.ts"
 
+const { memberOf } = jsonValues
+
 /** These laws. */
-export const laws: ReadonlyArray<ConversationLaw> = [
+export const laws: ReadonlyArray<Model.Law> = [
   {
     name: "law 10: a server serves only requests of its own session",
     lossy: true,
@@ -33,35 +33,16 @@ export const laws: ReadonlyArray<ConversationLaw> = [
     }
   },
   {
-    name: "[SHS-08] messages of a request use its stream",
+    name: "[SHS-08] log messages of a request use its stream",
     lossy: true,
-    *findings({ entries, side }, { conversation }) {
-      if (side !== "server" || conversation.form === "OneStream") return
+    *findings({ entries, form, side }) {
+      if (side !== "server" || form === "OneStream") return
       for (const { event, place } of entries) {
         if (event._tag !== "Sent" || !("method" in event.message)) continue
-        const { message: { method, params }, stream } = event
-        const data = params?.["data"]
-        const of = method === "notifications/progress"
-          ? params?.["progressToken"]
-          : typeof data === "object" && data !== null && "of" in data
-          ? data.of
-          : ProtocolLaws.subscriptionIn(event.message)
-        if (of !== undefined && of !== stream) {
-          yield { place, problem: `${method} of ${JSON.stringify(of)} on the stream of ${JSON.stringify(stream)}` }
+        const of = memberOf(event.message.params, "data", "of")
+        if (of !== undefined && of !== event.stream) {
+          yield { place, problem: `a log message of ${JSON.stringify(of)} on stream ${JSON.stringify(event.stream)}` }
         }
-      }
-    }
-  },
-  {
-    name: "[MSG-05] no id is used twice",
-    lossy: true,
-    *findings({ entries }) {
-      const ids = new Set<unknown>()
-      for (const { event, place } of entries) {
-        if (event._tag !== "Sent" || !JsonRpc.isRequest(event.message)) continue
-        const { id } = event.message
-        if (ids.has(id)) yield { place, problem: `id ${JSON.stringify(id)} was used before` }
-        ids.add(id)
       }
     }
   },

@@ -7,28 +7,22 @@ import {
   Listener,
   RequestContext,
   ServerSession,
-  type Session,
-  Transport
+  type Session
 } from "@effect-mcp/session"
-import { SimulatedTransport, type VirtualRuntime } from "@effect-mcp/testing"
-import { Recorder } from "@effect-mcp/testing/internal"
-import * as Clock from "effect/Clock"
+import type { World } from "@effect-mcp/testing/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { Tool } from "./Command.ts"
-import type { Conversation } from "./Conversation.ts"
-import type { Journal } from "./History.ts"
+import type { Era } from "./Conversation.ts"
+import type { Commanded } from "./History.ts"
 import * as simulatedTools from "./simulatedTools.ts"
 
-/**
- * One session, with a program on each side.
- */
+/** One session, with a program on each side. */
 export interface SimulatedSession {
-  readonly pair: SimulatedTransport.Pair
-  readonly recorders: { readonly [Side in MethodDefinition.Role]: Recorder.Recorder }
+  readonly connection: World.Connection
   /** The client's session, after its handshake. */
   readonly client: Effect.Effect<ClientSession.ClientSessionShape, unknown>
   readonly server: Effect.Effect<ServerSession.ServerSessionShape, unknown>
@@ -51,26 +45,13 @@ export const uriOf = (resource: "a" | "b"): string => `simulated://${resource}`
 
 const uris: ReadonlyArray<string> = [uriOf("a"), uriOf("b")]
 
-export const open = (
-  runtime: VirtualRuntime.VirtualRuntime,
-  journal: Journal,
-  session: number,
-  { era, faults, form, seed }: Conversation
-): SimulatedSession => {
+export const open = (world: World.World<Commanded>, session: number, era: Era): SimulatedSession => {
+  const { journal, runtime } = world
+  const connection = world.connect(session)
+  const { recorders, scopes } = connection
   const client = Deferred.makeUnsafe<ClientSession.ClientSessionShape, unknown>()
   const server = Deferred.makeUnsafe<ServerSession.ServerSessionShape, unknown>()
-  const scopes = { client: Scope.makeUnsafe(), server: Scope.makeUnsafe() }
-  const recorders = {
-    client: Recorder.make(journal, session, "client"),
-    server: Recorder.make(journal, session, "server")
-  }
   const made: SimulatedSession["made"] = {}
-  // Each session of a conversation has its own random decisions.
-  const pair = Effect.runSync(Effect.provideService(
-    SimulatedTransport.make({ seed: 2 * seed + session, faults, form }),
-    Clock.Clock,
-    runtime.clock
-  ))
 
   const limits = { maxIncomingRequests: incoming }
 
@@ -184,13 +165,8 @@ export const open = (
     observe: (event) => recorders.client.note({ _tag: "SessionEvent", detail: event })
   })
 
-  runtime.start(serving.pipe(
-    Effect.tap((session) => Effect.sync(() => void (made.server = session))),
-    Effect.provideService(Transport.Transport, recorders.server.transport(pair.server)),
-    Scope.provide(scopes.server),
-    Deferred.into(server)
-  ))
-  runtime.start(calling.pipe(
+  const served = Effect.tap(serving, (session) => Effect.sync(() => void (made.server = session)))
+  const opened = calling.pipe(
     Effect.tap((session) => Effect.sync(() => void (made.client = session))),
     Effect.onExit((exit) =>
       Effect.sync(() =>
@@ -199,15 +175,13 @@ export const open = (
           revision: Exit.isSuccess(exit) ? exit.value.profile.revision : undefined
         })
       )
-    ),
-    Effect.provideService(Transport.Transport, recorders.client.transport(pair.client)),
-    Scope.provide(scopes.client),
-    Deferred.into(client)
-  ))
+    )
+  )
+  runtime.start(Deferred.into(world.attach(connection, "server", served), server))
+  runtime.start(Deferred.into(world.attach(connection, "client", opened), client))
 
   return {
-    pair,
-    recorders,
+    connection,
     client: Deferred.await(client),
     server: Deferred.await(server),
     made,

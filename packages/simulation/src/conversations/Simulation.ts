@@ -4,13 +4,12 @@
  * The sessions are the real ones. The time, the connection, and the programs on both sides are simulated.
  */
 import type { ClientSession, RequestError } from "@effect-mcp/session"
-import { VirtualRuntime } from "@effect-mcp/testing"
-import type { Recorder } from "@effect-mcp/testing/internal"
+import { type Recorder, World } from "@effect-mcp/testing/internal"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
-import type { Event, History, Journal } from "./History.ts"
+import type { Commanded, Event, History } from "./History.ts"
 import { lateProgress, lineOf, unterminated } from "./injections.ts"
 import * as SimulatedSession from "./SimulatedSession.ts"
 import { nonceOf } from "./simulatedTools.ts"
@@ -39,15 +38,15 @@ const noNonce = () => undefined
  * conversation always has the same history (law 13). It takes about a millisecond.
  */
 export const run = (conversation: Conversation): History => {
-  const runtime = VirtualRuntime.make(conversation)
-  const journal: Journal = { entries: [], now: runtime.now, nonces: 0, runs: 0, steps: 0 }
+  const world = new World.World<Commanded>(conversation)
+  const { journal, runtime } = world
   const sessions = new Map<number, SimulatedSession.SimulatedSession>()
   const calls: Array<Fiber.Fiber<unknown, unknown>> = []
 
   const open = (session: number): SimulatedSession.SimulatedSession => {
     const known = sessions.get(session)
     if (known !== undefined) return known
-    const opened = SimulatedSession.open(runtime, journal, session, conversation)
+    const opened = SimulatedSession.open(world, session, conversation.era)
     sessions.set(session, opened)
     return opened
   }
@@ -62,7 +61,7 @@ export const run = (conversation: Conversation): History => {
     ) => Effect.Effect<A, RequestError.RequestError>,
     nonceIn: (result: A) => unknown = noNonce
   ) => {
-    const { client, recorders } = open(session)
+    const { client, connection: { recorders } } = open(session)
     return runtime.start(
       Effect.flatMap(
         client,
@@ -80,7 +79,7 @@ export const run = (conversation: Conversation): History => {
       }), nonceOf)
 
   const requestFromServer = (session: number, request: Recorder.ProgramRequest) => {
-    const { recorders, server } = open(session)
+    const { connection: { recorders }, server } = open(session)
     runtime.start(
       Effect.flatMap(
         server,
@@ -100,19 +99,17 @@ export const run = (conversation: Conversation): History => {
     )
   }
 
-  const subscribe = (session: number, uri: string) =>
-    requestFromClient(
+  /** Subscribes to a resource, or ends that. */
+  const subscription = (session: number, what: "subscribe" | "unsubscribe", resource: "a" | "b") => {
+    const uri = SimulatedSession.uriOf(resource)
+    const options = { timeout: requestTimeout }
+    return requestFromClient(
       session,
-      { what: `subscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
-      (session) => session.subscribeResource(uri, { timeout: requestTimeout })
+      { what: `${what} ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+      (session): Effect.Effect<unknown, RequestError.RequestError> =>
+        what === "subscribe" ? session.subscribeResource(uri, options) : session.unsubscribeResource(uri, options)
     )
-
-  const unsubscribe = (session: number, uri: string) =>
-    requestFromClient(
-      session,
-      { what: `unsubscribe ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
-      (session) => session.unsubscribeResource(uri, { timeout: requestTimeout })
-    )
+  }
 
   const ping = (session: number) =>
     requestFromClient(
@@ -147,7 +144,7 @@ export const run = (conversation: Conversation): History => {
       case "Advance":
         return runtime.advance(command.millis)
       case "Inject": {
-        const { pair, recorders } = open(command.session)
+        const { pair, recorders } = open(command.session).connection
         const { at, what } = command
         const towards = at === "client" ? pair.toClient : pair.toServer
         const other = at === "client" ? recorders.server : recorders.client
@@ -174,31 +171,27 @@ export const run = (conversation: Conversation): History => {
         return
       }
       case "Subscribe":
-        calls.push(subscribe(command.session, SimulatedSession.uriOf(command.resource)))
+        calls.push(subscription(command.session, "subscribe", command.resource))
         return
       case "Unsubscribe":
-        unsubscribe(command.session, SimulatedSession.uriOf(command.resource))
+        subscription(command.session, "unsubscribe", command.resource)
         return
       case "Change":
         runtime.start(open(command.session).change(SimulatedSession.uriOf(command.resource)))
         return
       case "Stall":
-      case "Recover": {
-        const { pair } = open(command.session)
-        const towards = command.towards === "client" ? pair.toClient : pair.toServer
-        return runtime.act(command._tag === "Stall" ? towards.stall : towards.recover)
-      }
+      case "Recover":
+      case "Cut":
+        return world.disturb(open(command.session).connection, command)
       case "FailWrite":
       case "HalfClose": {
-        const { pair } = open(command.session)
+        const { pair } = open(command.session).connection
         const from = command.by === "client" ? pair.toServer : pair.toClient
         if (command._tag === "HalfClose" && command.unterminated && command.by === "client") {
           runtime.act(() => from.inject(unterminated(conversation.era)))
         }
         return runtime.act(command._tag === "FailWrite" ? from.failNext : from.end)
       }
-      case "Cut":
-        return runtime.act(open(command.session).pair.cut)
       case "Close":
         runtime.start(open(command.session).close(command.by))
         return
@@ -212,7 +205,7 @@ export const run = (conversation: Conversation): History => {
     journal.entries.push({ at: runtime.now(), session, side: "client", event })
 
   const inspect = (when: "Quiet" | "End") => {
-    for (const { made, recorders } of sessions.values()) {
+    for (const { connection: { recorders }, made } of sessions.values()) {
       for (const side of sides) {
         const session = made[side]
         if (session === undefined) continue
@@ -228,10 +221,7 @@ export const run = (conversation: Conversation): History => {
   }
 
   note(0, { _tag: "Commanded", command: "Quiet" })
-  for (const { pair } of sessions.values()) {
-    runtime.act(pair.toClient.recover)
-    runtime.act(pair.toServer.recover)
-  }
+  world.recover()
   runtime.advance(quietMillis)
   inspect("Quiet")
 
@@ -244,8 +234,7 @@ export const run = (conversation: Conversation): History => {
   runtime.advance(probeMillis)
 
   note(0, { _tag: "Commanded", command: "End" })
-  for (const { close } of sessions.values()) for (const side of sides) runtime.start(close(side))
-  runtime.advance(closingMillis)
+  world.close(closingMillis)
   inspect("End")
 
   return { conversation, entries: journal.entries, fibersLeft: runtime.living(), incoming: SimulatedSession.incoming }

@@ -3,6 +3,7 @@
  *
  * Steps that run beside others may send their messages in another order, because it depends on the times of answers.
  */
+import { Search } from "@effect-mcp/testing/internal"
 import { callsOf, type Era, type Observation } from "./EraRun.ts"
 import { beside, maxRounds } from "./Script.ts"
 import type { Trial } from "./Trial.ts"
@@ -12,12 +13,6 @@ export interface Observed {
   readonly trial: Trial
   readonly legacy: Observation
   readonly modern: Observation
-}
-
-/** A law that does not hold in a trial. */
-export interface Violation {
-  readonly law: string
-  readonly problem: string
 }
 
 interface Law {
@@ -134,7 +129,7 @@ const rounds: Law = {
 }
 
 const resources: Law = {
-  name: "what is acquired is released, and no fiber is left",
+  name: Search.nothingLeft,
   problems: (observed) =>
     bothOf(observed).flatMap(([era, { fibersLeft, journal: { acquired, released } }]) => [
       ...(acquired === released ? [] : [`in ${era}, ${acquired} are acquired, and ${released} released`]),
@@ -146,5 +141,5 @@ const resources: Law = {
 export const laws: ReadonlyArray<Law> = [ends, questions, answers, calls, steps, progress, logs, rounds, resources]
 
 /** Returns the laws that do not hold. */
-export const violations = (observed: Observed): ReadonlyArray<Violation> =>
+export const violations = (observed: Observed): ReadonlyArray<Search.Violation> =>
   laws.flatMap(({ name, problems }) => problems(observed).map((problem) => ({ law: name, problem })))

@@ -9,9 +9,9 @@ import {
   ServerSession,
   Transport
 } from "@effect-mcp/session"
-import { FiberCount, SimulatedTransport, Transcript, VirtualRuntime } from "@effect-mcp/testing"
+import { FiberCount, Transcript } from "@effect-mcp/testing"
+import { World } from "@effect-mcp/testing/internal"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -156,9 +156,9 @@ const longest = 600_000
 
 /** Observes a trial in virtual time. Throws if it does not end. */
 export const observeVirtually = (trial: Trial, era: Era): Observation => {
-  const runtime = VirtualRuntime.make(trial)
-  const pair = Effect.runSync(Effect.provideService(SimulatedTransport.make(trial), Clock.Clock, runtime.clock))
-  const fiber = runtime.start(observe(trial, era, pair, "Yields", 1_000))
+  const world = new World.World(trial)
+  const { runtime } = world
+  const fiber = runtime.start(observe(trial, era, world.connect().pair, "Yields", 1_000))
   runtime.advance(longest)
   const exit = fiber.pollUnsafe()
   if (exit === undefined) throw new Error(`in revision ${era}, the calls do not end`)

@@ -1,7 +1,7 @@
 /**
  * The mutants of the replay: servers of revision 2026-07-28 with one bug each, one line away from the library.
  */
-import type { Mutant } from "./table.ts"
+import type { Mutant } from "./Mutant.ts"
 
 const replay = "packages/session/src/internal/server/replay"
 const replayedRun = `${replay}/ReplayedRun.ts`

@@ -1,16 +1,7 @@
 /**
  * The mutants: sessions and framings with one bug each, one line away from the library.
  */
-
-/** A mutant: a file, a text in it, and the text that replaces it. */
-export interface Mutant {
-  /** The bug, which completes the sentence "A session that …". */
-  readonly name: string
-  readonly file: string
-  /** A text that occurs exactly once in the file. */
-  readonly original: string
-  readonly broken: string
-}
+import type { Mutant } from "./Mutant.ts"
 
 const session = "packages/session/src/internal"
 const pendingRequests = `${session}/engine/PendingRequests.ts`

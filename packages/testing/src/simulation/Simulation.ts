@@ -8,16 +8,17 @@
  */
 import { Revision } from "@effect-mcp/protocol"
 import { ClientSession, type Handlers, ServerSession, type Transport } from "@effect-mcp/session"
-import * as Arbitrary from "effect/Arbitrary"
+import type * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Report from "../internal/simulation/Report.ts"
 import * as Run from "../internal/simulation/Run.ts"
+import * as Search from "../internal/simulation/Search.ts"
 import * as Steps from "../internal/simulation/Steps.ts"
 import { trust } from "../internal/trust.ts"
 import * as Command from "./Command.ts"
-import { ConversationFailed, type RealIoUsed } from "./SimulationError.ts"
+import { ConversationFailed, RealIoUsed } from "./SimulationError.ts"
 
 /**
  * A fault that a conversation can have.
@@ -192,6 +193,9 @@ const serverOf = <R>(server: Server): Run.Programs<unknown, R>["server"] => {
   )
 }
 
+/** The revisions of the clients, in a report. */
+const clients = { Handshake: "clients with a handshake", All: "clients of all revisions", Given: undefined }
+
 /** Runs the conversation of a seed, and returns the names of its commands. */
 const checkOne = <Model, R>(
   programs: Run.Programs<Model, R>,
@@ -200,39 +204,43 @@ const checkOne = <Model, R>(
 ): Simulation["checkOne"] => {
   // Activities that took long without real I/O are slow in virtual time; they are examined once.
   const suspected = new Set<string>()
-  const runConversation = (conversation: Steps.Conversation<Model, R>) =>
-    Run.runConversation(programs, conversation, suspected)
+  const run = (conversation: Steps.Conversation<Model, R>) =>
+    Run.runConversation(programs, conversation, suspected).pipe(
+      Effect.mapError((waiting) => new RealIoUsed(waiting))
+    )
   return Effect.fnUntraced(function*(seed, maxShrinks) {
     let started: ReadonlyArray<string> = []
-    // A shorter conversation has to break the same law, and not any.
-    let broken: string | undefined
-    let realIo: RealIoUsed | undefined
-    const holds = (conversation: Steps.Conversation<Model, R>): boolean | Effect.Effect<boolean> =>
-      realIo !== undefined || runConversation(conversation).pipe(
-        Effect.map((result) => {
-          started = result.started
-          broken ??= result.violations[0]?.law
-          return broken === undefined || result.violations.every(({ law }) => law !== broken)
-        }),
-        // The conversation is not shrunk: what it needs is known.
-        Effect.catch((error) => Effect.sync(() => (realIo ??= error) !== undefined))
-      )
-    const checked = yield* Arbitrary.checkEffect(conversations, holds, { runs: 1, size, seed, maxShrinks })
-    if (realIo !== undefined) return yield* Effect.fail(realIo)
-    if (checked._tag !== "Falsified") return started
-    const conversation = checked.shrunkInput
-    const result = yield* runConversation(conversation)
-    const isReproducible = Report.transcript(result) === Report.transcript(yield* runConversation(conversation))
-    const violation = result.violations.find(({ law }) => law === broken) ?? result.violations[0]
-    return yield* Effect.fail(
-      new ConversationFailed({
-        law: violation?.law ?? broken ?? "",
-        problem: violation?.problem ?? "",
-        seed,
-        steps: conversation.steps.map(Report.stepText),
-        report: Report.report(conversation, result, seed, isReproducible)
+    const judge = (conversation: Steps.Conversation<Model, R>) =>
+      Effect.map(run(conversation), (result) => {
+        started = result.started
+        return result.violations
       })
-    )
+    const found = yield* Search.run(conversations, judge, { runs: 1, size, seed, maxShrinks })
+    if (found === undefined) return started
+    const { input: conversation, violations } = found
+    const { transcript } = yield* run(conversation)
+    const isReproducible = transcript === (yield* run(conversation)).transcript
+    const steps = conversation.steps.map(Steps.describe)
+    return yield* new ConversationFailed({
+      law: violations[0]?.law ?? "",
+      problem: violations[0]?.problem ?? "",
+      seed,
+      steps,
+      report: Report.describe({
+        violations,
+        setting: conversation,
+        clients: clients[conversation.revisions],
+        steps,
+        paragraphs: [
+          `what happened (→ sent by the client, ← received by it):\n${transcript}`,
+          isReproducible
+            ? `to reproduce it, pass { seed: ${seed}, runs: 1 } to Simulation.check`
+            : "this conversation takes another course when it is repeated: a program uses the clock or the random " +
+              "numbers of the platform, or keeps state between conversations. Use Effect's Clock and Random, and " +
+              `create all state in the effect or Layer of the server. The seed is ${seed}`
+        ]
+      })
+    })
   })
 }
 

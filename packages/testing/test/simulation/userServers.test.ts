@@ -168,7 +168,7 @@ describe("the laws of every server", () => {
           call: command({ run: ({ client }) => client.callTool("call", {}, { onProgress: () => Effect.void }) })
         })
       }))
-      assert.strictEqual(problem, "progress of tools/call (id 1) went from 1 to 1")
+      assert.strictEqual(problem, "server 0: progress of tools/call (id 1) went from 1 to 1")
       assert.lengthOf(steps, 1)
     }))
 
@@ -178,7 +178,7 @@ describe("the laws of every server", () => {
         server: repeating((message) => !("method" in message)),
         commands: (command) => ({ call: command({ run: call }) })
       }))
-      assert.strictEqual(law, "law 5: every request gets exactly one reply")
+      assert.strictEqual(law, "law 5: every request gets exactly one reply, and none after its cancellation")
     }))
 
   it.effect(
@@ -428,7 +428,8 @@ describe("the eras of a simulation", () => {
           })
         yield* Simulation.check(simulation(server), { runs: 20 })
         const { law } = yield* failure(simulation(hasty))
-        assert.strictEqual(law, "[SUB-02] a stream of notifications begins with its acknowledgement")
+        const rule = "a stream of notifications begins with its acknowledgement, and sends nothing after its end"
+        assert.strictEqual(law, `[SUB-02] ${rule}`)
       }),
     { timeout: 60_000 }
   )

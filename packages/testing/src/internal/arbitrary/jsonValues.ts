@@ -15,6 +15,10 @@ const childOf = (value: unknown, step: string | number): unknown => {
   return isMembers(value) && Object.hasOwn(value, step) ? value[step] : undefined
 }
 
+/** Returns the value at the end of a path of members; `undefined` if there is none. */
+export const memberOf = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>((object, name) => isMembers(object) ? childOf(object, name) : undefined, value)
+
 /** Returns a copy with another value at a place. Missing objects on the path are created. */
 export const put = (value: unknown, path: Path, replacement: unknown): unknown => {
   const [step, ...rest] = path

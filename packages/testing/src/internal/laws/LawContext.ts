@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 import type { Era } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, Subject } from "../../laws/TransportSubject.ts"
 import * as RawPeer from "../../RawPeer.ts"
+import { isMembers } from "../arbitrary/jsonValues.ts"
 
 /** Options of the session of a law. */
 export type SessionOptions = Partial<ClientSession.Options<Handlers.Handlers<"server">>>
@@ -80,16 +81,13 @@ export const requestOf = (
   }
   return JsonRpc.request(id, method, {
     ...params,
-    _meta: { ...isRecord(_meta) ? _meta : undefined, ...RequestMetadata.write({ ...metadata, ...client }) }
+    _meta: { ...isMembers(_meta) ? _meta : undefined, ...RequestMetadata.write({ ...metadata, ...client }) }
   })
 }
 
 /** Creates the call of a tool with a handshake. */
 export const call = (id: number | string, tool: string, input: JsonRpc.Params = {}): JsonRpc.Request =>
   requestOf("legacy", id, "tools/call", { name: tool, arguments: input })
-
-export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null
 
 /** The error of a condition that is not true yet. */
 export class NotYet extends Data.TaggedError("NotYet") {}
@@ -105,7 +103,7 @@ export const errorCode = (response: JsonRpc.Response): number | undefined =>
   JsonRpc.isFailure(response) ? response.error.code : undefined
 
 export const structured = (response: JsonRpc.Response): unknown =>
-  JsonRpc.isFailure(response) || !isRecord(response.result) ? undefined : response.result["structuredContent"]
+  JsonRpc.isFailure(response) || !isMembers(response.result) ? undefined : response.result["structuredContent"]
 
 /** Returns the record of the server, by its tool `report`. */
 export const reported = (session: ClientSession.ClientSessionShape) =>
@@ -122,10 +120,6 @@ export const answering: Handlers.Handlers<"server"> = {
 
 /** Checks that the session still serves calls. */
 export const stillServed = (session: ClientSession.ClientSessionShape) => Effect.asVoid(session.callTool("unit"))
-
-/** Returns the value of this member in a message. */
-export const memberOf = (message: unknown, ...path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>((value, name) => isRecord(value) ? value[name] : undefined, message)
 
 /** Waits until this number of calls of `wait` has started. */
 export const untilWaiting = (session: ClientSession.ClientSessionShape, count: number) =>

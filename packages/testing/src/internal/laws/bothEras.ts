@@ -5,17 +5,9 @@ import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import type * as RawPeer from "../../RawPeer.ts"
+import { memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic } from "./Law.ts"
-import {
-  errorCode,
-  info,
-  initialize,
-  initialized,
-  type LawContext,
-  memberOf,
-  requestOf,
-  structured
-} from "./LawContext.ts"
+import { errorCode, info, initialize, initialized, type LawContext, requestOf, structured } from "./LawContext.ts"
 
 /** Creates the call of a tool by the client with this name, without a handshake. */
 const callOf = (client: string, id: number, tool: string, input: JsonRpc.Params = {}): JsonRpc.Request =>

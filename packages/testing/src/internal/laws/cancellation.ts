@@ -6,12 +6,12 @@ import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
 import type { Era } from "../../laws/TransportLaw.ts"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import { memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import {
   answering,
   eventually,
   type LawContext,
-  memberOf,
   reported,
   stillServed,
   structured,

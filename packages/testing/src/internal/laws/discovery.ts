@@ -4,8 +4,9 @@ import { ErrorCode, Revision } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import { memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic } from "./Law.ts"
-import { errorCode, type LawContext, memberOf, requestOf, structured } from "./LawContext.ts"
+import { errorCode, type LawContext, requestOf, structured } from "./LawContext.ts"
 
 /** Returns the laws of sessions without a handshake. */
 export const discovery = <Served extends ClientEnd>(

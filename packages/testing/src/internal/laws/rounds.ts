@@ -4,14 +4,15 @@ import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import { isMembers, memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic } from "./Law.ts"
-import { eventually, isRecord, type LawContext, memberOf, structured } from "./LawContext.ts"
+import { eventually, type LawContext, structured } from "./LawContext.ts"
 
 /** Returns the params with which a client answers all questions of a response. */
 const answersTo = (response: JsonRpc.Response, value: string): { readonly [name: string]: unknown } => {
   assert.strictEqual(memberOf(response, "result", "resultType"), "input_required")
   const questions = memberOf(response, "result", "inputRequests")
-  const answers = Object.keys(isRecord(questions) ? questions : {}).map((key) =>
+  const answers = Object.keys(isMembers(questions) ? questions : {}).map((key) =>
     [key, { action: "accept", content: { value } }] as const
   )
   return {
@@ -42,7 +43,7 @@ export const rounds = <Served extends ClientEnd>(
         assert.ok(!("method" in first), "the server sent a request")
         const question = memberOf(first, "result", "inputRequests")
         assert.deepStrictEqual(
-          Object.values(isRecord(question) ? question : {}).map((one) => memberOf(one, "params", "message")),
+          Object.values(isMembers(question) ? question : {}).map((one) => memberOf(one, "params", "message")),
           ["Which? 1"]
         )
         yield* peer.send(request(2, "tools/call", asking(input, answersTo(first, "the first"))))

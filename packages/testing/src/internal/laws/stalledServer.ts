@@ -6,8 +6,9 @@ import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
 import type { Era } from "../../laws/TransportLaw.ts"
 import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
+import { memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic, type Unsorted } from "./Law.ts"
-import { eventually, isOdd, type LawContext, memberOf, reported, structured } from "./LawContext.ts"
+import { eventually, isOdd, type LawContext, reported, structured } from "./LawContext.ts"
 
 /** More than all buffers on the way hold, in messages of a size that every reader accepts. */
 const padding = "x".repeat(1024 * 1024)

@@ -24,7 +24,7 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
 /**
  * An event, in the order of events.
  *
- * - `Commanded`: a command was executed.
+ * - `Commanded`: a command was executed. `Noted`: something else that a report mentions, about a client.
  * - `Sent` and `Received`: a message between a session and its transport. A message that was sent on the stream of a
  *   request has the id of that request as its `stream`. `Unreadable`: bytes that were not a message. `Unwritable`: a
  *   message that no bytes can represent. `ReplyHandedOver`: the transport has finished with the reply to this id.
@@ -42,6 +42,7 @@ export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
  */
 export type Event<Command = never> =
   | { readonly _tag: "Commanded"; readonly command: Command }
+  | { readonly _tag: "Noted"; readonly client: number | undefined; readonly text: string }
   | {
     readonly _tag: "Sent"
     readonly message: JsonRpc.Message

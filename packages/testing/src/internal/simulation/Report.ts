@@ -1,96 +1,126 @@
-/**
- * The report of a failing conversation: the violations, the steps, everything that happened, and how to reproduce it.
- */
-import { type ConversationResult, type Line, textOf } from "./Run.ts"
-import type { Conversation, Step } from "./Steps.ts"
+/** The report of a simulation in which a law does not hold: the violations, the steps, and everything that happened. */
+
+import type { SessionEvent } from "@effect-mcp/session"
+import type { Entry, Event } from "./Journal.ts"
+import type { Violation } from "./Search.ts"
+import type { Setting } from "./Setting.ts"
 
 /** The greatest number of characters of a message that a report shows. */
 const shown = 200
 
-const shortened = (text: string): string => text.length > shown ? `${text.slice(0, shown)}…` : text
-
-/** Describes a step. */
-export const stepText = <Model, R>(step: Step<Model, R>): string => {
-  switch (step._tag) {
-    case "Command": {
-      const input = step.action.input === undefined ? "" : ` ${textOf(step.action.input)}`
-      return `client ${step.client}: ${step.name}${input}${step.overlaps ? ", while others are in flight" : ""}`
-    }
-    case "Advance":
-      return `${step.millis} ms pass`
-    case "Interrupt":
-      return `client ${step.client} gives up its oldest command in flight`
-    case "Cut":
-      return `the connection of client ${step.client} breaks`
-    case "Stall":
-      return `the wire of client ${step.client} towards the ${step.towards} stalls`
-    case "Recover":
-      return `the wires of client ${step.client} recover`
-  }
+/** Returns a value as JSON, shortened. */
+export const textOf = (value: unknown): string => {
+  const text = String(JSON.stringify(value))
+  return text.length > shown ? `${text.slice(0, shown)}…` : text
 }
 
-const messageText = ({ entry: { event } }: Extract<Line, { readonly _tag: "Message" }>): string | undefined => {
+/** Returns a tagged value as text: the tag, and the other members as JSON. */
+export const tagged = ({ _tag, ...rest }: { readonly _tag: string }): string =>
+  Object.keys(rest).length === 0 ? _tag : `${_tag} ${textOf(rest)}`
+
+/** Describes an event of a session in a few words. */
+const detailsOf = (event: SessionEvent.SessionEvent): string => {
   switch (event._tag) {
-    case "Sent":
-      return `→ ${shortened(JSON.stringify(event.message))}`
-    case "Received":
-      return `← ${shortened(JSON.stringify(event.message))}`
-    case "Unreadable":
-      return "← a frame that is not readable"
-    case "StreamLeft":
-      return `→ closes the stream of id ${JSON.stringify(event.id)}`
+    case "StateChanged":
+      return `${event.from} ⇒ ${event.to}`
+    case "Rejected":
+      return `· Rejected ${event.method} (${textOf(event.id)}): ${event.code}`
+    case "UnmatchedResponse":
+      return `· UnmatchedResponse (${textOf(event.response.id)}): ${event.kind}`
+    case "ProgressDropped":
+      return `· ProgressDropped (${textOf(event.progressToken)}): ${event.reason}`
+    case "SendFailed":
+      return `· SendFailed: ${event.error.reason._tag}`
+    case "Closed":
+      return `· Closed: ${event.reason._tag}`
     default:
-      return undefined
+      return `· ${event._tag}`
   }
 }
 
-const lineText = (line: Line): string | undefined => {
-  const at = line._tag === "Note" ? line.at : line.entry.at
-  const text = line._tag === "Note" ? line.text : messageText(line)
-  const client = line.client === undefined ? "" : `client ${line.client}`
-  return text === undefined ? undefined : `${String(at).padStart(8)} ms  ${client.padEnd(8)}  ${text}`
+/** Describes an event in a few words; `undefined` for events of every conversation. */
+const wordsOf = <Command extends { readonly _tag: string } | string>(event: Event<Command>): string | undefined => {
+  switch (event._tag) {
+    case "Commanded":
+      return typeof event.command === "string" ? `— ${event.command} —` : `do ${tagged(event.command)}`
+    case "Noted":
+      return event.text
+    case "Sent":
+      return `→ ${textOf(event.carried)}`
+    case "Received":
+      return `← ${textOf(event.message)}`
+    case "Unreadable":
+      return `← ${tagged(event.error)}`
+    case "Unwritable":
+      return `→ a message that JSON cannot represent (${textOf(event.id)})`
+    case "SessionEvent":
+      return detailsOf(event.detail)
+    case "Opened":
+      return event.revision === undefined ? "the handshake failed" : undefined
+    case "Started":
+      return `request ${event.nonce} starts: ${event.what}, timeout ${event.deadline} ms`
+    case "Progressed":
+      return `request ${event.nonce} receives progress ${event.progress}`
+    case "Ended": {
+      const { code, kind } = event.end
+      return `request ${event.nonce} ends: ${code === undefined ? kind : `${kind} ${code}`}`
+    }
+    case "HandlerStarted":
+      return `handler ${event.run} starts: ${event.method} (${textOf(event.id)})`
+    case "HandlerEnded":
+      return `handler ${event.run} ends: ${event.how}`
+    case "StreamLeft":
+      return `the stream of ${textOf(event.id)} is left`
+    case "Stepped":
+      return `a step runs (${textOf(event.id)})`
+    case "Changed":
+      return `notifies of a change of ${event.uri}`
+    case "Updated":
+      return `receives a change of ${event.uri}`
+    case "Logged":
+      return `logs ${textOf(event.data)}`
+    case "ReplyHandedOver":
+      return undefined
+    case "Inspected":
+      return `is ${event.state}; in flight: ${event.sent} sent, ${event.served} served`
+  }
 }
 
-/** Returns what happened, line by line. */
-export const transcript = ({ lines }: ConversationResult): string =>
-  lines.flatMap((line) => lineText(line) ?? []).join("\n")
+/** Returns what happened, line by line: the time, the side, and the event. */
+export const transcript = <Command extends { readonly _tag: string } | string>(
+  entries: ReadonlyArray<Entry<Command>>,
+  sideOf: (entry: Entry<Command>) => string
+): string =>
+  entries.flatMap((entry) => {
+    const words = wordsOf(entry.event)
+    return words === undefined ? [] : `${String(entry.at).padStart(8)} ms  ${sideOf(entry).padEnd(8)}  ${words}`
+  }).join("\n")
 
-const faultText = <Model, R>({ faults }: Conversation<Model, R>): string => {
-  const present = Object.entries(faults).flatMap(([name, value]) =>
+/** The parts of a report. */
+export interface Parts {
+  readonly violations: ReadonlyArray<Violation>
+  readonly setting: Omit<Setting, "seed">
+  /** The revisions of the clients, if the conversation decides them. */
+  readonly clients: string | undefined
+  readonly steps: ReadonlyArray<string>
+  /** Paragraphs after the steps: what happened, and how to reproduce it. */
+  readonly paragraphs: ReadonlyArray<string>
+}
+
+/** Returns the names of the active faults. */
+const faultsOf = ({ faults }: Parts["setting"]): string =>
+  Object.entries(faults).flatMap(([name, value]) =>
     value === false || value === 0 ? [] : [value === true ? name : `${name} ${value} ms`]
-  )
-  return present.length === 0 ? "none" : present.join(", ")
-}
+  ).join(", ") || "none"
 
-/** The revisions of the clients, in a report. */
-const clients = {
-  Handshake: ", clients with a handshake",
-  All: ", clients of all revisions",
-  Given: ""
-}
-
-/** Describes a conversation in which something does not hold. */
-export const report = <Model, R>(
-  conversation: Conversation<Model, R>,
-  result: ConversationResult,
-  seed: number,
-  isReproducible: boolean
-): string => {
-  const { form, interleaving, revisions, steps } = conversation
-  return [
-    ...result.violations.map(({ law, problem }) => `${law}: ${problem}`),
+/** Describes a conversation in which a law does not hold. */
+export const describe = ({ clients, paragraphs, setting, steps, violations }: Parts): string =>
+  [
+    ...violations.map(({ law, problem }) => `${law}: ${problem}`),
     "",
-    `steps (${form === "OneStream" ? "one stream" : "a stream for each request"}, ${interleaving.toLowerCase()} ` +
-    `interleaving, faults of the wires: ${faultText(conversation)}${clients[revisions]}):`,
-    ...steps.map((step, index) => `${String(index + 1).padStart(4)}. ${stepText(step)}`),
-    "",
-    "what happened (→ sent by the client, ← received by it):",
-    transcript(result),
-    "",
-    isReproducible
-      ? `to reproduce it, pass { seed: ${seed}, runs: 1 } to Simulation.check`
-      : "this conversation takes another course when it is repeated: a program uses the clock or the random numbers " +
-        "of the platform, or keeps state between conversations. Use Effect's Clock and Random, and create all state " +
-        `in the effect or Layer of the server. The seed is ${seed}`
+    `steps (${setting.form === "OneStream" ? "one stream" : "a stream for each request"}, ` +
+    `${setting.interleaving.toLowerCase()} interleaving, faults of the wires: ${faultsOf(setting)}` +
+    `${clients === undefined ? "" : `, ${clients}`}):`,
+    ...steps.map((step, index) => `${String(index + 1).padStart(4)}. ${step}`),
+    ...paragraphs.flatMap((paragraph) => ["", paragraph])
   ].join("\n")
-}

@@ -1,28 +1,27 @@
 /**
  * The execution of one conversation in virtual time, and its judgement by the model and by the laws of every server.
  */
-import { type ClientSession, RequestError, type SessionEvent, Transport } from "@effect-mcp/session"
+import { type ClientSession, RequestError, type SessionEvent, type Transport } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import * as Formatter from "effect/Formatter"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Faults from "../../Faults.ts"
-import * as SimulatedTransport from "../../SimulatedTransport.ts"
-import { RealIoUsed } from "../../simulation/SimulationError.ts"
 import * as VirtualRuntime from "../../VirtualRuntime.ts"
 import type { Outcome, Returned } from "./Action.ts"
-import type { Entry, Journal } from "./Journal.ts"
+import type { Entry } from "./Journal.ts"
 import * as Linearization from "./Linearization.ts"
 import * as ProtocolLaws from "./ProtocolLaws.ts"
-import * as Recorder from "./Recorder.ts"
-import type { Conversation, Revisions, Step } from "./Steps.ts"
+import * as Report from "./Report.ts"
+import { everyRequestEnds, nothingLeft, unended, type Violation } from "./Search.ts"
+import * as Served from "./Served.ts"
+import { type Conversation, type Revisions, type Step, textOf, titleOf } from "./Steps.ts"
+import { type Connection, World } from "./World.ts"
 
 /** Serves one connection. `observe` receives the events of the session, if it is a session of this library. */
 export type Serve<R> = (
@@ -47,15 +46,17 @@ export interface Programs<Model, R> {
   readonly hasPreconditions: boolean
 }
 
-/** A line of the report: a note, or a message between a client and its transport. */
-export type Line =
-  | { readonly _tag: "Note"; readonly at: number; readonly client: number | undefined; readonly text: string }
-  | { readonly _tag: "Message"; readonly client: number; readonly entry: Entry }
+/** The reason why a program cannot be simulated: something outside resumed it. */
+export interface RealIo {
+  /** The command, the handshake or the services that were waiting. */
+  readonly activity: string
+}
 
 /** A conversation after its end. */
 export interface ConversationResult {
-  readonly violations: ReadonlyArray<ProtocolLaws.Violation>
-  readonly lines: ReadonlyArray<Line>
+  readonly violations: ReadonlyArray<Violation>
+  /** Everything that happened to the clients, line by line. */
+  readonly transcript: string
   /** The names of the commands that were started. */
   readonly started: ReadonlyArray<string>
 }
@@ -98,13 +99,13 @@ interface Operation<Model> extends Linearization.Operation<Model>, Activity {
 }
 
 /** A session of a client, and its connection. */
-interface Session extends ProtocolLaws.Connection {
+interface Session {
   readonly client: number
-  readonly pair: SimulatedTransport.Pair
+  readonly connection: Connection
   readonly opened: Deferred.Deferred<ClientSession.ClientSessionShape, unknown>
-  readonly scopes: ReadonlyArray<Scope.Closeable>
-  disturbed: boolean
-  stalled: boolean
+  /** Whether a fault may have kept a message from its receiver, or may have ended the session. */
+  isDisturbed: boolean
+  isStalled: boolean
 }
 
 /** Reasons that a disturbed connection explains; the others need a lossy one. */
@@ -124,16 +125,13 @@ const describe = (cause: Cause.Cause<unknown>): string => {
   return error instanceof Error ? error.message : error === undefined ? Cause.pretty(cause) : textOf(error)
 }
 
-/** Returns a value as text on one line. */
-export const textOf = (value: unknown): string => Formatter.format(value)
-
 /** One conversation while it runs. */
 class Run<Model, R> {
   readonly #programs: Programs<Model, R>
   readonly #conversation: Conversation<Model, R>
   readonly #suspected: Set<string>
+  readonly #world: World
   readonly #runtime: VirtualRuntime.VirtualRuntime
-  readonly #journal: Journal
   readonly #scope = Scope.makeUnsafe()
   readonly #services = Deferred.makeUnsafe<Context.Context<R>, unknown>()
   readonly #server = Deferred.makeUnsafe<Serve<R>, unknown>()
@@ -142,8 +140,7 @@ class Run<Model, R> {
   readonly #current = new Map<number, Session>()
   readonly #operations: Array<Operation<Model>> = []
   readonly #activities = new Set<Activity>()
-  readonly #notes: Array<{ readonly place: number; readonly line: Line }> = []
-  readonly #violations: Array<ProtocolLaws.Violation> = []
+  readonly #violations: Array<Violation> = []
   readonly #isLossy: boolean
   #order = 0
 
@@ -151,26 +148,23 @@ class Run<Model, R> {
     this.#programs = programs
     this.#conversation = conversation
     this.#suspected = suspected
-    this.#runtime = VirtualRuntime.make(conversation)
-    this.#journal = { entries: [], now: this.#runtime.now, nonces: 0, runs: 0, steps: 0 }
+    this.#world = new World(conversation)
+    this.#runtime = this.#world.runtime
     this.#isLossy = Faults.isLossy(conversation.faults)
   }
 
-  *run(): Generator<Effect.Effect<void, RealIoUsed>, ConversationResult, void> {
+  *run(): Generator<Effect.Effect<void, RealIo>, ConversationResult, void> {
     this.#build()
     yield* this.#idle(0)
     for (const step of this.#conversation.steps) {
       if (this.#violations.length > 0) break
       yield* this.#take(step)
     }
-    for (const { pair } of this.#sessions) {
-      this.#runtime.act(pair.toClient.recover)
-      this.#runtime.act(pair.toServer.recover)
-    }
+    this.#world.recover()
     yield* this.#idle(0)
     for (const { name } of this.#activities) {
       this.#violate(
-        "law 1: every request ends",
+        everyRequestEnds,
         `${name} did not end within ${commandTimeout / 1000} s of virtual time. It waits for something that does not ` +
           "happen there, such as a Deferred that nothing completes, or real I/O (a timer of the platform, a promise, " +
           "a socket)"
@@ -178,7 +172,11 @@ class Run<Model, R> {
     }
     this.#judge()
     this.#close()
-    return { violations: this.#violations, lines: this.#lines(), started: this.#operations.map(({ name }) => name) }
+    return {
+      violations: this.#violations,
+      transcript: this.#transcript(),
+      started: this.#operations.map(({ name }) => name)
+    }
   }
 
   // ---------------------------------------------------------------------------------------------------------------
@@ -225,55 +223,35 @@ class Run<Model, R> {
   #session(client: number): Session {
     const current = this.#current.get(client)
     if (current !== undefined) return current
-    const { faults, form, seed } = this.#conversation
-    const id = this.#sessions.length
-    const pair = Effect.runSync(Effect.provideService(
-      SimulatedTransport.make({ seed: 100 * seed + id, faults, form }),
-      Clock.Clock,
-      this.#runtime.clock
-    ))
-    const scopes = [Scope.makeUnsafe(), Scope.makeUnsafe()]
-    const [ofClient = this.#scope, ofServer = this.#scope] = scopes
+    const connection = this.#world.connect()
     const session: Session = {
-      id,
       client,
-      pair,
-      scopes,
+      connection,
       opened: Deferred.makeUnsafe(),
-      disturbed: false,
-      stalled: false,
-      isDisturbed: () => session.disturbed,
-      isStalled: () => session.stalled
+      isDisturbed: false,
+      isStalled: false
     }
     this.#sessions.push(session)
     this.#current.set(client, session)
-    const transport = (side: "client" | "server") => Recorder.make(this.#journal, id, side).transport(pair[side])
-    const hindered = () => session.disturbed || this.#isLossy
+    const isHindered = () => session.isDisturbed || this.#isLossy
     const observe = (event: SessionEvent.SessionEvent) => {
       if (event._tag !== "HandlerFailed") return
       this.#note(client, `the handler of ${event.method} died: ${Cause.pretty(event.cause)}`)
     }
     this.#await(
       `the server of client ${client}`,
-      this.#provide(
-        Effect.flatMap(Deferred.await(this.#server), (serve) => serve(observe)).pipe(
-          Effect.provideService(Transport.Transport, transport("server")),
-          Scope.provide(ofServer)
-        )
+      Effect.flatMap(
+        Deferred.await(this.#server),
+        (serve) => this.#provide(this.#world.attach(connection, "server", serve(observe)))
       ),
       Deferred.makeUnsafe<unknown, unknown>(),
-      hindered
+      isHindered
     )
     this.#await(
       `the handshake of client ${client}`,
-      this.#provide(
-        this.#programs.client(this.#conversation.revisions).pipe(
-          Effect.provideService(Transport.Transport, transport("client")),
-          Scope.provide(ofClient)
-        )
-      ),
+      this.#provide(this.#world.attach(connection, "client", this.#programs.client(this.#conversation.revisions))),
       session.opened,
-      hindered
+      isHindered
     )
     return session
   }
@@ -282,7 +260,7 @@ class Run<Model, R> {
   // Steps
   // ---------------------------------------------------------------------------------------------------------------
 
-  *#take(step: Step<Model, R>): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
+  *#take(step: Step<Model, R>): Generator<Effect.Effect<void, RealIo>, void, void> {
     switch (step._tag) {
       case "Command": {
         yield* this.#idle(step.overlaps ? this.#programs.concurrency - 1 : 0)
@@ -298,27 +276,22 @@ class Run<Model, R> {
         operation.isInterrupted = true
         return this.#runtime.act(() => operation.fiber?.interruptUnsafe())
       }
-      case "Stall": {
-        const session = this.#session(step.client)
-        session.disturbed = true
-        session.stalled = true
-        this.#note(step.client, `the wire towards the ${step.towards} stalls`)
-        return this.#runtime.act(step.towards === "client" ? session.pair.toClient.stall : session.pair.toServer.stall)
-      }
+      case "Stall":
       case "Recover": {
-        const { pair } = this.#session(step.client)
-        this.#note(step.client, "the wires recover")
-        this.#runtime.act(pair.toClient.recover)
-        return this.#runtime.act(pair.toServer.recover)
+        const session = this.#session(step.client)
+        session.isDisturbed ||= step._tag === "Stall"
+        session.isStalled ||= step._tag === "Stall"
+        this.#note(step.client, `the wire towards the ${step.towards} ${step._tag.toLowerCase()}s`)
+        return this.#world.disturb(session.connection, step)
       }
       case "Cut": {
         const session = this.#current.get(step.client)
         if (session === undefined) return
-        session.disturbed = true
+        session.isDisturbed = true
         this.#note(step.client, "the connection breaks")
         // The next command of this client opens another session.
         this.#current.delete(step.client)
-        return this.#runtime.act(session.pair.cut)
+        return this.#world.disturb(session.connection, step)
       }
     }
   }
@@ -327,9 +300,10 @@ class Run<Model, R> {
     return this.#operations.filter((operation) => this.#activities.has(operation))
   }
 
-  #start({ action, client, name, overlaps }: Extract<Step<Model, R>, { readonly _tag: "Command" }>): void {
+  #start(step: Extract<Step<Model, R>, { readonly _tag: "Command" }>): void {
+    const { action, client, name, overlaps } = step
     const session = this.#session(client)
-    const title = action.input === undefined ? name : `${name} ${textOf(action.input)}`
+    const title = titleOf(step)
     const operation: Operation<Model> = {
       action,
       name,
@@ -338,7 +312,7 @@ class Run<Model, R> {
       overlaps: overlaps && this.#inFlight().length > 0,
       started: this.#order++,
       startedAt: this.#runtime.now(),
-      isHindered: () => session.disturbed || this.#isLossy,
+      isHindered: () => session.isDisturbed || this.#isLossy,
       ended: undefined,
       returned: undefined,
       isInterrupted: false,
@@ -397,13 +371,13 @@ class Run<Model, R> {
   // ---------------------------------------------------------------------------------------------------------------
 
   /** Lets time pass until no more than this number of commands is in flight, and nothing else is waited for. */
-  *#idle(commands: number): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
+  *#idle(commands: number): Generator<Effect.Effect<void, RealIo>, void, void> {
     const isIdle = () => this.#inFlight().length <= commands && (commands > 0 || this.#activities.size === 0)
     yield* this.#pass(this.#runtime.now() + commandTimeout, isIdle)
   }
 
   /** Lets time pass until this time, or until it is enough, or until nothing can happen any more. */
-  *#pass(until: number, isEnough: () => boolean): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
+  *#pass(until: number, isEnough: () => boolean): Generator<Effect.Effect<void, RealIo>, void, void> {
     while (!isEnough()) {
       const due = this.#runtime.nextDue()
       const suspect = this.#suspect(due)
@@ -427,12 +401,12 @@ class Run<Model, R> {
   }
 
   /** Gives the real runtime some time. If it resumes a program, the simulation is none. */
-  *#examine({ name }: Activity): Generator<Effect.Effect<void, RealIoUsed>, void, void> {
+  *#examine({ name }: Activity): Generator<Effect.Effect<void, RealIo>, void, void> {
     this.#suspected.add(name)
     yield pause
     if (!this.#runtime.isResumedFromOutside()) return
     this.#close()
-    yield Effect.fail(new RealIoUsed({ activity: name }))
+    yield Effect.fail({ activity: name })
   }
 
   // ---------------------------------------------------------------------------------------------------------------
@@ -453,19 +427,27 @@ class Run<Model, R> {
         `${title} returned ${textOf(returned?.result)}: ${problem} (model: ${textOf(model)})${overlap}`
       )
     }
-    this.#violations.push(...ProtocolLaws.violations(this.#sessions, this.#journal.entries, this.#isLossy))
+    const placed = this.#world.journal.entries.map((entry, place): Served.Placed => ({ ...entry, place }))
+    const { form } = this.#conversation
+    const sides = this.#sessions.flatMap(({ connection: { id }, isDisturbed, isStalled }) =>
+      (["server", "client"] as const).map((side) =>
+        Served.sideOf(id, side, placed.filter((entry) => entry.session === id && entry.side === side), {
+          form,
+          isStalled,
+          recordsHandlers: false,
+          quietAt: isDisturbed || this.#isLossy ? undefined : placed.length
+        })
+      )
+    )
+    this.#violations.push(...ProtocolLaws.violations(ProtocolLaws.laws, sides, undefined, this.#isLossy))
   }
 
   #close(): void {
-    for (const { scopes } of this.#sessions) {
-      for (const scope of scopes) this.#runtime.start(Scope.close(scope, Exit.void))
-    }
-    this.#runtime.start(Scope.close(this.#scope, Exit.void))
-    this.#runtime.advance(closeTimeout)
+    this.#world.close(closeTimeout, this.#scope)
     const left = this.#runtime.living()
     if (left === 0) return
     this.#violate(
-      "law 2: nothing is left",
+      nothingLeft,
       `${left} fibers are alive after all sessions have closed. Fork them in the scope of the handler or the Layer ` +
         "that needs them"
     )
@@ -476,26 +458,17 @@ class Run<Model, R> {
   }
 
   #note(client: number | undefined, text: string): void {
-    this.#notes.push({
-      place: this.#journal.entries.length,
-      line: { _tag: "Note", at: this.#runtime.now(), client, text }
-    })
+    const { entries } = this.#world.journal
+    entries.push({ at: this.#runtime.now(), session: -1, side: "client", event: { _tag: "Noted", client, text } })
   }
 
-  /** Merges the notes with the messages, in the order in which they arose. */
-  #lines(): ReadonlyArray<Line> {
-    const lines: Array<Line> = []
-    let noted = 0
-    for (let place = 0; place <= this.#journal.entries.length; place++) {
-      for (let note = this.#notes[noted]; note !== undefined && note.place <= place; note = this.#notes[++noted]) {
-        lines.push(note.line)
-      }
-      const entry = this.#journal.entries[place]
-      if (entry?.side === "client") {
-        lines.push({ _tag: "Message", client: this.#sessions[entry.session]?.client ?? 0, entry })
-      }
-    }
-    return lines
+  #transcript(): string {
+    const clientOf = ({ event, session }: Entry) =>
+      event._tag === "Noted" ? event.client : this.#sessions[session]?.client
+    return Report.transcript(this.#world.journal.entries.filter(({ side }) => side === "client"), (entry) => {
+      const client = clientOf(entry)
+      return client === undefined ? "" : `client ${client}`
+    })
   }
 }
 
@@ -507,15 +480,11 @@ export const runConversation = <Model, R>(
   programs: Programs<Model, R>,
   conversation: Conversation<Model, R>,
   suspected: Set<string>
-): Effect.Effect<ConversationResult, RealIoUsed> =>
+): Effect.Effect<ConversationResult, RealIo> =>
   Effect.gen(() => new Run(programs, conversation, suspected).run()).pipe(
     Effect.catchDefect((defect) =>
       defect instanceof VirtualRuntime.NotSettled
-        ? Effect.succeed({
-          violations: [{ law: "law 1: every request ends", problem: defect.message }],
-          lines: [],
-          started: []
-        })
+        ? Effect.succeed({ violations: unended(defect), transcript: "", started: [] })
         : Effect.die(defect)
     )
   )

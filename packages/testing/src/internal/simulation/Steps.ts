@@ -1,17 +1,20 @@
 /**
  * The steps of a user's conversation and their generator: commands of the user, time that passes, and faults.
  */
+import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Formatter from "effect/Formatter"
 import * as Schema from "effect/Schema"
 import { Faults, none } from "../../Faults.ts"
-import type { Command } from "../../simulation/Command.ts"
 import { choose, oneOf, upTo } from "../arbitrary/generators.ts"
 import type { Action } from "./Action.ts"
+import { arbitraries, type Setting } from "./Setting.ts"
+import type { Disturbance } from "./World.ts"
 
 /** A command under its name. */
 export interface Named<Model, R> {
   readonly name: string
-  readonly command: Command<Model, R>
+  readonly command: { readonly actions: Arbitrary.Arbitrary<Action<Model, R>> }
 }
 
 /** A step. Clients are counted from 0. */
@@ -25,18 +28,38 @@ export type Step<Model, R> =
     readonly overlaps: boolean
   }
   | { readonly _tag: "Advance"; readonly millis: number }
-  | { readonly _tag: "Interrupt" | "Cut" | "Recover"; readonly client: number }
-  | { readonly _tag: "Stall"; readonly client: number; readonly towards: "client" | "server" }
+  | { readonly _tag: "Interrupt"; readonly client: number }
+  | { readonly client: number } & Disturbance
+
+/** Returns a value as text on one line. */
+export const textOf = (value: unknown): string => Formatter.format(value)
+
+/** Returns the name of a command, with its input. */
+export const titleOf = <Model, R>({ action, name }: Extract<Step<Model, R>, { readonly _tag: "Command" }>): string =>
+  action.input === undefined ? name : `${name} ${textOf(action.input)}`
+
+/** Describes a step. */
+export const describe = <Model, R>(step: Step<Model, R>): string => {
+  switch (step._tag) {
+    case "Command":
+      return `client ${step.client}: ${titleOf(step)}${step.overlaps ? ", while others are in flight" : ""}`
+    case "Advance":
+      return `${step.millis} ms pass`
+    case "Interrupt":
+      return `client ${step.client} gives up its oldest command in flight`
+    case "Cut":
+      return `the connection of client ${step.client} breaks`
+    case "Stall":
+    case "Recover":
+      return `the wire of client ${step.client} towards the ${step.towards} ${step._tag.toLowerCase()}s`
+  }
+}
 
 /** The revisions of the clients of a conversation: those with a handshake, all, or those that the program names. */
 export type Revisions = "Handshake" | "All" | "Given"
 
 /** A conversation: everything that decides its course. */
-export interface Conversation<Model, R> {
-  readonly form: "OneStream" | "StreamPerRequest"
-  readonly interleaving: "Fair" | "Random"
-  readonly faults: Faults
-  readonly seed: number
+export interface Conversation<Model, R> extends Setting {
   readonly revisions: Revisions
   readonly steps: ReadonlyArray<Step<Model, R>>
 }
@@ -90,18 +113,19 @@ const eventSteps = <Model, R>(
   clients: Arbitrary.Arbitrary<number>
 ): Arbitrary.Arbitrary<Step<Model, R>> => {
   type Drawn = Arbitrary.Arbitrary<Step<Model, R>>
-  const ofClient = (_tag: "Interrupt" | "Cut" | "Recover"): Drawn =>
+  const ofClient = (_tag: "Interrupt" | "Cut"): Drawn =>
     Arbitrary.map(clients, (client): Step<Model, R> => ({ _tag, client }))
+  const ofWire = (_tag: "Stall" | "Recover"): Drawn =>
+    Arbitrary.map(
+      Arbitrary.all({ client: clients, towards: oneOf<MethodDefinition.Role>("client", "server") }),
+      (drawn): Step<Model, R> => ({ _tag, ...drawn })
+    )
   const advance: Drawn = Arbitrary.map(oneOf(1, 100, 10_000), (millis): Step<Model, R> => ({ _tag: "Advance", millis }))
-  const stall: Drawn = Arbitrary.map(
-    Arbitrary.all({ client: clients, towards: oneOf<"client" | "server">("client", "server") }),
-    (drawn): Step<Model, R> => ({ _tag: "Stall", ...drawn })
-  )
   return choose(
     advance,
     ...(faults.has("interrupt") ? [ofClient("Interrupt")] : []),
     ...(faults.has("cut") ? [ofClient("Cut")] : []),
-    ...(faults.has("stall") ? [stall, ofClient("Recover")] : [])
+    ...(faults.has("stall") ? [ofWire("Stall"), ofWire("Recover")] : [])
   )
 }
 
@@ -120,10 +144,8 @@ export const conversations = <Model, R>(
   )
   const step = choose(command, command, command, eventSteps<Model, R>(faults, client))
   return Arbitrary.all({
-    form: oneOf<"OneStream" | "StreamPerRequest">("OneStream", "StreamPerRequest"),
-    interleaving: oneOf<"Fair" | "Random">("Fair", "Random"),
+    ...arbitraries,
     faults: wireFaults(faults),
-    seed: upTo(999_999),
     steps: Arbitrary.array(step, { minLength: 1, maxLength: maxSteps }),
     revisions: hasRevisions ? Arbitrary.Constant<Revisions>("Given") : oneOf<Revisions>("Handshake", "All")
   })
