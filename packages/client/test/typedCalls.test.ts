@@ -49,7 +49,6 @@ const Tasks = McpGroup.make(
       since: Schema.UndefinedOr(Schema.Date)
     })
   }),
-  McpResource.template("short", { uri: "tasks://short/{name:3}" }),
   McpResource.template("file", { uri: "tasks:{+path}" }),
   McpPrompt.make("plan", {
     arguments: { day: Schema.Literals(["monday", "sunday"]), many: Schema.optional(Schema.FiniteFromString) }
@@ -76,7 +75,6 @@ const TasksLive = Tasks.toLayer(Effect.fnUntraced(function*(handlers) {
     .resource("counter", Effect.map(Ref.get(count), (count) => ({ at: new Date(count), count })))
     .resource("notes", Effect.succeed("some notes"))
     .template("task", ({ fields, id, since }) => Effect.succeed({ id, fields, since }))
-    .template("short", ({ name }) => Effect.succeed(name))
     .template("file", ({ path }) => Effect.succeed(path))
     .prompt("plan", ({ day, many }) => Effect.succeed(`${day} ${many}`))
 })).pipe(Layer.provide(AjvValidator.layer()))
@@ -193,14 +191,14 @@ describe.each(eras)("a client typed by a group, in %s", (revision) => {
   it.effect("reads no resource of a URI that does not carry a parameter", () =>
     Effect.gen(function*() {
       const { templates } = (yield* connect).of(Tasks)
-      assert.deepStrictEqual(textOf(yield* templates.short({ name: "abc" })), ["abc"])
-      const error = yield* Effect.flip(templates.short({ name: "abcd" }))
+      assert.deepStrictEqual(textOf(yield* templates.file({ path: "a b" })), ["a b"])
+      const error = yield* Effect.flip(templates.file({ path: "a%20b" }))
+      assert.strictEqual(error._tag, "InvalidArguments")
       assert.strictEqual(
         error.message,
-        "the arguments of the template \"short\" were not sent; correct what does not fit its definition: " +
-          "a URI of \"tasks://short/{name:3}\" cannot carry this value of \"name\""
+        "the arguments of the template \"file\" were not sent; correct what does not fit its definition: " +
+          "a URI of \"tasks:{+path}\" cannot carry this value of \"path\""
       )
-      assert.strictEqual((yield* Effect.flip(templates.file({ path: "a%20b" })))._tag, "InvalidArguments")
     }).pipe(Effect.scoped))
 
   it.effect("gets prompts by typed arguments, and leaves out those that are undefined", () =>

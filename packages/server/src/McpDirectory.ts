@@ -10,6 +10,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
 import * as PlatformError from "effect/PlatformError"
+import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import { ConfinedFiles, type Listed } from "./internal/directory/ConfinedFiles.ts"
 import * as FileUris from "./internal/directory/FileUris.ts"
@@ -188,7 +189,7 @@ const templateOf = (group: string, root: Root, requests: Requests): TemplateEntr
     group,
     name: root.name,
     definition: { name: root.name, uriTemplate, description: `The files of ${root.name}` },
-    template: UriTemplate.makeUnsafe<string, UriTemplate.AnyShapes>(uriTemplate, { shapes: {} }),
+    template: Result.getOrThrow(UriTemplate.make<string>(uriTemplate)),
     read: (_, uri) => requests.read(root, uri),
     fits: (_, uri) => requests.has(root, uri),
     complete: ({ argument, typed }) =>

@@ -3,6 +3,7 @@
  * handlers.
  */
 import type { Annotations, Implementation, Meta, Resource } from "@effect-mcp/protocol"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { trust } from "./internal/trust.ts"
@@ -154,8 +155,7 @@ export const make = <const Name extends string, Content extends Schema.Constrain
  */
 export type ShapesOf<Given extends Schema.Struct.Fields> = {
   readonly [Name in keyof Given]: NonNullable<Given[Name]["Encoded"]> extends string ? "String"
-    : NonNullable<Given[Name]["Encoded"]> extends ReadonlyArray<unknown> ? "List"
-    : "Record"
+    : "List"
 }
 
 type DefaultSchema<Value> = [NonNullable<Value>] extends [string] ? typeof Schema.String
@@ -184,14 +184,14 @@ export type ParametersOf<Template extends string, Given extends Schema.Struct.Fi
   }
 
 /**
- * A type that parameters satisfy that are variables of the template, and are encoded as text, a list or a record.
+ * A type that parameters satisfy that are variables of the template, and are encoded as text or a list.
  *
  * @category models
  */
 export type OnlyVariables<Template extends string, Given extends Schema.Struct.Fields> = {
   readonly [Name in keyof Given]: Name extends UriTemplate.Variables<Template>
     ? NonNullable<Given[Name]["Encoded"]> extends UriTemplate.MatchedValue ? unknown
-    : "a variable of a URI is text; use a schema whose encoded side is a string, or a list or a record of strings"
+    : "a variable of a URI is text; use a schema whose encoded side is a string, or a list of strings"
     : "the URI template has no such variable"
 }
 
@@ -203,8 +203,8 @@ export type OnlyVariables<Template extends string, Given extends Schema.Struct.F
 export interface TemplateOptions<Template extends string, Given extends Schema.Struct.Fields, Content>
   extends ResourceDescription
 {
-  /** The URI template (RFC 6570), of which no URI has two readings; see {@link UriTemplate.make}. */
-  readonly uri: UriTemplate.Checked<Template, ShapesOf<Given>>
+  /** The URI template (RFC 6570), in a form that can be matched; see {@link UriTemplate.make}. */
+  readonly uri: UriTemplate.Checked<Template>
   /**
    * The schemas of variables, from their texts in the URI. Default: strings. A variable that a URI may leave out, as
    * those of a query, is an optional key, also if its schema here is not.
@@ -215,23 +215,11 @@ export interface TemplateOptions<Template extends string, Given extends Schema.S
 }
 
 /** Returns the shape of values, from the encoded side of their schema. The types of `ShapesOf` state the same. */
-const shapeOf = (encoded: SchemaAST.AST): UriTemplate.Shape => {
-  switch (encoded._tag) {
-    case "Arrays":
-      return "List"
-    case "Objects":
-      return "Record"
-    case "Union": {
-      // `Schema.optional` makes a union with undefined.
-      const [first = "String", ...others] = encoded.types.flatMap((type) =>
-        type._tag === "Undefined" ? [] : [shapeOf(type)]
-      )
-      return others.every((shape) => shape === first) ? first : "Record"
-    }
-    default:
-      return "String"
-  }
-}
+const shapeOf = (encoded: SchemaAST.AST): UriTemplate.Shape =>
+  // `Schema.optional` makes a union with undefined.
+  encoded._tag === "Arrays" || (encoded._tag === "Union" && encoded.types.some((type) => shapeOf(type) === "List"))
+    ? "List"
+    : "String"
 
 /** Returns the schema of a variable that has no schema of its own. */
 const defaultSchema = ({ explode, optional }: UriTemplate.Variable): Schema.Constraint => {
@@ -248,7 +236,7 @@ const givenSchema = (schema: Schema.Constraint, { optional }: UriTemplate.Variab
  * schemas; a URI whose values do not fit them names no resource (RES-05). Of several templates that match a URI, the
  * most literal one is used.
  *
- * An ambiguous template does not compile, or throws a `UriTemplateError` if it is not known as a literal.
+ * A template that cannot be matched does not compile, or throws a `UriTemplateError` if it is not known as a literal.
  *
  * @example
  * ```ts
@@ -283,7 +271,7 @@ export const template = <
       shapeOf(SchemaAST.toEncoded(schema.ast))
     ])
   )
-  const uriTemplate: UriTemplate.UriTemplate = UriTemplate.makeUnsafe<string, UriTemplate.AnyShapes>(uri, { shapes })
+  const uriTemplate: UriTemplate.UriTemplate = Result.getOrThrow(UriTemplate.make<string>(uri, { shapes }))
   const fields = Object.fromEntries(
     uriTemplate.variables.map((variable) => {
       const schema = given[variable.name]

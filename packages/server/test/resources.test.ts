@@ -201,17 +201,25 @@ describeForBothEras("a template", ({ connect }) => {
       assert.isTrue(Exit.isFailure(yield* Effect.exit(read("pages://a?limit=x"))))
     }).pipe(Effect.scoped))
 
-  it.effect("has a list of values for an optional list, and a record for an optional record", () =>
+  it("has no parameter that is a record", () => {
+    expectTypeOf<McpResource.OnlyVariables<"x:{?m}", { readonly m: Schema.$Record<Schema.String, Schema.String> }>>()
+      .toEqualTypeOf<
+        {
+          readonly m: "a variable of a URI is text; use a schema whose encoded side is a string, or a list of strings"
+        }
+      >()
+  })
+
+  it.effect("has a list of values for an optional list", () =>
     Effect.gen(function*() {
       const Search = McpResource.template("search", {
-        uri: "tasks://search{?fields,where*,by}",
+        uri: "tasks://search{?fields,by}",
         parameters: {
           fields: Schema.optional(Schema.Array(Schema.String)),
-          where: Schema.optional(Schema.Record(Schema.String, Schema.String)),
           by: Schema.optional(Schema.Literals(["id", "due"]))
         }
       })
-      assert.deepStrictEqual(Search.uriTemplate.shapes, { fields: "List", where: "Record", by: "String" })
+      assert.deepStrictEqual(Search.uriTemplate.shapes, { fields: "List", by: "String" })
       const session = yield* connect(
         McpGroup.make("search", Search).toLayer((handlers) =>
           handlers.template("search", (parameters) => Effect.succeed(JSON.stringify(parameters)))

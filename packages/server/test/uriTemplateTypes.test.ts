@@ -1,11 +1,7 @@
 /** The types of URI templates: their variables and values, and what does not compile. */
 import { UriTemplate } from "@effect-mcp/server"
 import { describe, expectTypeOf, it } from "@effect/vitest"
-import type * as Result from "effect/Result"
-
-interface TextRecord {
-  readonly [key: string]: string
-}
+import * as Result from "effect/Result"
 
 describe("the types of a URI template", () => {
   it("list the names of its variables", () => {
@@ -23,11 +19,10 @@ describe("the types of a URI template", () => {
     expectTypeOf<UriTemplate.Encoded<"tasks://{owner}/{id}">>().toEqualTypeOf<
       { readonly owner: string; readonly id: string }
     >()
-    expectTypeOf<UriTemplate.Encoded<"{a}{.b}{/c*}{;d}{?e}{&f:3}{#g}">>().toEqualTypeOf<{
+    expectTypeOf<UriTemplate.Encoded<"{a}{.b}{/c*}{?e}{&f}{#g}">>().toEqualTypeOf<{
       readonly a: string
       readonly b?: string
       readonly c?: ReadonlyArray<string>
-      readonly d?: string
       readonly e?: string
       readonly f?: string
       readonly g?: string
@@ -37,15 +32,16 @@ describe("the types of a URI template", () => {
     expectTypeOf<UriTemplate.Encoded<"tasks://all">>().toEqualTypeOf<{}>()
   })
 
-  it("require a variable that occurs in a simple expression and in another one", () => {
-    expectTypeOf<UriTemplate.Encoded<"{x}/{y}{?x}">>().toEqualTypeOf<{ readonly x: string; readonly y: string }>()
+  it("require a value to expand a variable that occurs in a simple expression and in another one", () => {
+    expectTypeOf<UriTemplate.Values<"{x}/{y}{?x}">>().toEqualTypeOf<
+      { readonly x: UriTemplate.Value; readonly y: UriTemplate.Value }
+    >()
   })
 
   it("give a value the shape of its variable", () => {
-    expectTypeOf<UriTemplate.Encoded<"{x}{?y,m*,z*}", { x: "List"; m: "Record"; z: "String" }>>().toEqualTypeOf<{
+    expectTypeOf<UriTemplate.Encoded<"{x}{?y,z*}", { x: "List"; z: "String" }>>().toEqualTypeOf<{
       readonly x: ReadonlyArray<string>
       readonly y?: string
-      readonly m?: TextRecord
       readonly z?: string
     }>()
   })
@@ -58,7 +54,9 @@ describe("the types of a URI template", () => {
   })
 
   it("follow from a literal template and its shapes", () => {
-    const template = UriTemplate.makeUnsafe("tasks://{id}{?fields,q}", { shapes: { fields: "List" } })
+    const template = Result.getOrThrow(
+      UriTemplate.make("tasks://{id}{?fields,q}", { shapes: { fields: "List" } })
+    )
     expectTypeOf(template.template).toEqualTypeOf<"tasks://{id}{?fields,q}">()
     expectTypeOf(template.match).returns.toEqualTypeOf<
       { readonly id: string; readonly fields?: ReadonlyArray<string>; readonly q?: string } | undefined
@@ -75,9 +73,7 @@ describe("the types of a URI template", () => {
   })
 
   it("accept what a template matches as what it expands", () => {
-    expectTypeOf<UriTemplate.Encoded<"{x}{/y*}{?m*}", { m: "Record" }>>().toExtend<
-      UriTemplate.Values<"{x}{/y*}{?m*}">
-    >()
+    expectTypeOf<UriTemplate.Encoded<"{x}{/y*}{?m*}">>().toExtend<UriTemplate.Values<"{x}{/y*}{?m*}">>()
   })
 
   it("reject the shape of a variable that the template does not have", () => {
@@ -86,7 +82,9 @@ describe("the types of a URI template", () => {
   })
 })
 
-type Matchable<Template extends string> = UriTemplate.Matchable<Template>
+/** `unknown` for a template that compiles, or the reason why it does not. */
+type Matchable<Template extends string> = UriTemplate.Checked<Template> extends Template ? unknown
+  : UriTemplate.Checked<Template>
 
 describe("a literal template", () => {
   it("compiles if it can be matched", () => {
@@ -99,13 +97,11 @@ describe("a literal template", () => {
       & Matchable<"/{name}.json">
       & Matchable<"x{.ext}/y{.ext2}">
       & Matchable<"s{/path*}/meta">
-      & Matchable<"{/a,b*}{;c,d*}{?e,f}{&g*}{#h}">
-      & Matchable<"{/a}:{/b}">
+      & Matchable<"{/a,b*}{?e,f}{&g*}{#h}">
       & Matchable<"{a}/{+b}">
-      & Matchable<"file:///{+path:3}">
+      & Matchable<"file:///{+path}">
       & Matchable<string>
     >().toEqualTypeOf<unknown>()
-    expectTypeOf<UriTemplate.Matchable<"{/m*}{/b}", { m: "Record" }>>().toEqualTypeOf<unknown>()
   })
 
   it("does not compile without a reserved character between two values, which the error states", () => {
@@ -131,27 +127,40 @@ describe("a literal template", () => {
     expectTypeOf<Matchable<"{+a}/{+b}">>().toEqualTypeOf<"{+a} must be last: its value may contain any character">()
     expectTypeOf<Matchable<"{#a}{?b}">>().toEqualTypeOf<"{#a} must be last: its value may contain any character">()
     expectTypeOf<Matchable<"{+a,b}">>().toEqualTypeOf<
-      "{+a,b} is ambiguous: its values may contain \",\", so it can have only one variable"
+      "{+a,b} is ambiguous: it can have only one variable, and that without a \"*\""
     >()
     expectTypeOf<Matchable<"{#a*}">>().toEqualTypeOf<
-      "{#a*} is ambiguous: its values may contain \",\", so remove the \"*\""
+      "{#a*} is ambiguous: it can have only one variable, and that without a \"*\""
+    >()
+    expectTypeOf<Matchable<"{a,b*}">>().toEqualTypeOf<
+      "{a,b*} is ambiguous: the items of a list have \",\" between them"
     >()
   })
 
   it("does not compile with a label of several values", () => {
     expectTypeOf<Matchable<"x{.a,b}">>().toEqualTypeOf<
-      "{.a,b} is ambiguous: its values may contain \".\", so it can have only one variable"
+      "{.a,b} is ambiguous: it can have only one variable, and that without a \"*\""
     >()
     expectTypeOf<Matchable<"x{.a*}">>().toEqualTypeOf<
-      "{.a*} is ambiguous: its values may contain \".\", so remove the \"*\""
+      "{.a*} is ambiguous: it can have only one variable, and that without a \"*\""
     >()
   })
 
   it("does not compile with segments that may belong to two variables", () => {
-    expectTypeOf<Matchable<"{/a}{/b}">>().toEqualTypeOf<"{/a} and {/b} are ambiguous: either may be absent">()
-    expectTypeOf<Matchable<"{/a}{;b}{/c}">>().toEqualTypeOf<"{/a} and {/c} are ambiguous: either may be absent">()
+    expectTypeOf<Matchable<"{/a}/x{/b}">>().toEqualTypeOf<
+      "{/a} and a later {/x} are ambiguous: either may be absent"
+    >()
     expectTypeOf<Matchable<"{/a*,b}">>().toEqualTypeOf<
       "{/a*,b} is ambiguous: only its last variable can have a \"*\""
+    >()
+  })
+
+  it("does not compile with an operator or a modifier that only expands", () => {
+    expectTypeOf<Matchable<"x{;a}">>().toEqualTypeOf<
+      "{;a} cannot be matched: use {x}, {+x}, {.x}, {/x*}, {?x} or {&x}"
+    >()
+    expectTypeOf<Matchable<"x/{a,b:3}">>().toEqualTypeOf<
+      "{a,b:3} cannot be matched: use {x}, {+x}, {.x}, {/x*}, {?x} or {&x}"
     >()
   })
 
@@ -167,7 +176,7 @@ describe("a literal template", () => {
   })
 
   it("is the type of the parameter, or the reason why it does not compile", () => {
-    expectTypeOf(UriTemplate.makeUnsafe<"{a}/{b}">).parameter(0).toEqualTypeOf<"{a}/{b}">()
+    expectTypeOf(UriTemplate.make<"{a}/{b}">).parameter(0).toEqualTypeOf<"{a}/{b}">()
     expectTypeOf(UriTemplate.make<"{+a}/b">).parameter(0).toEqualTypeOf<
       "{+a} must be last: its value may contain any character"
     >()

@@ -1,6 +1,7 @@
 /** The URIs of one template by its parameters. */
 import * as UriTemplate from "@effect-mcp/server/UriTemplate"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { InvalidArguments } from "../../TypedCallError.ts"
 import { trust } from "../trust.ts"
 import type { FieldValues } from "./FieldValues.ts"
@@ -9,7 +10,7 @@ import type { FieldValues } from "./FieldValues.ts"
 const isAbsent = (value: unknown): boolean =>
   value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
 
-/** Returns the name of a value that a URI does not carry: the prefix of a variable drops the rest of a text. */
+/** Returns the name of a value that a URI does not carry: the decoded form of `{+x}` can differ from the given one. */
 const lost = (
   values: { readonly [name: string]: unknown },
   matched: { readonly [name: string]: unknown }
@@ -37,7 +38,7 @@ export class TemplateUris {
     this.#member = `the template ${JSON.stringify(name)}`
     this.#template = text === template.template
       ? template
-      : UriTemplate.makeUnsafe<string, UriTemplate.AnyShapes>(text, { shapes: template.shapes })
+      : Result.getOrThrow(UriTemplate.make<string>(text, { shapes: template.shapes }))
     this.#fields = fields
   }
 

@@ -64,8 +64,8 @@ const maxUriLength = 8_192
 
 /**
  * The bounds of the templates that are matched here. Matching takes steps in proportion to the templates and the URI,
- * and preparing a template more. Without these bounds, the list of one server can occupy the process for minutes. The
- * server itself reads the URIs of its other templates.
+ * so the list of one server must not be able to occupy the process. The server itself reads the URIs of its other
+ * templates.
  */
 const matchable = { variables: 8, characters: 128, allCharacters: 2_048, uriCharacters: 1_024 }
 

@@ -65,7 +65,7 @@ export type Variables = { readonly [name: string]: UriTemplate.MatchedValue }
 export interface TemplateEntry extends Common {
   readonly kind: "template"
   readonly definition: Resource.ResourceTemplate
-  /** `undefined` if no URI belongs to it here: its form is ambiguous, and `unlisted` of its group reads them. */
+  /** `undefined` if no URI belongs to it here: its form cannot be matched, and `unlisted` of its group reads them. */
   readonly template: UriTemplate.UriTemplate | undefined
   /**
    * Reads the resource with these variables. Succeeds with `undefined` if they do not fit the parameters, also if the

@@ -4,7 +4,7 @@ import { Excerpt } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RequestServices } from "../../McpMiddleware.ts"
-import * as UriTemplate from "../../UriTemplate.ts"
+import * as Precedence from "../uri/Precedence.ts"
 import type {
   Declarable,
   Entry,
@@ -159,7 +159,7 @@ export class Registry {
         const variables = template?.match(uri)
         return template === undefined || variables === undefined ? [] : [{ entry, template, variables }]
       })
-      .toSorted((a, b) => UriTemplate.precedence(a.template, b.template))
+      .toSorted((a, b) => Precedence.order(a.template, b.template))
   }
 
   #all(): ReadonlyArray<Entry> {
@@ -244,9 +244,13 @@ export class Registry {
       // A group that reads its resources by their URIs needs no decision between its own templates.
       if (registration.unlisted !== undefined && other.group === entry.group) continue
       if (other.template === undefined || entry.template === undefined) continue
-      const conflict = UriTemplate.conflict(other.template, entry.template)
-      if (conflict !== undefined) {
-        return `${conflict.message} (the first one belongs to the group "${other.group}")`
+      const uri = Precedence.conflict(other.template, entry.template)
+      if (uri !== undefined) {
+        const [one, two, both] = [other.template.template, entry.template.template, uri].map((text) =>
+          JSON.stringify(text)
+        )
+        return `the URI templates ${one} (of the group "${other.group}") and ${two} both match ${both}, ` +
+          "and neither is more literal; add literal characters to one of them"
       }
     }
     return undefined

@@ -2,7 +2,7 @@
  * The syntax of URI templates (RFC 6570 section 2).
  */
 import * as Result from "effect/Result"
-import * as Tokens from "./Tokens.ts"
+import * as PercentEncoding from "./PercentEncoding.ts"
 
 /** The operator of an expression. A simple expression, such as `{id}`, has none. */
 export type Operator = "" | "+" | "#" | "." | "/" | ";" | "?" | "&"
@@ -42,7 +42,7 @@ export interface Problem {
 }
 
 /** The greatest length of a template, in UTF-16 code units. */
-export const maxTemplateLength = 1_024
+export const maxLength = 1_024
 
 /** The properties of an operator (RFC 6570 appendix A). */
 export interface Behaviour {
@@ -50,32 +50,22 @@ export interface Behaviour {
   readonly first: string
   /** The text between variables. */
   readonly separator: string
-  /** Whether the name of a variable precedes its value. */
-  readonly named: boolean
-  /** The text after the name if the value is empty. */
-  readonly ifEmpty: string
+  /** The text after the name of a variable with an empty value, or `undefined` for values without names. */
+  readonly ifEmpty: string | undefined
   /** Whether reserved characters and triplets in values are copied. */
   readonly allowReserved: boolean
 }
 
-const behaviour = (
-  first: string,
-  separator: string,
-  named: boolean,
-  ifEmpty: string,
-  allowReserved: boolean
-): Behaviour => ({ first, separator, named, ifEmpty, allowReserved })
-
 /** The behaviour of each operator. */
 export const behaviours: { readonly [operator in Operator]: Behaviour } = {
-  "": behaviour("", ",", false, "", false),
-  "+": behaviour("", ",", false, "", true),
-  "#": behaviour("#", ",", false, "", true),
-  ".": behaviour(".", ".", false, "", false),
-  "/": behaviour("/", "/", false, "", false),
-  ";": behaviour(";", ";", true, "", false),
-  "?": behaviour("?", "&", true, "=", false),
-  "&": behaviour("&", "&", true, "=", false)
+  "": { first: "", separator: ",", ifEmpty: undefined, allowReserved: false },
+  "+": { first: "", separator: ",", ifEmpty: undefined, allowReserved: true },
+  "#": { first: "#", separator: ",", ifEmpty: undefined, allowReserved: true },
+  ".": { first: ".", separator: ".", ifEmpty: undefined, allowReserved: false },
+  "/": { first: "/", separator: "/", ifEmpty: undefined, allowReserved: false },
+  ";": { first: ";", separator: ";", ifEmpty: "", allowReserved: false },
+  "?": { first: "?", separator: "&", ifEmpty: "=", allowReserved: false },
+  "&": { first: "&", separator: "&", ifEmpty: "=", allowReserved: false }
 }
 
 const isOperator = (text: string): text is Operator => text !== "" && Object.hasOwn(behaviours, text)
@@ -89,105 +79,69 @@ const parseVariable = (source: string, operator: Operator, index: number): Resul
   const explode = source.endsWith("*")
   const colon = source.indexOf(":")
   const name = explode ? source.slice(0, -1) : colon >= 0 ? source.slice(0, colon) : source
+  const length = colon < 0 ? undefined : source.slice(colon + 1)
   if (explode && colon >= 0) {
     return fail(index, `the variable "${source}" has both ":" and "*"`, "remove one of the two modifiers")
   }
   if (name === "") return fail(index, "a variable has no name", "write a name, such as {id}")
   if (!varname.test(name)) {
-    return fail(
-      index,
-      `"${name}" is no name of a variable`,
-      "use letters, digits, \"_\", triplets such as %20, and single dots between them"
-    )
+    const advice = "use letters, digits, \"_\", triplets such as %20, and single dots between them"
+    return fail(index, `"${name}" is no name of a variable`, advice)
   }
-  const length = colon < 0 ? undefined : source.slice(colon + 1)
   if (length !== undefined && !/^[1-9][0-9]{0,3}$/.test(length)) {
-    return fail(
-      index + colon + 1,
-      `"${length}" is no length of a prefix`,
-      "write a number from 1 to 9999, such as {id:8}"
-    )
+    const advice = "write a number from 1 to 9999, such as {id:8}"
+    return fail(index + colon + 1, `"${length}" is no length of a prefix`, advice)
   }
-  return Result.succeed({
-    name,
-    operator,
-    explode,
-    prefix: length === undefined ? undefined : Number(length),
-    optional: behaviours[operator].first !== ""
-  })
+  const prefix = length === undefined ? undefined : Number(length)
+  return Result.succeed({ name, operator, explode, prefix, optional: behaviours[operator].first !== "" })
 }
 
-const parseExpression = (body: string, index: number): Result.Result<Expression, Problem> => {
-  const first = body.charAt(0)
-  if (body === "") return fail(index, "the expression {} is empty", "write the name of a variable, such as {id}")
-  if ("=,!@|".includes(first)) {
-    return fail(index + 1, `the operator "${first}" is reserved`, "use one of + # . / ; ? & or none")
-  }
-  const operator = isOperator(first) ? first : ""
-  const variables: Array<Variable> = []
-  let at = index + 1 + operator.length
-  for (const source of body.slice(operator.length).split(",")) {
-    const variable = parseVariable(source, operator, at)
-    if (Result.isFailure(variable)) return Result.fail(variable.failure)
-    variables.push(variable.success)
-    at += source.length + 1
-  }
-  return Result.succeed({ _tag: "Expression", index, source: `{${body}}`, operator, variables })
-}
+const parseExpression = (body: string, index: number): Result.Result<Expression, Problem> =>
+  Result.gen(function*() {
+    const first = body.charAt(0)
+    if (body === "") {
+      return yield* fail(index, "the expression {} is empty", "write the name of a variable, such as {id}")
+    }
+    if ("=,!@|".includes(first)) {
+      return yield* fail(index + 1, `the operator "${first}" is reserved`, "use one of + # . / ; ? & or none")
+    }
+    const operator = isOperator(first) ? first : ""
+    const variables: Array<Variable> = []
+    let at = index + 1 + operator.length
+    for (const source of body.slice(operator.length).split(",")) {
+      variables.push(yield* parseVariable(source, operator, at))
+      at += source.length + 1
+    }
+    return { _tag: "Expression", index, source: `{${body}}`, operator, variables }
+  })
 
 /** Matches a character that is no literal, and a `%` without a triplet. */
-const notLiteral = /[\p{Cc} "<>\\^`|]|%(?![0-9A-Fa-f]{2})|\p{Cs}/u
+const notLiteral = /[\p{Cc} "<>\\^`|}]|%(?![0-9A-Fa-f]{2})|\p{Cs}/u
 
 // The published grammar excludes the apostrophe by mistake; erratum 6937 of RFC 6570 adds it.
 const parseLiteral = (text: string, index: number): Result.Result<Literal, Problem> => {
-  const brace = text.indexOf("}")
-  if (brace >= 0) {
-    return fail(index + brace, "a \"}\" has no \"{\" before it", "add the \"{\", or write %7D for the character itself")
-  }
   const found = notLiteral.exec(text)
-  if (found !== null) {
-    const [character] = found
-    return character === "%"
-      ? fail(
-        index + found.index,
-        "a \"%\" has no two hexadecimal digits after it",
-        "write %25 for the character itself"
-      )
-      : fail(
-        index + found.index,
-        `a template cannot contain ${JSON.stringify(character)}`,
-        `write ${Tokens.tripletsOf(character)}`
-      )
-  }
-  return Result.succeed({ _tag: "Literal", index, text: Tokens.toAscii(text) ?? text })
+  if (found === null) return Result.succeed({ _tag: "Literal", index, text: PercentEncoding.encodeReserved(text) })
+  const [character] = found
+  const at = index + found.index
+  const triplet = PercentEncoding.encode(character)
+  const advice = `write ${triplet} for the character itself`
+  if (character === "}") return fail(at, "a \"}\" has no \"{\" before it", `add the "{", or ${advice}`)
+  if (character === "%") return fail(at, "a \"%\" has no two hexadecimal digits after it", advice)
+  return fail(at, `a template cannot contain ${JSON.stringify(character)}`, `write ${triplet}`)
 }
 
 /** Parses a template into its parts. Two literals never follow each other, and none is empty. */
-export const parse = (template: string): Result.Result<ReadonlyArray<Part>, Problem> => {
-  if (template.length > maxTemplateLength) {
-    return fail(
-      maxTemplateLength,
-      `the template has ${template.length} characters, more than ${maxTemplateLength}`,
-      "shorten it"
-    )
-  }
-  const parts: Array<Part> = []
-  let at = 0
-  while (at < template.length) {
-    const open = template.indexOf("{", at)
-    const end = open < 0 ? template.length : open
-    if (end > at) {
-      const literal = parseLiteral(template.slice(at, end), at)
-      if (Result.isFailure(literal)) return Result.fail(literal.failure)
-      parts.push(literal.success)
+export const parse = (template: string): Result.Result<ReadonlyArray<Part>, Problem> =>
+  Result.gen(function*() {
+    const { length } = template
+    if (length > maxLength) {
+      return yield* fail(maxLength, `the template has ${length} characters, more than ${maxLength}`, "shorten it")
     }
-    if (open < 0) break
-    const close = template.indexOf("}", open)
-    if (close < 0) return fail(open, "a \"{\" has no \"}\" after it", "add the \"}\"")
-    const expression = parseExpression(template.slice(open + 1, close), open)
-    if (Result.isFailure(expression)) return Result.fail(expression.failure)
-    parts.push(expression.success)
-    at = close + 1
-  }
-  return Result.succeed(parts)
-}
+    const parts: Array<Part> = []
+    for (const { 0: text, 1: body, 2: end, index } of template.matchAll(/[^{]+|\{([^}]*)(\}?)/g)) {
+      if (end === "") return yield* fail(index, "a \"{\" has no \"}\" after it", "add the \"}\"")
+      parts.push(yield* (body === undefined ? parseLiteral(text, index) : parseExpression(body, index)))
+    }
+    return parts
+  })
