@@ -11,7 +11,8 @@ import type { JsonRpc } from "@effect-mcp/protocol"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Handlers from "./Handlers.ts"
-import type * as Exchange from "./internal/server/SessionlessExchange.ts"
+import type * as FrameServer from "./internal/server/FrameServer.ts"
+import type * as InboundEra from "./internal/server/InboundEra.ts"
 import * as SessionlessServerImplementation from "./internal/server/SessionlessServerImplementation.ts"
 import type * as ServerSession from "./ServerSession.ts"
 
@@ -30,7 +31,16 @@ export interface Options<R = never> extends Omit<ServerSession.Options<R>, "requ
  *
  * @category models
  */
-export interface IncomingFrame extends Exchange.IncomingFrame {}
+export interface IncomingFrame extends FrameServer.IncomingFrame {}
+
+/**
+ * The era of a frame: the decision of a server how it serves the frame, made once by `eraOf`. `Handshake`: as revisions
+ * with a handshake do. `Modern`: as a request of revision 2026-07-28, with the client that its metadata describe.
+ * `ModernFrame`: as another message of that revision. `Rejected`: not at all, because of the error.
+ *
+ * @category models
+ */
+export type Era = InboundEra.InboundEra
 
 /**
  * The reply to a request, or the replies to a batch of 2025-03-26.

@@ -15,13 +15,15 @@ import type { Extension } from "../../Extension.ts"
 import * as Handlers from "../../Handlers.ts"
 import type { JsonSchemaValidatorShape } from "../../JsonSchemaValidator.ts"
 import type { Middleware } from "../../Middleware.ts"
+import type { Principal } from "../../Principal.ts"
 import type * as Session from "../../Session.ts"
 import type { Inbound, StreamOrigin } from "../../Transport.ts"
 import * as Dispatch from "../engine/Dispatch.ts"
 import * as HandlerContext from "../engine/HandlerContext.ts"
-import { InboundProcessor } from "../engine/InboundProcessor.ts"
+import { HandshakeGate } from "../engine/HandshakeGate.ts"
+import { type InboundGate, InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
-import type { RequestGate } from "../engine/RequestServer.ts"
+import type { RequestServer } from "../engine/RequestServer.ts"
 import { Sender } from "../engine/Sender.ts"
 import type { SessionRuntime } from "../engine/SessionRuntime.ts"
 import { trust } from "../trust.ts"
@@ -55,12 +57,13 @@ const merged = trust<
 const log = MethodTable.notifications["notifications/message"].name
 
 /** A client's session. */
-export class ClientSessionImplementation implements RequestGate<Profile.ServerProfile, unknown> {
+export class ClientSessionImplementation implements InboundGate<Profile.ServerProfile, unknown> {
   readonly sender: Sender
   readonly dispatch: Dispatch.Dispatch<unknown>
   readonly handshake: ClientHandshake
   readonly runtime: SessionRuntime<Handshake.ClientState>
   readonly #description: ClientDescription
+  readonly #gate: HandshakeGate<Profile.ServerProfile, unknown>
   readonly #logs: EarlyLogs
   readonly #strayTexts: StrayTexts
   readonly #eraDependencies: EraDependencies
@@ -90,6 +93,7 @@ export class ClientSessionImplementation implements RequestGate<Profile.ServerPr
       middleware: middleware?.outbound
     })
     this.dispatch = tasks?.gate(dispatch, { sender: this.sender, closed: runtime.closed }) ?? dispatch
+    this.#gate = new HandshakeGate(runtime, this)
     const inbound = new InboundProcessor(runtime, this)
     this.#logs = new EarlyLogs(runtime, inbound)
     this.#strayTexts = new StrayTexts(runtime)
@@ -167,12 +171,17 @@ export class ClientSessionImplementation implements RequestGate<Profile.ServerPr
     return trust(this.runtime.context)
   }
 
-  intercept(
-    message: JsonRpc.Request | JsonRpc.Notification,
-    _origin: StreamOrigin | undefined,
-    bytes: number | undefined
-  ): boolean {
-    if ("id" in message) return false
+  serve(
+    requests: RequestServer,
+    message: JsonRpc.Request,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): void {
+    requests.serve(this.#gate, message, origin, bytes, principal)
+  }
+
+  intercept(message: JsonRpc.Notification, bytes: number | undefined): boolean {
     if (this.#era?.intercept(message) === true) return true
     if (message.method !== log) return false
     this.#logs.receive(message, bytes)

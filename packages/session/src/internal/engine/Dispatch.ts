@@ -21,6 +21,9 @@ import * as ResultEncoding from "./ResultEncoding.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
 import { type Validate, validate } from "./validation.ts"
 
+/** The program that serves a request, or the error that rejects it. */
+export type Prepared<R> = Result.Result<Effect.Effect<unknown, McpError.McpError, R>, JsonRpc.ErrorObject>
+
 /** Handlers that are ready to serve. */
 export interface Dispatch<R> {
   /**
@@ -35,7 +38,7 @@ export interface Dispatch<R> {
     request: JsonRpc.Request,
     profile: Profile.Profile,
     isQuestion?: boolean
-  ) => Result.Result<Effect.Effect<unknown, McpError.McpError, R>, JsonRpc.ErrorObject>
+  ) => Prepared<R>
   /** Returns whether a request of this method has a handler. */
   readonly handles: (method: string) => boolean
   /**

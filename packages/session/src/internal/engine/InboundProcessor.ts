@@ -1,19 +1,22 @@
 /** The processing of inbound frames: it passes them to the engine, to pending requests, or to the notifications. */
 
-import { type Handshake, JsonRpc, MethodTable, type Profile } from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, type MethodDefinition, MethodTable, type Profile } from "@effect-mcp/protocol"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
 import type { Limits } from "../../Limits.ts"
 import type { Principal } from "../../Principal.ts"
 import type { FrameError, Inbound, StreamOrigin } from "../../Transport.ts"
 import * as Batch from "./Batch.ts"
 import * as Cancellation from "./Cancellation.ts"
+import type { Dispatch } from "./Dispatch.ts"
 import type { NotificationHandling } from "./NotificationQueue.ts"
 import type { PendingRequests } from "./PendingRequests.ts"
 import * as ProgressMatcher from "./ProgressMatcher.ts"
 import type { RateLimit } from "./RateLimit.ts"
 import * as RequestRejections from "./RequestRejections.ts"
-import { type ReplySink, type RequestGate, type RequestRuntime, RequestServer } from "./RequestServer.ts"
+import { type ReplySink, type RequestRuntime, RequestServer } from "./RequestServer.ts"
 import * as ResponseMatcher from "./ResponseMatcher.ts"
 import { everything, type Subscriptions } from "./Subscriptions.ts"
 import { validate } from "./validation.ts"
@@ -23,19 +26,48 @@ import * as Weight from "./Weight.ts"
 export interface InboundRuntime
   extends RequestRuntime, ResponseMatcher.ResponseRuntime, ProgressMatcher.ProgressRuntime
 {
+  readonly role: MethodDefinition.Role
+  state(): { readonly _tag: string }
   readonly exchanges: Pick<PendingRequests, "classify" | "find" | "followed">
   readonly limits: Limits
   readonly replies: ReplySink & {
     /** Ends a message of this origin, whose frame is rejected without a reply. */
     reject(origin: StreamOrigin | undefined): void
   }
-  readonly subscriptions: Pick<Subscriptions, "publish">
+  /** The streams of messages that the program follows. Absent without a session. */
+  readonly subscriptions?: Pick<Subscriptions, "publish">
   readonly notifications: {
     /** Queues a notification. Returns `false` if older ones were dropped. */
     offer(notification: NotificationHandling, bytes: number): boolean
   }
-  /** Bounds the error replies to malformed frames, so that two peers cannot exchange them without end. */
-  readonly malformedReplies: Pick<RateLimit, "take">
+  /**
+   * Bounds the error replies to malformed frames, so that two peers cannot exchange them without end. Absent for a
+   * frame without a session, which has a bounded number of messages and one reply to each.
+   */
+  readonly malformedReplies?: Pick<RateLimit, "take">
+}
+
+/** The side that receives the messages. */
+export interface InboundGate<P extends Profile.Profile, R> {
+  readonly dispatch: Pick<Dispatch<R | Scope.Scope>, "notify">
+  /** Returns the profile of the peer, or `undefined` before the handshake. */
+  peer(): P | undefined
+  /** Returns the services of the handlers of notifications, and those of one notification. */
+  notificationContextOf(profile: P): Context.Context<R>
+  /** Serves a request, through the gate of its era. */
+  serve(
+    requests: RequestServer,
+    message: JsonRpc.Request,
+    origin: StreamOrigin | undefined,
+    bytes: number | undefined,
+    principal: Principal | undefined
+  ): void
+  /** Handles a notification before its handler does. Returns `true` if it goes no further. */
+  intercept(message: JsonRpc.Notification, bytes: number | undefined): boolean
+  /** Observes a frame that is no message, and answers none. */
+  stray?(frame: Inbound["frame"]): void
+  /** Returns an error without an id as the response to the one request that it can be about, if there is one. */
+  identify?(error: JsonRpc.Response): JsonRpc.Response | undefined
 }
 
 const receiveNotification: Handshake.EventOf<"ReceiveNotification"> = { _tag: "ReceiveNotification" }
@@ -46,13 +78,13 @@ const receiveNotification: Handshake.EventOf<"ReceiveNotification"> = { _tag: "R
  */
 export class InboundProcessor<P extends Profile.Profile, R> {
   readonly #runtime: InboundRuntime
-  readonly #gate: RequestGate<P, R>
-  readonly #requests: RequestServer<P, R>
+  readonly #gate: InboundGate<P, R>
+  readonly #requests: RequestServer
 
-  constructor(runtime: InboundRuntime, gate: RequestGate<P, R>) {
+  constructor(runtime: InboundRuntime, gate: InboundGate<P, R>) {
     this.#runtime = runtime
     this.#gate = gate
-    this.#requests = new RequestServer(runtime, gate)
+    this.#requests = new RequestServer(runtime)
   }
 
   /** Processes one frame of the transport. */
@@ -71,10 +103,10 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     const classified = JsonRpc.classify(frame)
     switch (classified._tag) {
       case "Request":
-        this.#runtime.subscriptions.publish(everything, classified.message, bytes)
-        return this.#requests.admit(classified.message, origin, bytes, principal)
+        this.#runtime.subscriptions?.publish(everything, classified.message, bytes)
+        return this.#gate.serve(this.#requests, classified.message, origin, bytes, principal)
       case "Notification":
-        this.#runtime.subscriptions.publish(everything, classified.message, bytes)
+        this.#runtime.subscriptions?.publish(everything, classified.message, bytes)
         return this.#notification(classified.message, origin, bytes)
       case "Response":
         return this.#response(classified.message, origin, bytes)
@@ -108,8 +140,9 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     id: JsonRpc.Request["id"] | undefined,
     origin: StreamOrigin | undefined
   ): void {
-    if (!this.#runtime.malformedReplies.take(this.#runtime.timer.now())) return this.#runtime.replies.reject(origin)
-    this.#runtime.replies.reply(RequestRejections.response(error, id, this.#gate.peer()?.revision), origin)
+    const { malformedReplies, replies, timer } = this.#runtime
+    if (malformedReplies?.take(timer.now()) === false) return replies.reject(origin)
+    replies.reply(RequestRejections.response(error, id, this.#gate.peer()?.revision), origin)
   }
 
   #unreadable(error: FrameError, origin: StreamOrigin | undefined): void {
@@ -141,7 +174,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
   // ===================================================================================================================
 
   #response(message: JsonRpc.Response, origin: StreamOrigin | undefined, bytes: number | undefined): void {
-    this.#runtime.subscriptions.publish(everything, message, bytes)
+    this.#runtime.subscriptions?.publish(everything, message, bytes)
     const isUnnamed = message.id === undefined || message.id === null
     ResponseMatcher.match(this.#runtime, (isUnnamed ? this.#gate.identify?.(message) : undefined) ?? message)
     this.#runtime.replies.settle(origin)
@@ -171,7 +204,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
         this.#progress(message, bytes)
         break
       default:
-        if (!this.#gate.intercept(message, origin, bytes, undefined)) this.#handle(message, bytes)
+        if (!this.#gate.intercept(message, bytes)) this.#handle(message, bytes)
     }
     this.#runtime.replies.settle(origin)
   }
@@ -221,7 +254,7 @@ export class InboundProcessor<P extends Profile.Profile, R> {
     if (profile === undefined) return this.#notExpected(message)
     const handling = this.#gate.dispatch.notify(message, profile)
     if (Result.isFailure(handling)) return this.ignoreNotification(method, handling.failure)
-    const followed = this.#runtime.subscriptions.publish(method, message.params ?? {}, bytes)
+    const followed = this.#runtime.subscriptions?.publish(method, message.params ?? {}, bytes) === true
     if (handling.success === undefined) {
       if (!followed) this.ignoreNotification(method, "no handler")
       return

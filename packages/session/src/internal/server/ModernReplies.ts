@@ -30,19 +30,21 @@ const typed = (
     })
     : result
 
+type Replies = Pick<ReplySink, "reply">
+
 /**
  * Gives the reply to one request its form. `resultType` returns the type of its result. `whenEnded` calls a function
  * when the handler has ended, which may be after the reply.
  */
-export class ModernReplies implements ReplySink {
-  readonly #replies: ReplySink
+export class ModernReplies implements Replies {
+  readonly #replies: Replies
   readonly #info: Implementation.Implementation
   readonly #method: string
   readonly #resultType: () => string
   readonly #whenEnded: (then: () => void) => void
 
   constructor(
-    replies: ReplySink,
+    replies: Replies,
     info: Implementation.Implementation,
     method: string,
     resultType: () => string,
@@ -59,10 +61,6 @@ export class ModernReplies implements ReplySink {
     // Otherwise a client could start any number of handlers whose finalizers do not end.
     const released = handed === undefined ? undefined : () => this.#whenEnded(handed)
     this.#replies.reply(this.#formOf(response), origin, released)
-  }
-
-  settle(origin: StreamOrigin | undefined): void {
-    this.#replies.settle(origin)
   }
 
   #formOf(response: JsonRpc.Response): JsonRpc.Response {

@@ -23,10 +23,6 @@ export interface ModernClient {
 const errorObject = ({ code, data, message }: McpError.McpError): JsonRpc.ErrorObject =>
   data === undefined ? { code, message } : { code, message, data }
 
-/** Returns whether the metadata of a message names a revision. */
-export const isModern = ({ params }: JsonRpc.Request | JsonRpc.Notification): boolean =>
-  RequestMetadata.isIn(params?.["_meta"])
-
 /** Reads the metadata of a request. Fails with the error that rejects the request (VER-03, VER-07). */
 export const clientOf = (
   { method, params }: JsonRpc.Request,

@@ -78,7 +78,7 @@ export interface InitializeDetails {
   readonly meta: Meta.RequestMeta | undefined
 }
 
-/** The session, or the one sessionless exchange, of the handshake. */
+/** The session of the handshake. */
 export interface HandshakeRuntime {
   readonly limits: { readonly maxProfileBytes: number }
   readonly replies: Pick<ReplySink, "reply">
@@ -95,8 +95,8 @@ export interface HandshakeRuntime {
 /** The server, and the part of a session that stores the client. */
 export interface HandshakeOwner {
   readonly description: ServerDescription
-  /** The requests of this side that are held until the client is ready. */
-  readonly sender: { release(): void }
+  /** Sends the requests of this side that are held until the client is ready. */
+  release(): void
   /** Stores the client, before the response to `initialize` is sent. */
   storeClient(profile: Profile.ClientProfile, details: InitializeDetails): void
   /** Passes the client on to the transport and to the program, after the response is sent. */
@@ -203,7 +203,10 @@ const read = (
   )
 
 /** Returns the error for an `initialize` with invalid params. A second one is rejected because it is the second. */
-const errorOfInvalid = (runtime: HandshakeRuntime, invalid: JsonRpc.ErrorObject): JsonRpc.ErrorObject => {
+const errorOfInvalid = (
+  runtime: Pick<HandshakeRuntime, "apply">,
+  invalid: JsonRpc.ErrorObject
+): JsonRpc.ErrorObject => {
   const outcome = runtime.apply({ _tag: "ReceiveInvalidInitialize" })
   if (outcome._tag === "RemoteViolation") return secondInitialize
   switch (outcome.action) {
@@ -213,6 +216,20 @@ const errorOfInvalid = (runtime: HandshakeRuntime, invalid: JsonRpc.ErrorObject)
       return secondInitialize
   }
 }
+
+/** Returns the client that `initialize` describes, or the error that rejects the request. */
+const initializing = (
+  runtime: Pick<HandshakeRuntime, "apply" | "limits">,
+  description: ServerDescription,
+  message: JsonRpc.Request,
+  origin: StreamOrigin | undefined
+): Result.Result<InitializingClient, JsonRpc.ErrorObject> =>
+  isBatch(origin)
+    ? Result.fail(notInBatch)
+    : Result.mapError(
+      read(description, runtime.limits.maxProfileBytes, message),
+      (invalid) => errorOfInvalid(runtime, invalid)
+    )
 
 /** Returns the error for a second `initialize`. The machine rejects it in each of these states. */
 const errorOfSecond = (
@@ -255,8 +272,8 @@ const answerFirst = (
 
 /** Answers an `initialize` without a session: the machine stays in its state, and the client is not stored. */
 const answerSessionless = (
-  runtime: HandshakeRuntime,
-  owner: HandshakeOwner,
+  { replies }: Pick<HandshakeRuntime, "replies">,
+  description: ServerDescription,
   state: StateOf<"Sessionless">,
   { profile }: InitializingClient,
   message: JsonRpc.Request,
@@ -268,7 +285,7 @@ const answerSessionless = (
   })
   switch (Handshake.sessionlessServer.step(received.state, { _tag: "SendInitializeResult" }).action) {
     case "Send":
-      runtime.replies.reply(responseOf(owner.description, message.id, profile.revision), origin)
+      replies.reply(responseOf(description, message.id, profile.revision), origin)
   }
 }
 
@@ -278,15 +295,14 @@ const initialize = (
   message: JsonRpc.Request,
   origin: StreamOrigin | undefined
 ): void => {
-  if (isBatch(origin)) return reject(runtime, message, notInBatch, origin)
-  const client = read(owner.description, runtime.limits.maxProfileBytes, message)
-  if (Result.isFailure(client)) return reject(runtime, message, errorOfInvalid(runtime, client.failure), origin)
+  const client = initializing(runtime, owner.description, message, origin)
+  if (Result.isFailure(client)) return reject(runtime, message, client.failure, origin)
   const state = runtime.state()
   switch (state._tag) {
     case "AwaitingInitialize":
       return answerFirst(runtime, owner, state, client.success, message, origin)
     case "Sessionless":
-      return answerSessionless(runtime, owner, state, client.success, message, origin)
+      return answerSessionless(runtime, owner.description, state, client.success, message, origin)
     case "Initializing":
     case "Closed":
       // The pair has no row.
@@ -298,8 +314,36 @@ const initialize = (
   }
 }
 
+/** Answers `initialize`, as a session. Returns `false` for any other request. */
+export const answer = (
+  runtime: HandshakeRuntime,
+  owner: HandshakeOwner,
+  message: JsonRpc.Request,
+  origin: StreamOrigin | undefined
+): boolean => {
+  if (message.method !== "initialize") return false
+  // The response enters the outbox in this step: before the responses to pipelined requests, and before the messages
+  // that an observer of the new state sends.
+  runtime.deferEvents(() => initialize(runtime, owner, message, origin))
+  return true
+}
+
+/** Answers `initialize` in a frame without a session. Returns `false` for any other request. */
+export const answerInFrame = (
+  runtime: Pick<HandshakeRuntime, "apply" | "emit" | "limits" | "replies">,
+  description: ServerDescription,
+  message: JsonRpc.Request,
+  origin: StreamOrigin | undefined
+): boolean => {
+  if (message.method !== "initialize") return false
+  const client = initializing(runtime, description, message, origin)
+  if (Result.isFailure(client)) reject(runtime, message, client.failure, origin)
+  else answerSessionless(runtime, description, { _tag: "Sessionless" }, client.success, message, origin)
+  return true
+}
+
 /** Returns whether `notifications/initialized` ends the handshake. A second one does not. */
-const endsHandshake = (runtime: HandshakeRuntime): boolean => {
+const endsHandshake = (runtime: Pick<HandshakeRuntime, "apply">): boolean => {
   const outcome = runtime.apply({ _tag: "ReceiveInitialized" })
   if (outcome._tag === "RemoteViolation") return false
   switch (outcome.action) {
@@ -310,33 +354,16 @@ const endsHandshake = (runtime: HandshakeRuntime): boolean => {
   }
 }
 
-const initialized = (
-  runtime: HandshakeRuntime,
-  owner: HandshakeOwner,
-  { method }: JsonRpc.Notification
-): void => {
-  if (endsHandshake(runtime)) return owner.sender.release()
-  runtime.emit({ _tag: "NotificationIgnored", method, problem: `not expected while ${runtime.state()._tag}` })
-}
-
-/** Handles a message of the handshake. Returns `false` for any other message. */
-export const intercept = (
-  runtime: HandshakeRuntime,
-  owner: HandshakeOwner,
-  message: JsonRpc.Request | JsonRpc.Notification,
-  origin: StreamOrigin | undefined
+/** Handles `notifications/initialized`. Returns `false` for any other notification. */
+export const observe = (
+  runtime: Pick<HandshakeRuntime, "apply" | "emit" | "state">,
+  { method }: JsonRpc.Notification,
+  release: () => void
 ): boolean => {
-  if (message.method === "initialize" && "id" in message) {
-    // The response enters the outbox in this step: before the responses to pipelined requests, and before the messages
-    // that an observer of the new state sends.
-    runtime.deferEvents(() => initialize(runtime, owner, message, origin))
-    return true
-  }
-  if (message.method === "notifications/initialized" && !("id" in message)) {
-    initialized(runtime, owner, message)
-    return true
-  }
-  return false
+  if (method !== "notifications/initialized") return false
+  if (endsHandshake(runtime)) release()
+  else runtime.emit({ _tag: "NotificationIgnored", method, problem: `not expected while ${runtime.state()._tag}` })
+  return true
 }
 
 /** Takes the step of a session that received no `initialize` in time. Returns `undefined` if it received one. */

@@ -31,9 +31,9 @@ import type { SessionEvent } from "../../SessionEvent.ts"
 import * as SessionId from "../../SessionId.ts"
 import type { StreamOrigin, Transport } from "../../Transport.ts"
 import type { TransportError } from "../../TransportError.ts"
-import { isBatch } from "../engine/Batch.ts"
 import type * as Dispatch from "../engine/Dispatch.ts"
-import { InboundProcessor } from "../engine/InboundProcessor.ts"
+import { HandshakeGate } from "../engine/HandshakeGate.ts"
+import { type InboundGate, InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
 import type { Request } from "../engine/Layers.ts"
@@ -42,13 +42,15 @@ import * as OnceSteps from "../engine/OnceSteps.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { OwnErrors } from "../engine/OwnErrors.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
-import { reject, type RequestGate } from "../engine/RequestServer.ts"
+import { reject, type RequestServer } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
 import type { TaskRequests } from "../engine/TaskRequests.ts"
 import { trust } from "../trust.ts"
+import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
-import * as ModernExchange from "./ModernExchange.ts"
+import type { ModernClient } from "./ModernRequest.ts"
+import { ModernRequestGate, type ModernServer } from "./ModernRequestGate.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
@@ -194,16 +196,17 @@ const open = Effect.fnUntraced(function*(
 export class ServerSessionImplementation
   implements
     ServerSessionShape,
-    RequestGate<Profile.ClientProfile, unknown>,
+    InboundGate<Profile.ClientProfile, unknown>,
     ServerHandshake.HandshakeOwner,
     Sender.SenderDependencies
 {
   readonly runtime: SessionRuntime.SessionRuntime<HandshakeState>
   readonly sender: Sender.Sender
+  readonly #gate: HandshakeGate<Profile.ClientProfile, unknown>
   /** The client's profile after the handshake. Without sessions, only its revision is known. */
   client: Profile.ClientProfile | undefined
   /** The parts of the requests of revisions without a handshake, after the first of them. */
-  modern: ModernExchange.ModernServer | undefined
+  modern: ModernServer | undefined
   readonly #server: Server
   readonly #profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>
   /** The client of the first request of a revision without a handshake. */
@@ -229,6 +232,7 @@ export class ServerSessionImplementation
     this.#profileReady = profileReady
     this.client = server.start.client
     this.sender = new Sender.Sender(runtime, this)
+    this.#gate = new HandshakeGate(runtime, this)
     runtime.read(new InboundProcessor(runtime, this))
   }
 
@@ -260,22 +264,34 @@ export class ServerSessionImplementation
     return trust(Context.add(this.runtime.context, NotificationContext, { session: this.session, profile }))
   }
 
-  intercept(
-    message: JsonRpc.Request | JsonRpc.Notification,
+  serve(
+    requests: RequestServer,
+    message: JsonRpc.Request,
     origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
-  ): boolean {
-    const { isModern, revisions } = this.description
-    // Without a revision that has a handshake, a request without metadata is invalid (VER-03).
-    const isIncomplete = revisions.length === 0 && "id" in message && message.method !== "initialize"
-    if (!isModern || !(isIncomplete || ModernExchange.isModern(message))) {
-      return ServerHandshake.intercept(this.runtime, this, message, origin)
+  ): void {
+    const era = InboundEra.ofRequest(this.#server, message, origin)
+    switch (era._tag) {
+      case "Handshake":
+        return requests.serve(this.#gate, message, origin, bytes, principal)
+      case "Rejected":
+        return reject(this.runtime, message, era.error, origin)
+      case "Modern":
+        return this.#serveModern(requests, message, era.client, origin, bytes, principal)
     }
-    // Its revision has no batches, and over HTTP no headers describe one message of several.
-    if (isBatch(origin)) reject(this.runtime, message, RequestRejections.inBatch, origin)
-    else this.#serveModern(message, origin, bytes, principal)
-    return true
+  }
+
+  answerHandshake(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
+    return ServerHandshake.answer(this.runtime, this, message, origin)
+  }
+
+  intercept(message: JsonRpc.Notification): boolean {
+    return ServerHandshake.observe(this.runtime, message, () => this.release())
+  }
+
+  release(): void {
+    this.sender.release()
   }
 
   /**
@@ -283,7 +299,9 @@ export class ServerSessionImplementation
    * session, and neither needs its handshake nor changes it.
    */
   #serveModern(
+    requests: RequestServer,
     message: JsonRpc.Request,
+    client: ModernClient,
     origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
@@ -299,24 +317,18 @@ export class ServerSessionImplementation
         listeners: new Set()
       }
     }
-    const carrier: ModernExchange.ModernCarrier = {
-      context: runtime.context,
-      inflight: runtime.inflight,
-      replies: runtime.replies,
-      timer: runtime.timer,
+    // A client without a handshake never sends `initialize`.
+    if (runtime.needsHandshake) this.#onUseWithoutHandshake?.()
+    runtime.needsHandshake = false
+    this.#firstClient ??= this.#keep(client.profile)
+    const carrier = {
+      runtime,
       parameterHeaders: undefined,
       source: this,
-      onClient: (profile) => {
-        // A client without a handshake never sends `initialize`.
-        if (runtime.needsHandshake) this.#onUseWithoutHandshake?.()
-        runtime.needsHandshake = false
-        this.#firstClient ??= this.#keep(profile)
-      },
-      emit: (event) => runtime.emit(event),
-      fork: (effect) => runtime.fork(effect),
-      send: (notification) => this.sender.send(notification, origin)
+      send: (notification: JsonRpc.Notification) => this.sender.send(notification, origin)
     }
-    new ModernExchange.ModernExchange(this.modern, carrier, message, principal).serve(origin, bytes)
+    const gate = new ModernRequestGate(this.modern, carrier, message, client, principal)
+    requests.serve(gate, message, origin, bytes, principal)
   }
 
   /** Keeps the client of the first request without a handshake, within the limit, and returns it to the program. */

@@ -1,6 +1,6 @@
 /** A server without sessions: the parts that all its exchanges share. */
 
-import type { Revision } from "@effect-mcp/protocol"
+import type { JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -15,9 +15,10 @@ import { Observers } from "../engine/Observers.ts"
 import { PendingRequests } from "../engine/PendingRequests.ts"
 import { RateLimit } from "../engine/RateLimit.ts"
 import { FairCapacity } from "./FairCapacity.ts"
+import { FrameServer, type IncomingFrame, type Server } from "./FrameServer.ts"
+import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
-import { type IncomingFrame, type Server, SessionlessExchange } from "./SessionlessExchange.ts"
 import type { Reply } from "./SessionlessReplies.ts"
 
 /** The options of a server without sessions. */
@@ -27,6 +28,11 @@ export interface Options extends ServerDefinition.Options, Pick<Session.Options,
 export interface SessionlessServer {
   /** The revisions of the server, newest first. The caller of `handle` rejects frames of other revisions. */
   readonly revisions: ReadonlyArray<Revision.Revision>
+  /**
+   * Decides once in which era a POST is served, by its message and its headers. `Rejected` has the error of a request
+   * that no handler may see. Pass the value on to `handle`.
+   */
+  readonly eraOf: (message: JsonRpc.Classified, headers: InboundEra.Headers) => InboundEra.InboundEra
   /**
    * Ends all streams of notifications with their results, and later ones at once (SUB-07). Then waits until no request
    * is in flight, at most for `limits.gracefulCloseTimeout`.
@@ -92,11 +98,11 @@ export const makeWith = (
     if (--inFlight === 0) Latch.openUnsafe(idle)
   }
   /** Serves a frame. The exchange is stored before its messages are read, so that an interruption can end it. */
-  const serve = (frame: unknown, from: IncomingFrame, started: { exchange?: SessionlessExchange }) =>
+  const serve = (frame: unknown, from: IncomingFrame, started: { exchange?: FrameServer }) =>
     Effect.suspend(() => {
       let resume: ((reply: Reply) => void) | undefined
       let decided: Exit.Exit<Reply> | undefined
-      const exchange = new SessionlessExchange(server, from, (reply) => {
+      const exchange = new FrameServer(server, from, (reply) => {
         decided = Exit.succeed(reply)
         resume?.(reply)
       })
@@ -112,6 +118,7 @@ export const makeWith = (
     })
   return {
     revisions: definition.description.supported,
+    eraOf: (message, headers) => InboundEra.ofPost(server, message, headers),
     drain: Effect.suspend(() => {
       ListenStream.endAll(server)
       stopResuming?.()
@@ -121,7 +128,7 @@ export const makeWith = (
     }),
     handle: (frame, from) =>
       Effect.suspend(() => {
-        const started: { exchange?: SessionlessExchange } = {}
+        const started: { exchange?: FrameServer } = {}
         return Effect.onExitPrimitive(serve(frame, from, started), (exit) => {
           const { exchange } = started
           if (exchange === undefined) return undefined

@@ -42,7 +42,7 @@ const handshakeWith = (options: {
   }
   const owner: ServerHandshake.HandshakeOwner = {
     description,
-    sender: { release: () => void log.push("release") },
+    release: () => void log.push("release"),
     storeClient: ({ info }) => void log.push(["storeClient", info?.name]),
     establish: ({ revision }) => void log.push(["establish", revision])
   }
@@ -50,7 +50,9 @@ const handshakeWith = (options: {
     log,
     moveTo,
     receive: (message: JsonRpc.Request | JsonRpc.Notification) =>
-      ServerHandshake.intercept(runtime, owner, message, undefined)
+      "id" in message
+        ? ServerHandshake.answer(runtime, owner, message, undefined)
+        : ServerHandshake.observe(runtime, message, () => owner.release())
   }
 }
 

@@ -7,7 +7,7 @@ import * as OutgoingFrame from "../../../shared/OutgoingFrame.ts"
 import type { SseResponseBody } from "../SseResponseBody.ts"
 import type { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog, Timeout } from "../StreamWatchdog.ts"
-import * as ModernPost from "./ModernPost.ts"
+import * as PostRules from "./PostRules.ts"
 
 /** The decision on the response to a POST. `Accepted`: there is no reply. */
 export type PostOutcome =
@@ -39,25 +39,11 @@ const tooManyRejected: PostOutcome = {
   status: 429
 }
 
-/**
- * The status of a reply. An error in reply to a request has 200 like any result, unless the client should retry it. A
- * rejected message that is not a request has 400. So has a rejected `initialize`, which must not look like a new
- * session.
- */
-const statusOf = (reply: JsonRpc.Frame, frame: unknown, isModern: boolean): number => {
+/** Returns the status of a reply. An error that the client should retry has 429 in every era. */
+const statusOf = (reply: JsonRpc.Frame, frame: unknown, rules: PostRules.PostRules): number => {
   if (JsonRpc.isBatch(reply) || !("error" in reply)) return 200
-  if (reply.error.code === ErrorCode.Overloaded) return 429
-  const classified = JsonRpc.classify(frame)
-  if (isModern) return ModernPost.statusOf(reply.error.code, classified)
-  if (classified._tag !== "Request") return 400
-  return classified.message.method === "initialize" && rejectsHandshake.has(reply.error.code) ? 400 : 200
+  return reply.error.code === ErrorCode.Overloaded ? 429 : rules.statusOf(reply.error.code, frame)
 }
-
-/** The codes of errors after which there is no session: of a second `initialize`, or of one that is not served. */
-const rejectsHandshake: ReadonlySet<number> = new Set([
-  ErrorCode.InvalidRequest,
-  ErrorCode.UnsupportedProtocolVersion
-])
 
 const sessionEnded: JsonRpc.ErrorObject = { code: ErrorCode.InternalError, message: "The session has ended" }
 
@@ -85,7 +71,7 @@ export interface Owner {
  */
 export class PostExchange {
   readonly #owner: Owner
-  readonly #isModern: boolean
+  readonly #rules: PostRules.PostRules
   /** The body of the POST, until the exchange has ended: a slowly read response must not keep it in memory. */
   #frame: unknown
   #outcome: PostOutcome | undefined
@@ -96,11 +82,10 @@ export class PostExchange {
   #isRejected = false
   #timeout: Timeout | undefined
 
-  /** `isModern`: the revision of the POST has no handshake, and a lost response cancels its request (SHE-07). */
-  constructor(owner: Owner, frame: unknown, isModern = false) {
+  constructor(owner: Owner, frame: unknown, rules: PostRules.PostRules = PostRules.handshake) {
     this.#owner = owner
     this.#frame = frame
-    this.#isModern = isModern
+    this.#rules = rules
   }
 
   /** The decision on the response, if there is one already. */
@@ -136,13 +121,10 @@ export class PostExchange {
     else if (this.#outcome._tag === "EventStream") this.#outcome.body.close()
   }
 
-  /**
-   * Opens the event stream before there is a message, unless the response is decided or must be JSON. In a revision
-   * without a handshake the first message opens it, because an error that is found late still has its status.
-   */
+  /** Opens the event stream before there is a message, unless the response is decided or must be JSON. */
   startStream(): void {
     if (this.#outcome !== undefined || this.#isEnded || this.#isDetached || this.#owner.mode === "json") return
-    if (this.#isModern) return
+    if (!this.#rules.opensEarly) return
     this.#openStream(true)
   }
 
@@ -173,7 +155,7 @@ export class PostExchange {
     const body = encoded.success
     if (last) this.#isRejected = "error" in message
     if (this.#stream !== undefined) return this.#writeEvent(this.#stream, body, last)
-    const status = last ? statusOf(message, this.#frame, this.#isModern) : 200
+    const status = last ? statusOf(message, this.#frame, this.#rules) : 200
     // An error with its own status is JSON in every mode: the headers of a stream would have sent 200.
     if (last && (this.#owner.mode !== "stream" || status !== 200)) {
       const wasDetached = this.#isDetached
@@ -250,15 +232,12 @@ export class PostExchange {
     this.#timeout = undefined
   }
 
-  /**
-   * A lost connection cancels nothing (SHS-10), but the request is abandoned after `detachedMillis`. In a revision
-   * without a handshake, it cancels the request (SHE-07).
-   */
+  /** Abandons the request after a lost connection: at once, or after `detachedMillis`. */
   #markDetached(): void {
     if (this.#isEnded || this.#isDetached) return
     const { detachedMillis, watchdog } = this.#owner
     this.#isDetached = true
-    if (this.#isModern) return this.#owner.abandon(this)
+    if (this.#rules.isCancelledByLoss) return this.#owner.abandon(this)
     this.#timeout = watchdog.schedule(detachedMillis, () => this.#owner.abandon(this))
   }
 }

@@ -8,14 +8,13 @@ import * as Fiber from "effect/Fiber"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as ClientAddress from "../../../shared/ClientAddress.ts"
-import * as InitializeRequest from "../../../shared/InitializeRequest.ts"
 import { replaceUnserializable } from "../../../shared/OutgoingFrame.ts"
 import type { Post } from "../HttpGuard.ts"
 import { SseStream } from "../SseStream.ts"
 import type { StreamWatchdog } from "../StreamWatchdog.ts"
-import * as ModernPost from "./ModernPost.ts"
 import { type Owner, PostExchange, type ResponseMode } from "./PostExchange.ts"
 import type { PostResponse } from "./PostResponse.ts"
+import * as PostRules from "./PostRules.ts"
 
 /** The settings of all exchanges of a server. */
 export interface Options {
@@ -45,6 +44,7 @@ const isUnserializable = ({ reason }: TransportError): boolean => reason._tag ==
 /** The frame of a POST, as the server receives it. */
 class PostedFrame implements SessionlessServer.IncomingFrame {
   readonly revision: Revision.Revision
+  readonly era: SessionlessServer.Era
   readonly principal: Principal | undefined
   readonly client: string | undefined
   readonly bytes: number | undefined
@@ -54,9 +54,11 @@ class PostedFrame implements SessionlessServer.IncomingFrame {
   constructor(
     exchange: PostExchange,
     { bytes, principal, request }: Pick<Post, "bytes" | "principal" | "request">,
+    era: SessionlessServer.Era,
     revision: Revision.Revision
   ) {
     this.revision = revision
+    this.era = era
     this.principal = principal
     this.client = ClientAddress.of(request)
     this.bytes = bytes
@@ -66,7 +68,7 @@ class PostedFrame implements SessionlessServer.IncomingFrame {
 
   /** A getter, because few handlers look. */
   get parameterHeaders(): SessionlessServer.IncomingFrame["parameterHeaders"] {
-    return Revision.isModern(this.revision) ? ParameterHeader.from(this.#request.headers) : undefined
+    return this.era._tag === "Modern" ? ParameterHeader.from(this.#request.headers) : undefined
   }
 }
 
@@ -79,8 +81,6 @@ export class SessionlessExchanges implements Owner {
   readonly #server: SessionlessServer.SessionlessServer
   readonly #capacity: number
   readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  readonly #servesModern: boolean
-  readonly #servesLegacy: boolean
   readonly #fibers = new Map<PostExchange, Fiber.Fiber<void>>()
 
   constructor(
@@ -89,8 +89,6 @@ export class SessionlessExchanges implements Owner {
     options: Options
   ) {
     this.#server = server
-    this.#servesModern = server.revisions.some((revision) => Revision.isModern(revision))
-    this.#servesLegacy = server.revisions.some((revision) => Revision.isLegacy(revision))
     this.#fork = fork
     this.mode = options.mode
     this.watchdog = options.watchdog
@@ -98,34 +96,17 @@ export class SessionlessExchanges implements Owner {
     this.#capacity = options.capacity
   }
 
-  /**
-   * Returns whether a POST is served in a revision without a handshake. If the server serves no other revision, it is,
-   * unless it begins a handshake: otherwise it would be rejected for its missing session (VER-03). Fails with the
-   * response that rejects it, if its headers differ from its body.
-   */
-  isModern(
-    { headers }: HttpServerRequest,
-    message: JsonRpc.Classified
-  ): Effect.Effect<boolean, HttpServerResponse> {
-    if (!this.#servesModern) return Effect.succeed(false)
-    const mayBeLegacy = this.#servesLegacy || InitializeRequest.isIn(message)
-    if (mayBeLegacy && !ModernPost.isModern(headers, message)) return Effect.succeed(false)
-    const rejection = message._tag === "Request"
-      ? ModernPost.rejection(headers, message.message, this.#server.revisions)
-      : undefined
-    return rejection === undefined ? Effect.succeed(true) : Effect.fail(rejection)
-  }
-
   /** Starts to serve a POST, and returns its exchange. */
   #post(
     { bytes, frame, principal, request }: Omit<Post, "version">,
     message: JsonRpc.Classified,
+    era: SessionlessServer.Era,
     revision: Revision.Revision
   ): PostExchange {
-    const exchange = new PostExchange(this, frame, Revision.isModern(revision))
+    const exchange = new PostExchange(this, frame, PostRules.of(era))
     const fiber = this.#fork(
       Effect.flatMap(
-        this.#server.handle(frame, new PostedFrame(exchange, { bytes, principal, request }, revision)),
+        this.#server.handle(frame, new PostedFrame(exchange, { bytes, principal, request }, era, revision)),
         (reply) => sendReply(exchange, reply)
       )
     )
@@ -138,15 +119,16 @@ export class SessionlessExchanges implements Owner {
     return exchange
   }
 
-  /** Serves a POST in this revision, and returns its response. */
+  /** Serves a POST in its era, and returns its response. */
   serve(
     received: Omit<Post, "version">,
     message: JsonRpc.Classified,
-    revision: Revision.Revision,
-    responses: PostResponse
+    era: SessionlessServer.Era,
+    responses: PostResponse,
+    revision: Revision.Revision = Revision.latest
   ): Effect.Effect<HttpServerResponse, HttpServerResponse> {
     return Effect.uninterruptibleMask((restore) => {
-      const exchange = this.#post(received, message, revision)
+      const exchange = this.#post(received, message, era, revision)
       const response = responses.ifDecided(exchange, {})
       return response === undefined ? responses.of(exchange, restore) : Effect.succeed(response)
     })

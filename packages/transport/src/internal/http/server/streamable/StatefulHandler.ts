@@ -4,6 +4,7 @@ import type { EventStore } from "@effect-mcp/session/EventStore"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionId from "@effect-mcp/session/SessionId"
+import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
@@ -154,25 +155,25 @@ export const make = Effect.fnUntraced(function*(
 
   const post = (received: Omit<HttpGuard.Post, "version">): Effect.Effect<Response, Response> => {
     const message = JsonRpc.classify(received.frame)
-    return Effect.flatMapEager(
-      exchanges.isModern(received.request, message),
-      (isModern) =>
-        isModern ? postWithoutSession(received, message) : Effect.flatMapEager(
-          HttpGuard.declaredVersion(received.request, revisions),
-          (version) => postInSession({ ...received, version })
-        )
-    )
+    const era = host.sessionless.eraOf(message, received.request.headers)
+    return era._tag === "Handshake"
+      ? Effect.flatMapEager(
+        HttpGuard.declaredVersion(received.request, revisions),
+        (version) => postInSession({ ...received, version })
+      )
+      : postWithoutSession(received, message, era)
   }
 
   /** Serves a request of a revision without a handshake. It ignores ids of sessions and of events. */
   const postWithoutSession = (
     received: Omit<HttpGuard.Post, "version">,
-    message: JsonRpc.Classified
+    message: JsonRpc.Classified,
+    era: SessionlessServer.Era
   ): Effect.Effect<Response, Response> =>
     Effect.flatMap(host.health, ({ draining, retryAfterMillis }) =>
       draining
         ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(received.frame)))
-        : exchanges.serve(received, message, Revision.latest, responses))
+        : exchanges.serve(received, message, era, responses))
 
   const postInSession = (message: HttpGuard.Post): Effect.Effect<Response, Response> => {
     const { bytes, frame, principal, request, version } = message

@@ -1,5 +1,5 @@
 /** The handler of Streamable HTTP without sessions: each POST is served by itself. */
-import { JsonRpc, Revision } from "@effect-mcp/protocol"
+import { JsonRpc, type Revision } from "@effect-mcp/protocol"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -63,15 +63,13 @@ export const make = Effect.fnUntraced(function*(
       const id = message._tag === "Request" ? message.message.id : undefined
       return Effect.fail(HttpResponses.shuttingDown(gracefulCloseMillis, id))
     }
-    return Effect.flatMapEager(
-      exchanges.isModern(received.request, message),
-      (isModern) =>
-        Effect.flatMapEager(
-          // The metadata of the request names the revision itself.
-          isModern ? Effect.succeed(Revision.latest) : legacyRevisionOf(received.request, message),
-          (revision) => exchanges.serve(received, message, revision, responses)
-        )
-    )
+    const era = server.eraOf(message, received.request.headers)
+    return era._tag === "Handshake"
+      ? Effect.flatMapEager(
+        legacyRevisionOf(received.request, message),
+        (revision) => exchanges.serve(received, message, era, responses, revision)
+      )
+      : exchanges.serve(received, message, era, responses)
   }
 
   return {

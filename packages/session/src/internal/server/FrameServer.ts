@@ -1,6 +1,6 @@
-/** The exchange of one frame without a session: its gate in front of the engine, and its state. */
+/** The server of one frame without a session: its part of the engine, and its state. */
 
-import { type Handshake, type JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
+import { type Handshake, JsonRpc, MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -15,25 +15,28 @@ import * as RequestError from "../../RequestError.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import * as TransportError from "../../TransportError.ts"
+import * as Cancellation from "../engine/Cancellation.ts"
 import type { Dispatch } from "../engine/Dispatch.ts"
-import { InboundProcessor, type InboundRuntime } from "../engine/InboundProcessor.ts"
+import { HandshakeGate } from "../engine/HandshakeGate.ts"
+import { type InboundGate, InboundProcessor, type InboundRuntime } from "../engine/InboundProcessor.ts"
 import * as IncomingRequests from "../engine/IncomingRequests.ts"
 import type { NotificationHandling } from "../engine/NotificationQueue.ts"
 import * as Outbox from "../engine/Outbox.ts"
 import * as Outgoing from "../engine/Outgoing.ts"
 import type { PendingRequests } from "../engine/PendingRequests.ts"
 import type { RateLimit } from "../engine/RateLimit.ts"
-import type { RequestGate } from "../engine/RequestServer.ts"
+import { reject, RequestServer } from "../engine/RequestServer.ts"
 import { trust } from "../trust.ts"
 import type { FairCapacity } from "./FairCapacity.ts"
+import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
-import { type ModernCarrier, ModernExchange, type ModernServer } from "./ModernExchange.ts"
+import { type ModernCarrier, ModernRequestGate, type ModernServer } from "./ModernRequestGate.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
 import { type Reply, SessionlessReplies } from "./SessionlessReplies.ts"
 
-/** The parts that the exchanges of a server share. */
+/** The parts that the frames of a server share. */
 export interface Server extends ServerDefinition.ServerDefinition, ModernServer {
   /** The services of the handlers. */
   readonly context: Context.Context<never>
@@ -56,6 +59,8 @@ export interface IncomingFrame {
    * without a handshake, the metadata of each request names its revision and its client.
    */
   readonly revision: Revision.Revision
+  /** The era of the frame, if the caller has asked the server for it. Default: that of `revision`. */
+  readonly era?: InboundEra.InboundEra | undefined
   /** The authenticated sender of the frame. */
   readonly principal?: Principal | undefined
   /**
@@ -86,41 +91,28 @@ const profiles: ReadonlyMap<Revision.Revision, Profile.ClientProfile> = new Map(
 const profileOf = (revision: Revision.Revision): Profile.ClientProfile =>
   profiles.get(revision) ?? ServerDefinition.unknownClient(revision)
 
-/** A rate limit that is never reached: a frame has a bounded number of messages, and each has one reply. */
-const unlimited = { take: () => true }
-
-/** Subscriptions without streams: a frame without a session has no followers. */
-const unfollowed = { publish: () => false }
-
-/** A sender without held requests. */
-const nothingHeld = { release: () => {} }
+/** Returns the era of a frame whose caller knows its revision only. */
+const eraOf = (server: Server, revision: Revision.Revision, frame: unknown): InboundEra.InboundEra => {
+  if (!Revision.isModern(revision)) return InboundEra.handshake
+  const classified = JsonRpc.classify(frame)
+  return classified._tag === "Request" ? InboundEra.ofModern(server, classified.message) : { _tag: "ModernFrame" }
+}
 
 /**
- * The exchange of one frame of a client without a session. It takes the place of a session, in the state `Sessionless`,
+ * The server of one frame of a client without a session. It takes the place of a session, in the state `Sessionless`,
  * until the frame is served. It is the stream origin of its messages. Request ids and cancellations have an effect only
  * within the frame, because another frame may be from another client.
  */
-export class SessionlessExchange
-  implements
-    InboundRuntime,
-    RequestGate<Profile.ClientProfile, unknown>,
-    ServerHandshake.HandshakeRuntime,
-    ServerHandshake.HandshakeOwner,
-    ModernCarrier
-{
+export class FrameServer implements InboundRuntime, InboundGate<Profile.ClientProfile, unknown>, ModernCarrier {
   readonly role = "server"
-  readonly malformedReplies = unlimited
-  readonly subscriptions = unfollowed
-  readonly sender = nothingHeld
   readonly replies: SessionlessReplies
   readonly notifications: InboundRuntime["notifications"]
   readonly #server: Server
   readonly #from: IncomingFrame
-  readonly #isModern: boolean
   readonly #profile: Profile.ClientProfile
   /** Whether the request of the frame opens a stream of notifications. */
   #isListening = false
-  readonly #processor: InboundProcessor<Profile.ClientProfile, unknown>
+  readonly #requests = new RequestServer(this)
   readonly #queued: Array<Queued> = []
   #inflight: IncomingRequests.IncomingRequests | undefined
   #notifying: Fiber.Fiber<void> | undefined
@@ -131,7 +123,6 @@ export class SessionlessExchange
   constructor(server: Server, from: IncomingFrame, done: (reply: Reply) => void) {
     this.#server = server
     this.#from = from
-    this.#isModern = Revision.isModern(from.revision)
     this.#profile = profileOf(from.revision)
     this.replies = new SessionlessReplies(server, done)
     this.notifications = {
@@ -140,13 +131,25 @@ export class SessionlessExchange
         return true
       }
     }
-    this.#processor = new InboundProcessor(this, this)
   }
 
-  /** Starts to serve the frame. */
+  /** Starts to serve the frame, in its era. */
   start(frame: unknown): void {
-    this.#processor.receive(frame, this, this.#from.bytes, this.#from.principal)
-    this.#startNotifications()
+    const { bytes, era = eraOf(this.#server, this.#from.revision, frame), principal } = this.#from
+    switch (era._tag) {
+      case "Rejected":
+        return reject(this, requestIn(frame), era.error, this)
+      case "Modern": {
+        const message = requestIn(frame)
+        this.#isListening = message.method === ListenStream.method
+        const gate = new ModernRequestGate(this.#server, this, message, era.client, principal)
+        return this.#requests.serve(gate, message, this, bytes, principal)
+      }
+      case "Handshake":
+      case "ModernFrame":
+        new InboundProcessor(this, this).receive(frame, this, bytes, principal)
+        return this.#startNotifications()
+    }
   }
 
   /** Whether no notification was sent, and none has to be handled. */
@@ -165,7 +168,7 @@ export class SessionlessExchange
   /** Interrupts the handlers of the frame, and waits until they have ended. */
   get interrupted(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.#processor.abandon(this)
+      Cancellation.abandon(this, this)
       const drained = this.#inflight === undefined ? Effect.void : this.#inflight.drained
       return this.#notifying === undefined ? drained : Effect.andThen(Fiber.interrupt(this.#notifying), drained)
     })
@@ -177,6 +180,11 @@ export class SessionlessExchange
 
   get limits(): Limits {
     return this.#server.limits
+  }
+
+  /** The runtime of a request without a handshake. */
+  get runtime(): this {
+    return this
   }
 
   get context(): Context.Context<never> {
@@ -206,7 +214,7 @@ export class SessionlessExchange
   get inflight(): IncomingRequests.IncomingRequests {
     const { capacity, listenerCapacity } = this.#server
     return this.#inflight ??= new IncomingRequests.IncomingRequests(
-      (this.#isListening ? listenerCapacity : capacity).roomOf(this.#from, () => this.#processor.displaceLargest())
+      (this.#isListening ? listenerCapacity : capacity).roomOf(this.#from, () => this.#requests.displaceLargest())
     )
   }
 
@@ -218,15 +226,6 @@ export class SessionlessExchange
     event: Handshake.EventOf<Tag>
   ): Handshake.Outcome<Handshake.SessionlessServerState, Tag> {
     return ServerDefinition.sessionlessMachine.transition(ServerDefinition.sessionless, event)
-  }
-
-  /** Does nothing: without a session the machine stays in its state. */
-  commit(): boolean {
-    return true
-  }
-
-  deferEvents(action: () => void): void {
-    action()
   }
 
   emit(event: SessionEvent): void {
@@ -285,24 +284,24 @@ export class SessionlessExchange
     )
   }
 
-  intercept(
-    message: JsonRpc.Request | JsonRpc.Notification,
+  serve(
+    requests: RequestServer,
+    message: JsonRpc.Request,
     origin: StreamOrigin | undefined,
     bytes: number | undefined,
     principal: Principal | undefined
-  ): boolean {
-    if (!this.#isModern) return ServerHandshake.intercept(this, this, message, origin)
-    if (!("id" in message)) return false
-    this.#isListening = message.method === ListenStream.method
-    new ModernExchange(this.#server, this, message, principal).serve(origin, bytes)
-    return true
+  ): void {
+    requests.serve(new HandshakeGate(this, this), message, origin, bytes, principal)
   }
 
-  /** Does nothing: a client without a session is not stored. */
-  storeClient(): void {}
+  answerHandshake(message: JsonRpc.Request, origin: StreamOrigin | undefined): boolean {
+    return ServerHandshake.answerInFrame(this, this.description, message, origin)
+  }
 
-  /** Does nothing: no session is established. */
-  establish(): void {}
+  intercept(message: JsonRpc.Notification): boolean {
+    // A frame without a session holds no requests.
+    return ServerHandshake.observe(this, message, () => {})
+  }
 
   // ===================================================================================================================
   // The messages of handlers
@@ -360,3 +359,6 @@ const noRoute = (method: string) => Effect.fail(noRouteError(method))
 
 const failedToSend = (method: string) =>
   Effect.fail(RequestError.make(method, { _tag: "SendFailed", error: noRouteError(method) }))
+
+/** Returns the request that a frame is, because its era is that of a request. */
+const requestIn = (frame: unknown): JsonRpc.Request => trust<JsonRpc.Request>(frame)
