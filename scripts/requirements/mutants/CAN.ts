@@ -161,11 +161,11 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "CAN-11",
-    at: "ModernExchange.constructor",
+    at: "ModernRequestGate.constructor",
     original:
       "this.#run?.isSuspended === true ? \"input_required\" : this.#isTask ? TaskExtension.resultType : \"complete\"",
     broken:
-      "{\n        const isSuspended = this.#run?.isSuspended === true\n        if (isSuspended) this.fork(this.#carrier.send(JsonRpc.notification(\"notifications/cancelled\", { requestId: message.id })))\n        return isSuspended ? \"input_required\" : \"complete\"\n      }",
+      "{\n        const isSuspended = this.#run?.isSuspended === true\n        if (isSuspended) carrier.runtime.fork(carrier.send(JsonRpc.notification(\"notifications/cancelled\", { requestId: message.id })))\n        return isSuspended ? \"input_required\" : \"complete\"\n      }",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
   },

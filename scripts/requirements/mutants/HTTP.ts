@@ -43,7 +43,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "HTTP-08",
-    at: "PostExchange.statusOf",
+    at: "PostRules.handshake",
     original: "if (classified._tag !== \"Request\") return 400",
     broken: "if (classified._tag !== \"Request\") return 200",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",

@@ -35,7 +35,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "LOG-07",
-    at: "ModernExchange.#isLogged",
+    at: "ModernRequestGate.#isLogged",
     original: "threshold !== undefined && Logging.isAtLeast(level, threshold)",
     broken: "threshold === undefined || Logging.isAtLeast(level, threshold)",
     test: "packages/session/test/modernRequests.test.ts",
@@ -44,8 +44,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "LOG-08",
     at: "SessionlessExchanges.#post",
-    original: "new PostedFrame(exchange, { bytes, principal, request }, revision)",
-    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], { bytes, principal, request }, revision)",
+    original: "new PostedFrame(exchange,",
+    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0],",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
   },

@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-02",
-    at: "ModernExchange.#prepare",
+    at: "ModernRequestGate.prepare",
     original: "!InputRequired.methods.has(method)",
     broken: "method === \"tools/list\"",
     test: "packages/session/test/replay/questions.test.ts",

@@ -60,9 +60,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-05",
-    at: "RequestServer.#prepare",
+    at: "RequestServer.serve",
     original:
-      "if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }",
+      "if (inflight.isTaken(message.id)) return this.#reject(gate, message, RequestRejections.duplicate, origin)",
     broken: "",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
@@ -72,8 +72,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-05",
     at: "RequestServer.reject",
-    original: "runtime.replies.reply",
-    broken: "for (const _ of \"12\") runtime.replies.reply",
+    original: "replies.reply(JsonRpc.failure(id, error), origin)",
+    broken: "for (const _ of \"12\") replies.reply(JsonRpc.failure(id, error), origin)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
       "a server without sessions (ServerSession) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
@@ -88,9 +88,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-05",
-    at: "RequestServer.#prepare",
+    at: "RequestServer.serve",
     original:
-      "if (this.#runtime.inflight.isTaken(message.id)) {\n      return reject(this.#runtime, message, RequestRejections.duplicate, origin)\n    }",
+      "if (inflight.isTaken(message.id)) return this.#reject(gate, message, RequestRejections.duplicate, origin)",
     broken: "",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
@@ -100,8 +100,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MSG-05",
     at: "RequestServer.reject",
-    original: "runtime.replies.reply",
-    broken: "for (const _ of \"12\") runtime.replies.reply",
+    original: "replies.reply(JsonRpc.failure(id, error), origin)",
+    broken: "for (const _ of \"12\") replies.reply(JsonRpc.failure(id, error), origin)",
     test: "packages/session/test/sessionlessServers.test.ts",
     name:
       "a server without sessions (SessionlessServer) > law 5: [MSG-05] [CAN-04] [CAN-07] rejects a duplicate id in a batch, and cancels its request"
@@ -190,10 +190,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-13",
-    at: "RequestServer.#answerPing",
+    at: "HandshakeGate.#answerPing",
     original: "this.#runtime.apply(receivePing)",
     broken:
-      "this.#runtime.apply(receivePing)\n    if (this.#gate.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#gate.peer())._tag !== \"Success\") return this.#rejectNotReady(message, origin)",
+      "this.#runtime.apply(receivePing)\n    if (this.#dependencies.dispatch.prepare(JsonRpc.request(0, \"tools/list\", {}), this.#dependencies.peer())._tag !== \"Success\") return this.#rejectNotReady(message, origin)",
     test: "packages/session/test/sessionsWithoutHandlers.test.ts",
     name: "complete the handshake, answer pings, and close"
   },
@@ -207,9 +207,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-16",
-    at: "ServerHandshake.initialize",
-    original: "if (isBatch(origin)) return reject(runtime, message, notInBatch, origin)",
-    broken: "",
+    at: "ServerHandshake.initializing",
+    original: "isBatch(origin)",
+    broken: "false",
     test: "packages/session/test/sessionlessServers.test.ts",
     name: "answers a batch in one frame, and rejects initialize in it"
   },
@@ -432,7 +432,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MSG-14",
-    at: "ModernExchange.#prepare",
+    at: "ModernRequestGate.prepare",
     original: "!InputRequired.methods.has(method)",
     broken: "params !== null",
     test: "packages/transport/test/bothEras.test.ts",

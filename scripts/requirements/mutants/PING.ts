@@ -3,7 +3,7 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PING-01",
-    at: "RequestServer.#answerPing",
+    at: "HandshakeGate.#answerPing",
     original: "JsonRpc.success(message.id, {})",
     broken: "JsonRpc.success(message.id, { pong: true })",
     test: "packages/session/test/clientHandshake.test.ts",
@@ -19,9 +19,10 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PING-04",
-    at: "ModernExchange.intercept",
-    original: "method === \"ping\"",
-    broken: "method === \"pong\"",
+    at: "ModernRequestGate.admit",
+    original: "case \"server/discover\":",
+    broken:
+      "case \"ping\":\n        this.replies.reply(JsonRpc.success(message.id, {}), origin)\n        return undefined\n      case \"server/discover\":",
     test: "packages/session/test/modernRequests.test.ts",
     name: "of a method that only other revisions have"
   },

@@ -101,8 +101,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "PRG-09",
     at: "SessionlessExchanges.#post",
-    original: "new PostedFrame(exchange, { bytes, principal, request }, revision)",
-    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], { bytes, principal, request }, revision)",
+    original: "new PostedFrame(exchange,",
+    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0],",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
   },

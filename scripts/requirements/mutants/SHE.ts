@@ -4,8 +4,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-02",
     at: "SessionlessExchanges.#post",
-    original: "new PostedFrame(exchange, { bytes, principal, request }, revision)",
-    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0], { bytes, principal, request }, revision)",
+    original: "new PostedFrame(exchange,",
+    broken: "new PostedFrame([...this.#fibers.keys(), exchange][0],",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "in the stream of their request only"
   },
@@ -38,7 +38,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-07",
     at: "PostExchange.#markDetached",
-    original: "if (this.#isModern) return this.#owner.abandon(this)",
+    original: "if (this.#rules.isCancelledByLoss) return this.#owner.abandon(this)",
     broken: "",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "a client that closes the response cancels its request",
@@ -71,15 +71,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-13",
-    at: "ModernPost.statuses",
-    original: "[ErrorCode.UnsupportedProtocolVersion, 400]",
-    broken: "[ErrorCode.UnsupportedProtocolVersion, 404]",
+    at: "PostRules.rejected",
+    original: "400",
+    broken: "404",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects metadata, revisions and methods with"
   },
   {
     id: "SHE-14",
-    at: "ModernPost.statuses",
+    at: "PostRules.statuses",
     original: "[ErrorCode.MethodNotFound, 404]",
     broken: "[ErrorCode.MethodNotFound, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -87,7 +87,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-15",
-    at: "ModernPost.rejection",
+    at: "InboundEra.headerError",
     original: "problem === undefined",
     broken: "problem === undefined || headers[RequestHeaders.names.version] === undefined",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
@@ -168,14 +168,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-28",
     at: "SessionlessExchanges.parameterHeaders",
-    original: "Revision.isModern(this.revision) ? ParameterHeader.from(this.#request.headers) : undefined",
+    original: "this.era._tag === \"Modern\" ? ParameterHeader.from(this.#request.headers) : undefined",
     broken: "undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "passes the headers of arguments to handlers"
   },
   {
     id: "SHE-28",
-    at: "ModernPost.statuses",
+    at: "PostRules.statuses",
     original: "[ErrorCode.HeaderMismatch, 400]",
     broken: "[ErrorCode.HeaderMismatch, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -215,7 +215,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-13",
-    at: "ModernPost.rejection",
+    at: "InboundEra.headerError",
     original: "declared === undefined || served.includes(declared)",
     broken: "declared !== undefined || served.length > 0",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
@@ -223,17 +223,17 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-32",
-    at: "SessionlessExchanges.isModern",
-    original: "!this.#servesModern",
-    broken: "!this.#servesModern || headers[\"mcp-session-id\"] !== undefined",
+    at: "InboundEra.ofPost",
+    original: "!isModern",
+    broken: "!isModern || headers[\"mcp-session-id\"] !== undefined",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "without the session or event that they name"
   },
   {
     id: "SHE-32",
-    at: "SessionlessExchanges.isModern",
-    original: "!this.#servesModern",
-    broken: "!this.#servesModern || headers[\"last-event-id\"] !== undefined",
+    at: "InboundEra.ofPost",
+    original: "!isModern",
+    broken: "!isModern || headers[\"last-event-id\"] !== undefined",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "serves requests of it and of other revisions"
   },

@@ -80,9 +80,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "STD-12",
     at: "ServerSessionImplementation.#serveModern",
-    original: "new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    original: "requests.serve(gate, message, origin, bytes, principal)",
     broken:
-      "carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+      "runtime.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    requests.serve(gate, message, origin, bytes, principal)",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
   },

@@ -60,7 +60,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SUB-08",
-    at: "ModernExchange.#notify",
+    at: "ModernRequestGate.#notify",
     original: "if (this.#isListening) return Effect.void",
     broken: "",
     test: "packages/session/test/listen.test.ts",
@@ -84,7 +84,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SUB-08",
-    at: "ModernExchange.#notify",
+    at: "ModernRequestGate.#notify",
     original: "if (this.#isListening) return Effect.void",
     broken: "if (this.#isListening && row.name !== \"notifications/message\") return Effect.void",
     test: "packages/session/test/listen.test.ts",

@@ -19,7 +19,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TKX-06",
-    at: "ModernExchange.constructor",
+    at: "ModernRequestGate.constructor",
     original: "this.#isTask ? TaskExtension.resultType : \"complete\"",
     broken: "\"complete\"",
     test: "packages/tasks/test/taskExtension.test.ts",

@@ -3,8 +3,8 @@ import type { Mutant } from "../Mutant.ts"
 export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "VER-03",
-    at: "ServerSessionImplementation.intercept",
-    original: "revisions.length === 0 && \"id\" in message && message.method !== \"initialize\"",
+    at: "InboundEra.ofRequest",
+    original: "revisions.length === 0 && message.method !== \"initialize\"",
     broken: "false",
     test: "packages/session/test/twoEras.test.ts",
     name: "of the new era alone rejects requests without metadata"
@@ -19,9 +19,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-03",
-    at: "SessionlessExchanges.isModern",
-    original: "this.#servesLegacy || InitializeRequest.isIn(message)",
-    broken: "this.#servesModern || InitializeRequest.isIn(message)",
+    at: "InboundEra.ofPost",
+    original: "revisions.length > 0",
+    broken: "isModern",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without metadata"
   },
@@ -67,9 +67,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-09",
-    at: "ModernExchange.intercept",
-    original: "method !== \"server/discover\"",
-    broken: "method !== \"server/discovery\"",
+    at: "ModernRequestGate.admit",
+    original: "case \"server/discover\"",
+    broken: "case \"server/discovery\"",
     test: "packages/session/test/modernRequests.test.ts",
     name: "server/discover returns the revisions"
   },
@@ -132,32 +132,32 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-21",
-    at: "ServerSessionImplementation.intercept",
-    original: "!isModern || !(isIncomplete || ModernExchange.isModern(message))",
-    broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
+    at: "ServerSessionImplementation.serve",
+    original: "InboundEra.ofRequest(this.#server, message, origin)",
+    broken: "this.peer() !== undefined ? InboundEra.handshake : InboundEra.ofRequest(this.#server, message, origin)",
     test: "packages/session/test/twoEras.test.ts",
     name: "serves requests that carry their client before"
   },
   {
     id: "VER-21",
-    at: "ServerSessionImplementation.intercept",
-    original: "!isModern || !(isIncomplete || ModernExchange.isModern(message))",
-    broken: "this.peer() !== undefined || !ModernExchange.isModern(message)",
+    at: "ServerSessionImplementation.serve",
+    original: "InboundEra.ofRequest(this.#server, message, origin)",
+    broken: "this.peer() !== undefined ? InboundEra.handshake : InboundEra.ofRequest(this.#server, message, origin)",
     test: "packages/testing/test/memory.test.ts",
     name: "[VER-12] [VER-21] interleaved requests of both eras"
   },
   {
     id: "VER-23",
     at: "ServerSessionImplementation.#serveModern",
-    original: "new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+    original: "requests.serve(gate, message, origin, bytes, principal)",
     broken:
-      "carrier.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    new ModernExchange.ModernExchange(this.modern, carrier, message, principal)",
+      "runtime.fork(this.sender.send(JsonRpc.request(\"q\", \"roots/list\", undefined) as never, origin))\n    requests.serve(gate, message, origin, bytes, principal)",
     test: "packages/session/test/twoEras.test.ts",
     name: "asks in the way of the era"
   },
   {
     id: "VER-03",
-    at: "ModernPost.statusOf",
+    at: "PostRules.rejected",
     original: "400",
     broken: "200",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
@@ -165,15 +165,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "VER-07",
-    at: "ModernPost.statuses",
-    original: "[ErrorCode.UnsupportedProtocolVersion, 400]",
-    broken: "[ErrorCode.UnsupportedProtocolVersion, 200]",
+    at: "PostRules.rejected",
+    original: "400",
+    broken: "200",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",
     name: "rejects metadata, revisions and methods with"
   },
   {
     id: "VER-11",
-    at: "ModernPost.statuses",
+    at: "PostRules.statuses",
     original: "[ErrorCode.MissingRequiredClientCapability, 400]",
     broken: "[ErrorCode.MissingRequiredClientCapability, 200]",
     test: "packages/transport/test/http/server/streamable/modern.test.ts",

@@ -104,12 +104,10 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
   // The gate in front of the engine
   // ===================================================================================================================
 
-  /** Answers the requests that no handler serves. */
+  /** Admits every request, and answers the one that no handler serves. */
   admit(message: JsonRpc.Request, origin: StreamOrigin | undefined): Profile.ClientProfile | undefined {
     const { profile } = this.#client
     switch (message.method) {
-      case "ping":
-        return this.#reject(message, RequestRejections.methodNotFound(message.method), origin)
       case "server/discover":
         return this.#discover(message, profile, origin)
       default:
@@ -172,8 +170,9 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
     origin: StreamOrigin | undefined
   ): undefined {
     const { description: { instructions, projection, supported }, dispatch, modernCapabilities } = this.#server
-    if (this.#carrier.runtime.inflight.isTaken(message.id)) {
-      return this.#reject(message, RequestRejections.duplicate, origin)
+    const { runtime } = this.#carrier
+    if (runtime.inflight.isTaken(message.id)) {
+      return void reject(runtime, message, RequestRejections.duplicate, origin, this.replies)
     }
     const result: Discover.DiscoverResult = {
       supportedVersions: supported,
@@ -184,10 +183,6 @@ export class ModernRequestGate implements RequestGate<Profile.ClientProfile, unk
       JsonRpc.success(message.id, RevisionProjection.project(message.method, "result", revision, result, projection)),
       origin
     )
-  }
-
-  #reject(message: JsonRpc.Request, error: JsonRpc.ErrorObject, origin: StreamOrigin | undefined): undefined {
-    reject(this.#carrier.runtime, message, error, origin, this.replies)
   }
 
   /** Whether the request opens a stream of notifications. */
