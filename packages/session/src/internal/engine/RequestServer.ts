@@ -34,8 +34,8 @@ export interface RequestRuntime {
 }
 
 /**
- * The gate in front of the engine. It decides whether a request reaches a handler, for which peer, and in which form the
- * reply is sent. A session with a handshake has one gate, and a request without a handshake has a gate of its own.
+ * The gate in front of the engine. It decides whether a request reaches a handler, for which peer, and in which form
+ * the reply is sent. A session with a handshake has one gate, and a request without a handshake has a gate of its own.
  */
 export interface RequestGate<P extends Profile.Profile, R> {
   /** Sends the replies in the form of the peer's revision. */

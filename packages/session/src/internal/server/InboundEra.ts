@@ -1,4 +1,4 @@
-/** The door of a server: it decides once in which era a message is served, and the decision travels with the message. */
+/** The door of a server: it decides once in which era a message is served. The decision travels with the message. */
 
 import { type JsonRpc, McpError, RequestHeaders, RequestMetadata, Revision } from "@effect-mcp/protocol"
 import * as Result from "effect/Result"
@@ -22,7 +22,7 @@ export type InboundEra =
 /** The era of a message that is certainly a request. */
 export type RequestEra = Exclude<InboundEra, { readonly _tag: "ModernFrame" }>
 
-/** The server behind the door. */
+/** The server that the door belongs to. */
 export interface Door {
   readonly clients: KnownClients
   readonly description: {
