@@ -196,9 +196,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "CAN-03",
     at: "RequestedTasks.create",
-    original: "untilAnswered(created, ({ task }) => this.#cancel(task.taskId))",
-    broken:
-      "((effect: unknown, _: unknown) => effect as typeof created)(created, ({ task }) => this.#cancel(task.taskId))",
+    original: "this.#requests.cancelsCreated === true",
+    broken: "true",
     test: "packages/tasks/test/questionTasks.test.ts",
     name: "[CAN-03]",
     hangs: true
