@@ -15,7 +15,7 @@ import * as assert from "node:assert/strict"
 import { at, choose, oneOf, place, upTo } from "../internal/arbitrary/generators.ts"
 import { oddities } from "../internal/arbitrary/oddText.ts"
 import { EventModel } from "../internal/laws/EventModel.ts"
-import { holdsFor, law } from "../internal/laws/Law.ts"
+import { holdsFor, lawOf } from "../internal/laws/Law.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = EventStore.EventStore["Service"]
@@ -236,11 +236,13 @@ const listOf = (count: number) => Array.from({ length: count }, (_, index) => St
 export const laws = (
   make: Effect.Effect<Store, unknown, Scope.Scope>,
   { runs = 100 }: Options = {}
-): ReadonlyArray<StoreLaw> => [
+): ReadonlyArray<StoreLaw> => lawsOf(lawOf(make), runs)
+
+const lawsOf = (law: ReturnType<typeof lawOf<Store>>, runs: number): ReadonlyArray<StoreLaw> => [
   law(
     "[SHS-17] [SHS-18] [SHS-20] after any operations, a replay returns the later events of that stream, and no others",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
+    function*(store) {
+      yield* holdsFor(
         conversation,
         Effect.fnUntraced(function*({ commands, streams }) {
           const sessions = yield* newSessions
@@ -249,233 +251,178 @@ export const laws = (
           yield* agreeOnAll(store, model, sessions)
         }),
         runs
-      ))
-  ),
-
-  law(
-    "[SHS-17] the ids of all events of a session are distinct",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const ids = yield* Effect.forEach(
-        listOf(5),
-        (data) => Effect.forEach(streamNames, (stream) => store.append({ session, stream }, data))
       )
-      assert.strictEqual(new Set(ids.flat()).size, 5 * streamNames.length)
-    })
+    }
   ),
 
-  law(
-    "[SHS-17] the ids of events that are appended concurrently are distinct",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const ids = yield* sayAtOnce(20, 10, (fiber, data) => store.append({ session, stream: String(fiber % 3) }, data))
-      assert.strictEqual(new Set(ids.flat()).size, 200)
-    })
-  ),
+  law("[SHS-17] the ids of all events of a session are distinct", function*(store) {
+    const session = yield* newSession
+    const ids = yield* Effect.forEach(
+      listOf(5),
+      (data) => Effect.forEach(streamNames, (stream) => store.append({ session, stream }, data))
+    )
+    assert.strictEqual(new Set(ids.flat()).size, 5 * streamNames.length)
+  }),
 
-  law(
-    "[SHS-17] an id is not assigned again after its session was dropped, and replays nothing",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const key = { session, stream: "a" }
-      const before = yield* Effect.forEach(listOf(5), (data) => store.append(key, data))
-      yield* store.drop(session)
-      const after = yield* Effect.forEach(listOf(10), (data) => store.append(key, data))
-      assert.strictEqual(new Set([...before, ...after]).size, 15)
-      for (const id of before) assert.strictEqual(yield* store.replay(session, id), undefined)
-    })
-  ),
+  law("[SHS-17] the ids of events that are appended concurrently are distinct", function*(store) {
+    const session = yield* newSession
+    const ids = yield* sayAtOnce(20, 10, (fiber, data) => store.append({ session, stream: String(fiber % 3) }, data))
+    assert.strictEqual(new Set(ids.flat()).size, 200)
+  }),
+
+  law("[SHS-17] an id is not assigned again after its session was dropped, and replays nothing", function*(store) {
+    const session = yield* newSession
+    const key = { session, stream: "a" }
+    const before = yield* Effect.forEach(listOf(5), (data) => store.append(key, data))
+    yield* store.drop(session)
+    const after = yield* Effect.forEach(listOf(10), (data) => store.append(key, data))
+    assert.strictEqual(new Set([...before, ...after]).size, 15)
+    for (const id of before) assert.strictEqual(yield* store.replay(session, id), undefined)
+  }),
 
   law(
     "[SHS-18] an id is printable ASCII without a space, and identifies its stream, whatever its name",
-    Effect.gen(function*() {
-      const store = yield* make
+    function*(store) {
       const session = yield* newSession
       const ids = yield* Effect.forEach(streamNames, (stream) => store.append({ session, stream }, ""))
       for (const [index, id] of ids.entries()) {
         assert.match(id, /^[!-~]+$/)
         assert.deepStrictEqual((yield* store.replay(session, id))?.stream, streamNames[index])
       }
-    })
+    }
   ),
 
-  law(
-    "an event is replayed unchanged",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
-        data,
-        Effect.fnUntraced(function*(data) {
-          const session = yield* newSession
-          const model = new EventModel()
-          const id = yield* appendTo(store, model, { session, stream: "a" }, "")
-          yield* appendTo(store, model, { session, stream: "a" }, data)
-          yield* agree(store, model, session, id)
-        }),
-        runs
-      ))
-  ),
+  law("an event is replayed unchanged", function*(store) {
+    yield* holdsFor(
+      data,
+      Effect.fnUntraced(function*(data) {
+        const session = yield* newSession
+        const model = new EventModel()
+        const id = yield* appendTo(store, model, { session, stream: "a" }, "")
+        yield* appendTo(store, model, { session, stream: "a" }, data)
+        yield* agree(store, model, session, id)
+      }),
+      runs
+    )
+  }),
 
-  law(
-    "a megabyte of every kind of character is replayed unchanged",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const data = JSON.stringify("aé漢🙂\n\r\u2028\u0000\"\\".repeat(64 * 1024))
-      const id = yield* store.append({ session, stream: "a" }, "")
-      yield* store.append({ session, stream: "a" }, data)
-      const replay = yield* store.replay(session, id)
-      // A message that shows the difference would be too long to read.
-      assert.ok(replay?.events[0]?.data === data)
-    })
-  ),
+  law("a megabyte of every kind of character is replayed unchanged", function*(store) {
+    const session = yield* newSession
+    const data = JSON.stringify("aé漢🙂\n\r\u2028\u0000\"\\".repeat(64 * 1024))
+    const id = yield* store.append({ session, stream: "a" }, "")
+    yield* store.append({ session, stream: "a" }, data)
+    const replay = yield* store.replay(session, id)
+    // A message that shows the difference would be too long to read.
+    assert.ok(replay?.events[0]?.data === data)
+  }),
 
-  law(
-    "each replay returns all later events, once and in order",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const model = new EventModel()
-      yield* Effect.forEach(listOf(120), (data) => appendTo(store, model, { session, stream: "a" }, data))
-      yield* agreeOnAll(store, model, [session, session])
-    })
-  ),
+  law("each replay returns all later events, once and in order", function*(store) {
+    const session = yield* newSession
+    const model = new EventModel()
+    yield* Effect.forEach(listOf(120), (data) => appendTo(store, model, { session, stream: "a" }, data))
+    yield* agreeOnAll(store, model, [session, session])
+  }),
 
-  law(
-    "a replay after the last event is empty, and is not an unknown id",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const id = yield* store.append({ session, stream: "a" }, "")
-      const replay = yield* store.replay(session, id)
-      assert.deepStrictEqual([replay?.events.length, replay?.ended], [0, false])
-    })
-  ),
+  law("a replay after the last event is empty, and is not an unknown id", function*(store) {
+    const session = yield* newSession
+    const id = yield* store.append({ session, stream: "a" }, "")
+    const replay = yield* store.replay(session, id)
+    assert.deepStrictEqual([replay?.events.length, replay?.ended], [0, false])
+  }),
 
-  law(
-    "[SHS-20] streams that are appended to alternately are replayed separately",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const model = new EventModel()
-      for (const data of listOf(5)) {
-        for (const stream of streamNames) yield* appendTo(store, model, { session, stream }, data)
+  law("[SHS-20] streams that are appended to alternately are replayed separately", function*(store) {
+    const session = yield* newSession
+    const model = new EventModel()
+    for (const data of listOf(5)) {
+      for (const stream of streamNames) yield* appendTo(store, model, { session, stream }, data)
+    }
+    yield* agreeOnAll(store, model, [session])
+  }),
+
+  law("[SHS-20] sessions with streams of the same names are separate, and so are their ids", function*(store) {
+    const sessions = yield* newSessions
+    const model = new EventModel()
+    for (const [index, session] of sessions.entries()) {
+      for (const data of listOf(3 + index)) {
+        for (const stream of ["a", "b"]) yield* appendTo(store, model, { session, stream }, `"${index}/${data}"`)
       }
-      yield* agreeOnAll(store, model, [session])
-    })
-  ),
+    }
+    yield* agreeOnAll(store, model, [...sessions, yield* newSession])
+  }),
 
-  law(
-    "[SHS-20] sessions with streams of the same names are separate, and so are their ids",
-    Effect.gen(function*() {
-      const store = yield* make
-      const sessions = yield* newSessions
-      const model = new EventModel()
-      for (const [index, session] of sessions.entries()) {
-        for (const data of listOf(3 + index)) {
-          for (const stream of ["a", "b"]) yield* appendTo(store, model, { session, stream }, `"${index}/${data}"`)
-        }
+  law("[SHS-20] an id that was never assigned replays nothing", function*(store) {
+    const session = yield* newSession
+    const model = new EventModel()
+    for (const stream of streamNames) {
+      for (const data of listOf(3)) yield* appendTo(store, model, { session, stream }, data)
+    }
+    yield* holdsFor(
+      Arbitrary.all([forgeries, place]),
+      ([forge, place]) => agree(store, model, session, forge(at(model.ids, place)?.id ?? "")),
+      // Most of these are harmless to any one store, so there are more runs.
+      5 * runs
+    )
+  }),
+
+  law("a stream has ended after it was ended, and no other stream has, and it is still replayed", function*(store) {
+    const sessions = yield* newSessions
+    const model = new EventModel()
+    const keys = sessions.flatMap((session) => ["a", "a-1"].map((stream) => ({ session, stream })))
+    for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
+    yield* agreeOnAll(store, model, sessions)
+    for (const key of keys.slice(0, 3)) {
+      // Ending a stream a second time changes nothing.
+      for (const _ of listOf(2)) {
+        yield* store.end(key)
+        model.ended(key)
+        yield* agreeOnAll(store, model, sessions)
       }
-      yield* agreeOnAll(store, model, [...sessions, yield* newSession])
-    })
-  ),
+    }
+  }),
 
-  law(
-    "[SHS-20] an id that was never assigned replays nothing",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const model = new EventModel()
-      for (const stream of streamNames) {
-        for (const data of listOf(3)) yield* appendTo(store, model, { session, stream }, data)
-      }
-      yield* holdsFor(
-        Arbitrary.all([forgeries, place]),
-        ([forge, place]) => agree(store, model, session, forge(at(model.ids, place)?.id ?? "")),
-        // Most of these are harmless to any one store, so there are more runs.
-        5 * runs
-      )
-    })
-  ),
+  law("dropping a session deletes all of its streams, ended ones included, and nothing else", function*(store) {
+    const sessions = yield* newSessions
+    const [dropped] = sessions
+    const model = new EventModel()
+    const keys = sessions.flatMap((session) => ["a", "b", "c"].map((stream) => ({ session, stream })))
+    for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
+    yield* store.end({ session: dropped, stream: "b" })
+    yield* store.drop(dropped)
+    model.dropped(dropped)
+    yield* agreeOnAll(store, model, sessions)
+    // A new stream may have the name of a dropped one.
+    yield* appendTo(store, model, { session: dropped, stream: "b" }, "again")
+    yield* agreeOnAll(store, model, sessions)
+  }),
 
-  law(
-    "a stream has ended after it was ended, and no other stream has, and it is still replayed",
-    Effect.gen(function*() {
-      const store = yield* make
-      const sessions = yield* newSessions
-      const model = new EventModel()
-      const keys = sessions.flatMap((session) => ["a", "a-1"].map((stream) => ({ session, stream })))
-      for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
-      yield* agreeOnAll(store, model, sessions)
-      for (const key of keys.slice(0, 3)) {
-        // Ending a stream a second time changes nothing.
-        for (const _ of listOf(2)) {
-          yield* store.end(key)
-          model.ended(key)
-          yield* agreeOnAll(store, model, sessions)
-        }
-      }
-    })
-  ),
+  law("ending or dropping an unknown stream or session does nothing", function*(store) {
+    const sessions = yield* newSessions
+    const [first, second] = sessions
+    const model = new EventModel()
+    yield* appendTo(store, model, { session: first, stream: "a" }, "0")
+    yield* store.end({ session: first, stream: "b" })
+    yield* store.end({ session: second, stream: "a" })
+    yield* store.drop(second)
+    yield* store.drop(second)
+    yield* appendTo(store, model, { session: first, stream: "a" }, "1")
+    yield* agreeOnAll(store, model, sessions)
+  }),
 
-  law(
-    "dropping a session deletes all of its streams, ended ones included, and nothing else",
-    Effect.gen(function*() {
-      const store = yield* make
-      const sessions = yield* newSessions
-      const [dropped] = sessions
-      const model = new EventModel()
-      const keys = sessions.flatMap((session) => ["a", "b", "c"].map((stream) => ({ session, stream })))
-      for (const key of keys) for (const data of listOf(2)) yield* appendTo(store, model, key, data)
-      yield* store.end({ session: dropped, stream: "b" })
-      yield* store.drop(dropped)
-      model.dropped(dropped)
-      yield* agreeOnAll(store, model, sessions)
-      // A new stream may have the name of a dropped one.
-      yield* appendTo(store, model, { session: dropped, stream: "b" }, "again")
-      yield* agreeOnAll(store, model, sessions)
+  law("every operation ends within 5 seconds, for any arguments, and none throws or dies", function*(store) {
+    const session = yield* newSession
+    const id = yield* store.append({ session, stream: "a" }, "")
+    const forged = ["", "a", "-", "\t", "é", "%", "' or 1=1 --", "x".repeat(10_000), `${id}0`, id]
+    for (const after of forged) yield* prompt(() => store.replay(session, after))
+    for (const stream of streamNames) yield* prompt(() => store.end({ session, stream }))
+    yield* prompt(() => store.drop(`${session}-unknown`))
+    yield* Effect.forEach(listOf(50), (data) => prompt(() => store.append({ session, stream: "b" }, data)), {
+      concurrency: "unbounded"
     })
-  ),
-
-  law(
-    "ending or dropping an unknown stream or session does nothing",
-    Effect.gen(function*() {
-      const store = yield* make
-      const sessions = yield* newSessions
-      const [first, second] = sessions
-      const model = new EventModel()
-      yield* appendTo(store, model, { session: first, stream: "a" }, "0")
-      yield* store.end({ session: first, stream: "b" })
-      yield* store.end({ session: second, stream: "a" })
-      yield* store.drop(second)
-      yield* store.drop(second)
-      yield* appendTo(store, model, { session: first, stream: "a" }, "1")
-      yield* agreeOnAll(store, model, sessions)
-    })
-  ),
-
-  law(
-    "every operation ends within 5 seconds, for any arguments, and none throws or dies",
-    Effect.gen(function*() {
-      const store = yield* make
-      const session = yield* newSession
-      const id = yield* store.append({ session, stream: "a" }, "")
-      const forged = ["", "a", "-", "\t", "é", "%", "' or 1=1 --", "x".repeat(10_000), `${id}0`, id]
-      for (const after of forged) yield* prompt(() => store.replay(session, after))
-      for (const stream of streamNames) yield* prompt(() => store.end({ session, stream }))
-      yield* prompt(() => store.drop(`${session}-unknown`))
-      yield* Effect.forEach(listOf(50), (data) => prompt(() => store.append({ session, stream: "b" }, data)), {
-        concurrency: "unbounded"
-      })
-    })
-  ),
+  }),
 
   law(
     "events that several fibers append to one stream are replayed once, those of each fiber in order",
-    Effect.gen(function*() {
-      const store = yield* make
+    function*(store) {
       const key = { session: yield* newSession, stream: "a" }
       const first = yield* store.append(key, "")
       const ids = yield* sayAtOnce(20, 10, (_, data) => store.append(key, data))
@@ -488,23 +435,19 @@ export const laws = (
         const order = places.map((place) => place?.index ?? -1)
         assert.deepStrictEqual(order, order.toSorted((one, other) => one - other))
       }
-    })
+    }
   ),
 
-  law(
-    "a replay during appends returns a beginning of the stream",
-    Effect.gen(function*() {
-      const store = yield* make
-      const key = { session: yield* newSession, stream: "a" }
-      const first = yield* store.append(key, "")
-      const look = Effect.map(Effect.suspend(() => store.replay(key.session, first)), (replay) => replay?.events ?? [])
-      const [, glimpses] = yield* Effect.all([
-        sayAtOnce(10, 10, (_, data) => store.append(key, data)),
-        Effect.forEach(listOf(10), () => Effect.tap(look, Effect.yieldNow))
-      ], { concurrency: "unbounded" })
-      const all = yield* look
-      assert.strictEqual(all.length, 100)
-      for (const glimpse of glimpses) assert.deepStrictEqual(glimpse, all.slice(0, glimpse.length))
-    })
-  )
+  law("a replay during appends returns a beginning of the stream", function*(store) {
+    const key = { session: yield* newSession, stream: "a" }
+    const first = yield* store.append(key, "")
+    const look = Effect.map(Effect.suspend(() => store.replay(key.session, first)), (replay) => replay?.events ?? [])
+    const [, glimpses] = yield* Effect.all([
+      sayAtOnce(10, 10, (_, data) => store.append(key, data)),
+      Effect.forEach(listOf(10), () => Effect.tap(look, Effect.yieldNow))
+    ], { concurrency: "unbounded" })
+    const all = yield* look
+    assert.strictEqual(all.length, 100)
+    for (const glimpse of glimpses) assert.deepStrictEqual(glimpse, all.slice(0, glimpse.length))
+  })
 ]

@@ -15,7 +15,7 @@ import * as assert from "node:assert/strict"
 import * as ValidMessages from "../arbitrary/ValidMessages.ts"
 import { oneOf } from "../internal/arbitrary/generators.ts"
 import { likeIds, newId, oddIds } from "../internal/laws/ids.ts"
-import { holdsFor, law } from "../internal/laws/Law.ts"
+import { holdsFor, lawOf } from "../internal/laws/Law.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -147,11 +147,11 @@ const numbers = (count: number) => Array.from({ length: count }, (_, index) => i
 export const laws = (
   make: Effect.Effect<Store, unknown, Scope.Scope>,
   { runs = 100 }: Options = {}
-): ReadonlyArray<StoreLaw> => [
-  law(
-    "after any operations, a load returns the session that was saved last and not removed",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
+): ReadonlyArray<StoreLaw> => {
+  const law = lawOf(make)
+  return [
+    law("after any operations, a load returns the session that was saved last and not removed", function*(store) {
+      yield* holdsFor(
         commands,
         Effect.fnUntraced(function*(commands) {
           const ids = yield* Effect.all([newId, newId, newId])
@@ -160,13 +160,11 @@ export const laws = (
           for (const session of one.literals) yield* perform(store, model, ids[session], { _tag: "Load", session })
         }),
         runs
-      ))
-  ),
+      )
+    }),
 
-  law(
-    "a session is loaded unchanged, whatever its handshake messages",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
+    law("a session is loaded unchanged, whatever its handshake messages", function*(store) {
+      yield* holdsFor(
         any,
         Effect.fnUntraced(function*({ isReady, handshakeMessages, principal }) {
           const id = yield* newId
@@ -182,21 +180,14 @@ export const laws = (
           assert.deepStrictEqual(whole(yield* store.load(id)), whole(session))
         }),
         runs
-      ))
-  ),
+      )
+    }),
 
-  law(
-    "a session that was not saved is unknown, whatever its id",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("a session that was not saved is unknown, whatever its id", function*(store) {
       for (const id of [...oddIds, ...yield* likeIds]) assert.strictEqual(yield* store.load(id), undefined, id)
-    })
-  ),
+    }),
 
-  law(
-    "sessions with similar ids are separate",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("sessions with similar ids are separate", function*(store) {
       const sessions = yield* Effect.forEach(yield* likeIds, sessionOf)
       for (const session of sessions) yield* store.save(session)
       for (const session of sessions) assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
@@ -207,13 +198,9 @@ export const laws = (
           assert.deepStrictEqual(whole(yield* store.load(other.id)), whole(other))
         }
       }
-    })
-  ),
+    }),
 
-  law(
-    "a session that is saved again replaces the stored one, its time of last use included",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("a session that is saved again replaces the stored one, its time of last use included", function*(store) {
       const id = yield* newId
       const first = yield* sessionOf(id, 1_000_000)
       const second = { ...yield* sessionOf(id, 1), principal: undefined }
@@ -221,13 +208,9 @@ export const laws = (
       yield* store.touch(id, first.usedAt + 10 * lag)
       yield* store.save(second)
       assert.deepStrictEqual(whole(yield* store.load(id)), whole(second))
-    })
-  ),
+    }),
 
-  law(
-    "a use is stored, at most a minute late, and changes nothing else",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("a use is stored, at most a minute late, and changes nothing else", function*(store) {
       const session = yield* sessionOf(yield* newId)
       yield* store.save(session)
       for (const minutes of [1, 5, 5, 60]) {
@@ -235,37 +218,25 @@ export const laws = (
         yield* store.touch(session.id, usedAt)
         agree(yield* store.load(session.id), session, usedAt)
       }
-    })
-  ),
+    }),
 
-  law(
-    "a use that is reported late does not set the time back",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("a use that is reported late does not set the time back", function*(store) {
       const session = yield* sessionOf(yield* newId)
       yield* store.save(session)
       for (const minutes of [60, 30, -60]) yield* store.touch(session.id, session.usedAt + minutes * 60_000)
       agree(yield* store.load(session.id), session, session.usedAt + 60 * 60_000)
-    })
-  ),
+    }),
 
-  law(
-    "touching or removing an unknown session does nothing",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("touching or removing an unknown session does nothing", function*(store) {
       const id = yield* newId
       const now = yield* Clock.currentTimeMillis
       yield* store.touch(id, now)
       assert.strictEqual(yield* store.load(id), undefined)
       yield* store.remove(id)
       assert.strictEqual(yield* store.load(id), undefined)
-    })
-  ),
+    }),
 
-  law(
-    "a removed session is unknown, and a use does not restore it",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("a removed session is unknown, and a use does not restore it", function*(store) {
       const session = yield* sessionOf(yield* newId)
       yield* store.save(session)
       yield* store.remove(session.id)
@@ -275,13 +246,9 @@ export const laws = (
       yield* store.remove(session.id)
       yield* store.save(session)
       assert.deepStrictEqual(whole(yield* store.load(session.id)), whole(session))
-    })
-  ),
+    }),
 
-  law(
-    "of sessions saved concurrently with one id, one is stored completely",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("of sessions saved concurrently with one id, one is stored completely", function*(store) {
       const id = yield* newId
       const sessions = yield* Effect.forEach(numbers(20), (mark) => sessionOf(id, mark))
       yield* Effect.forEach(sessions, (session) => Effect.suspend(() => store.save(session)), {
@@ -291,13 +258,9 @@ export const laws = (
       const saved = sessions.find(({ openedAt }) => openedAt === loaded?.openedAt)
       assert.deepStrictEqual(whole(loaded), whole(saved))
       assert.notStrictEqual(loaded, undefined)
-    })
-  ),
+    }),
 
-  law(
-    "of uses that are reported concurrently, the latest counts",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("of uses that are reported concurrently, the latest counts", function*(store) {
       const session = yield* sessionOf(yield* newId)
       yield* store.save(session)
       // The latest use is in the middle.
@@ -306,13 +269,9 @@ export const laws = (
         concurrency: "unbounded"
       })
       agree(yield* store.load(session.id), session, Math.max(...uses))
-    })
-  ),
+    }),
 
-  law(
-    "a session that is removed while it is used stays removed",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("a session that is removed while it is used stays removed", function*(store) {
       const sessions = yield* Effect.forEach(numbers(20), () => Effect.flatMap(newId, (id) => sessionOf(id)))
       for (const session of sessions) yield* store.save(session)
       yield* Effect.forEach(sessions, ({ id, usedAt }) => {
@@ -321,13 +280,9 @@ export const laws = (
         return Effect.all([touch, touch, remove, touch, touch], { concurrency: "unbounded" })
       }, { concurrency: "unbounded" })
       for (const { id } of sessions) assert.strictEqual(yield* store.load(id), undefined)
-    })
-  ),
+    }),
 
-  law(
-    "an interrupted operation blocks no other, and is completed or has no effect",
-    Effect.gen(function*() {
-      const store = yield* make
+    law("an interrupted operation blocks no other, and is completed or has no effect", function*(store) {
       for (const turns of numbers(5)) {
         const id = yield* newId
         const first = yield* sessionOf(id, 1)
@@ -354,5 +309,5 @@ export const laws = (
         }
       }
     })
-  )
-]
+  ]
+}

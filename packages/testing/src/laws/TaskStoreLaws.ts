@@ -14,7 +14,7 @@ import type * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import { choose, oneOf, upTo } from "../internal/arbitrary/generators.ts"
 import { likeIds, newId, oddIds } from "../internal/laws/ids.ts"
-import { holdsFor, law } from "../internal/laws/Law.ts"
+import { holdsFor, lawOf } from "../internal/laws/Law.ts"
 import { byPlace, essence, next, stateOf, TaskModel, taskOf, tidied, unlimited } from "../internal/laws/TaskModel.ts"
 import type { Options, StoreLaw } from "./StoreLaw.ts"
 
@@ -281,24 +281,24 @@ export const laws = (
   make: Effect.Effect<Store, unknown, Scope.Scope>,
   { runs = 100 }: Options = {}
 ): ReadonlyArray<StoreLaw> => {
-  const tidy = tidied(make)
+  const law = lawOf(tidied(make))
   return [
-    ...keeping(tidy, runs),
-    ...changing(tidy),
-    ...limiting(tidy),
-    ...listing(tidy, runs),
-    ...waitingAndDue(tidy),
-    ...failing(tidy)
+    ...keeping(law, runs),
+    ...changing(law),
+    ...limiting(law),
+    ...listing(law, runs),
+    ...waitingAndDue(law),
+    ...failing(law)
   ]
 }
 
-type Make = Effect.Effect<Store, unknown, Scope.Scope>
+type LawOf = ReturnType<typeof lawOf<Store>>
 
-const keeping = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
+const keeping = (law: LawOf, runs: number): ReadonlyArray<StoreLaw> => [
   law(
     "after any operations, a load returns the task that was stored last and not removed, and each result is right",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
+    function*(store) {
+      yield* holdsFor(
         commands,
         Effect.fnUntraced(function*(commands) {
           const ids = yield* Effect.all([newId, newId, newId])
@@ -312,395 +312,324 @@ const keeping = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
           for (const id of ids) yield* store.remove(id)
         }),
         runs
-      ))
-  ),
-
-  law(
-    "a task is created and replaced unchanged, whatever its values",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
-        Arbitrary.all([values, values]),
-        Effect.fnUntraced(function*([first, second]) {
-          const task = yield* taskOf(first)
-          yield* createAll(store, [task])
-          yield* has(store, [task])
-          const { principal: _, request: __, ...changes } = second
-          const replaced = next(task, { ...changes, outcome: first.outcome ?? second.outcome })
-          yield* gives("Stored", store.replace(replaced, unlimited))
-          yield* has(store, [replaced])
-          yield* store.remove(task.id)
-        }),
-        runs
-      ))
-  ),
-
-  law(
-    "a task of which the caller changes an array is stored as it was",
-    Effect.gen(function*() {
-      const store = yield* make
-      const steps = [{ key: "a", result: 1 }]
-      const task = yield* taskOf({ steps })
-      const kept = JSON.parse(JSON.stringify(task))
-      yield* createAll(store, [task])
-      steps.push({ key: "b", result: 2 })
-      assert.deepStrictEqual(essence(yield* store.load(task.id)), kept)
-    })
-  ),
-
-  law(
-    "a state is loaded and listed in a time that does not grow with the request of its task",
-    Effect.gen(function*() {
-      const store = yield* make
-      const small = yield* taskOf()
-      // 1.5 MB of JSON, which takes much longer to parse than to read.
-      const params = { arguments: { arrays: Array.from({ length: 500_000 }, () => []) } }
-      const large = yield* taskOf({ request: { method: "tools/call", params } })
-      yield* createAll(store, [small, large])
-      yield* takesNoLonger(() => store.loadState(small.id), () => store.loadState(large.id))
-      const listed = (principal: string | undefined) => store.list(principal, { limit: 10 })
-      yield* takesNoLonger(() => listed(small.principal), () => listed(large.principal))
-    })
-  ),
-
-  law(
-    "a task that was not created is unknown, whatever its id",
-    Effect.gen(function*() {
-      const store = yield* make
-      for (const id of [...oddIds, ...oddTexts, ...yield* likeIds]) {
-        yield* lacks(store, [id])
-        yield* gives("Missing", store.replace(next(yield* taskOf({ id })), unlimited), id)
-        yield* store.remove(id)
-        yield* prompt(() => store.awaitChange(id, 1))
-        yield* lacks(store, [id])
-      }
-    })
-  ),
-
-  law(
-    "tasks with similar ids are separate",
-    Effect.gen(function*() {
-      const store = yield* make
-      const tasks = yield* Effect.forEach(yield* likeIds, (id, index) => taskOf({ id, message: String(index) }))
-      yield* createAll(store, tasks)
-      yield* has(store, tasks)
-      for (const [index, task] of tasks.entries()) {
-        yield* gives("Stored", store.replace(next(task, { message: "changed" }), unlimited), task.id)
-        yield* store.remove(task.id)
-        yield* lacks(store, idsOf(tasks.slice(0, index + 1)))
-        yield* has(store, tasks.slice(index + 1))
-      }
-    })
-  ),
-
-  law(
-    "an id is taken until its task is removed, for every principal",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf()
-      yield* createAll(store, [task])
-      for (const principal of [task.principal, undefined, `${task.principal}-other`]) {
-        const other = yield* taskOf({ id: task.id, principal, message: "other" })
-        yield* gives("Taken", store.create(other, unlimited))
-        yield* gives("Taken", store.create(other, { maxTasks: 1, maxBytes: 1 }))
-        yield* gives([], Effect.map(store.list(`${task.principal}-other`, { limit: 10 }), tasksIn))
-      }
-      yield* has(store, [task])
-      yield* store.remove(task.id)
-      yield* createAll(store, [next(task, { principal: undefined, version: 1 })])
-    })
-  ),
-
-  law(
-    "of tasks that are created concurrently with one id, one is stored completely",
-    Effect.gen(function*() {
-      const store = yield* make
-      const id = yield* newId
-      const tasks = yield* Effect.forEach(
-        numbers(20),
-        (mark) => taskOf({ id, principal: `${id}-${mark}`, message: String(mark) })
       )
-      const results = yield* atOnce(tasks.map((task) => () => store.create(task, unlimited)))
-      assert.deepStrictEqual(results.toSorted(), ["Stored", ...numbers(19).map(() => "Taken")])
-      yield* has(store, tasks.filter((_, index) => results[index] === "Stored"))
-      for (const [index, { principal }] of tasks.entries()) {
-        const listed = yield* store.list(principal, { limit: 10 })
-        assert.strictEqual(tasksIn(listed).length, results[index] === "Stored" ? 1 : 0)
-      }
-    })
+    }
   ),
 
-  law(
-    "a removed task is unknown, is in no list, and no replacement restores it",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf({ ttlMillis: 1, createdAt: 1 })
-      yield* createAll(store, [task])
+  law("a task is created and replaced unchanged, whatever its values", function*(store) {
+    yield* holdsFor(
+      Arbitrary.all([values, values]),
+      Effect.fnUntraced(function*([first, second]) {
+        const task = yield* taskOf(first)
+        yield* createAll(store, [task])
+        yield* has(store, [task])
+        const { principal: _, request: __, ...changes } = second
+        const replaced = next(task, { ...changes, outcome: first.outcome ?? second.outcome })
+        yield* gives("Stored", store.replace(replaced, unlimited))
+        yield* has(store, [replaced])
+        yield* store.remove(task.id)
+      }),
+      runs
+    )
+  }),
+
+  law("a task of which the caller changes an array is stored as it was", function*(store) {
+    const steps = [{ key: "a", result: 1 }]
+    const task = yield* taskOf({ steps })
+    const kept = JSON.parse(JSON.stringify(task))
+    yield* createAll(store, [task])
+    steps.push({ key: "b", result: 2 })
+    assert.deepStrictEqual(essence(yield* store.load(task.id)), kept)
+  }),
+
+  law("a state is loaded and listed in a time that does not grow with the request of its task", function*(store) {
+    const small = yield* taskOf()
+    // 1.5 MB of JSON, which takes much longer to parse than to read.
+    const params = { arguments: { arrays: Array.from({ length: 500_000 }, () => []) } }
+    const large = yield* taskOf({ request: { method: "tools/call", params } })
+    yield* createAll(store, [small, large])
+    yield* takesNoLonger(() => store.loadState(small.id), () => store.loadState(large.id))
+    const listed = (principal: string | undefined) => store.list(principal, { limit: 10 })
+    yield* takesNoLonger(() => listed(small.principal), () => listed(large.principal))
+  }),
+
+  law("a task that was not created is unknown, whatever its id", function*(store) {
+    for (const id of [...oddIds, ...oddTexts, ...yield* likeIds]) {
+      yield* lacks(store, [id])
+      yield* gives("Missing", store.replace(next(yield* taskOf({ id })), unlimited), id)
+      yield* store.remove(id)
+      yield* prompt(() => store.awaitChange(id, 1))
+      yield* lacks(store, [id])
+    }
+  }),
+
+  law("tasks with similar ids are separate", function*(store) {
+    const tasks = yield* Effect.forEach(yield* likeIds, (id, index) => taskOf({ id, message: String(index) }))
+    yield* createAll(store, tasks)
+    yield* has(store, tasks)
+    for (const [index, task] of tasks.entries()) {
+      yield* gives("Stored", store.replace(next(task, { message: "changed" }), unlimited), task.id)
       yield* store.remove(task.id)
-      yield* lacks(store, [task.id])
-      yield* gives("Missing", store.replace(next(task), unlimited))
-      yield* lacks(store, [task.id])
-      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks, [])
-      assert.deepStrictEqual(yield* dueOf(store, [task], 2), [])
-      yield* store.remove(task.id)
-      yield* createAll(store, [task])
-      yield* has(store, [task])
-    })
-  )
+      yield* lacks(store, idsOf(tasks.slice(0, index + 1)))
+      yield* has(store, tasks.slice(index + 1))
+    }
+  }),
+
+  law("an id is taken until its task is removed, for every principal", function*(store) {
+    const task = yield* taskOf()
+    yield* createAll(store, [task])
+    for (const principal of [task.principal, undefined, `${task.principal}-other`]) {
+      const other = yield* taskOf({ id: task.id, principal, message: "other" })
+      yield* gives("Taken", store.create(other, unlimited))
+      yield* gives("Taken", store.create(other, { maxTasks: 1, maxBytes: 1 }))
+      yield* gives([], Effect.map(store.list(`${task.principal}-other`, { limit: 10 }), tasksIn))
+    }
+    yield* has(store, [task])
+    yield* store.remove(task.id)
+    yield* createAll(store, [next(task, { principal: undefined, version: 1 })])
+  }),
+
+  law("of tasks that are created concurrently with one id, one is stored completely", function*(store) {
+    const id = yield* newId
+    const tasks = yield* Effect.forEach(
+      numbers(20),
+      (mark) => taskOf({ id, principal: `${id}-${mark}`, message: String(mark) })
+    )
+    const results = yield* atOnce(tasks.map((task) => () => store.create(task, unlimited)))
+    assert.deepStrictEqual(results.toSorted(), ["Stored", ...numbers(19).map(() => "Taken")])
+    yield* has(store, tasks.filter((_, index) => results[index] === "Stored"))
+    for (const [index, { principal }] of tasks.entries()) {
+      const listed = yield* store.list(principal, { limit: 10 })
+      assert.strictEqual(tasksIn(listed).length, results[index] === "Stored" ? 1 : 0)
+    }
+  }),
+
+  law("a removed task is unknown, is in no list, and no replacement restores it", function*(store) {
+    const task = yield* taskOf({ ttlMillis: 1, createdAt: 1 })
+    yield* createAll(store, [task])
+    yield* store.remove(task.id)
+    yield* lacks(store, [task.id])
+    yield* gives("Missing", store.replace(next(task), unlimited))
+    yield* lacks(store, [task.id])
+    assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks, [])
+    assert.deepStrictEqual(yield* dueOf(store, [task], 2), [])
+    yield* store.remove(task.id)
+    yield* createAll(store, [task])
+    yield* has(store, [task])
+  })
 ]
 
 const tasksIn = (listed: TaskStore.Listed): ReadonlyArray<State> => listed._tag === "Page" ? listed.tasks : []
 
-const changing = (make: Make): ReadonlyArray<StoreLaw> => [
-  law(
-    "a replacement is stored only in place of the preceding version",
-    Effect.gen(function*() {
-      const store = yield* make
+const changing = (law: LawOf): ReadonlyArray<StoreLaw> => [
+  law("a replacement is stored only in place of the preceding version", function*(store) {
+    const task = yield* taskOf()
+    const second = next(task, { message: "second" })
+    yield* createAll(store, [task])
+    yield* gives("Stored", store.replace(second, unlimited))
+    for (const version of [0, 1, 2, 4, 1.5, Number.MAX_SAFE_INTEGER]) {
+      yield* gives("Conflict", store.replace({ ...second, message: "wrong", version }, unlimited), String(version))
+      yield* has(store, [second])
+    }
+    yield* gives("Stored", store.replace(next(second), unlimited))
+  }),
+
+  law("of replacements that are stored concurrently for one version, one is stored completely", function*(store) {
+    let task = yield* taskOf()
+    yield* createAll(store, [task])
+    for (const _ of numbers(5)) {
+      const before = task
+      const candidates = numbers(10).map((mark) => next(before, { message: `${mark}`.repeat(100) }))
+      const results = yield* atOnce(candidates.map((candidate) => () => store.replace(candidate, unlimited)))
+      assert.deepStrictEqual(results.toSorted(), [...numbers(9).map(() => "Conflict"), "Stored"])
+      task = candidates[results.indexOf("Stored")] ?? task
+      yield* has(store, [task])
+    }
+  }),
+
+  law("every increment by concurrent callers that retry after a conflict counts", function*(store) {
+    const task = yield* taskOf({ steps: [] })
+    yield* createAll(store, [task])
+    const increment = (key: string): Effect.Effect<void, TaskStore.TaskStoreError> =>
+      Effect.gen(function*() {
+        const present = yield* store.load(task.id)
+        if (present === undefined) return
+        const steps = [...present.steps, { key, result: key }]
+        if ((yield* store.replace(next(present, { steps }), unlimited)) === "Conflict") yield* increment(key)
+      })
+    const keys = numbers(10).map(String)
+    yield* atOnce(keys.map((key) => () => increment(key)))
+    const stored = yield* store.load(task.id)
+    assert.deepStrictEqual(stored?.steps.map(({ key }) => key).toSorted(), keys)
+    assert.strictEqual(stored?.version, 11)
+  }),
+
+  law("a replacement changes neither the principal of a task nor its request or time of creation", function*(store) {
+    const task = yield* taskOf()
+    const other = `${task.principal}-other`
+    yield* createAll(store, [task])
+    const replaced = next(task, { message: "changed" })
+    const request = { method: "prompts/get", params: { name: "x".repeat(1000) } }
+    yield* gives("Stored", store.replace({ ...replaced, principal: other, request, createdAt: 1 }, unlimited))
+    yield* has(store, [replaced])
+    assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(replaced)])
+    assert.deepStrictEqual((yield* listAll(store, other, 10)).tasks, [])
+    // The bytes of the request were not counted.
+    const sibling = yield* taskOf({ principal: task.principal })
+    const maxBytes = StoredTask.bytesOf(replaced) + StoredTask.bytesOf(sibling)
+    yield* gives("Stored", store.create(sibling, { ...unlimited, maxBytes }))
+  }),
+
+  law("an outcome never changes, and other members of an ended task may", function*(store) {
+    const all: ReadonlyArray<StoredTask.Outcome> = [
+      { _tag: "Result", result: { content: [] } },
+      { _tag: "Result", result: { content: [], isError: true } },
+      { _tag: "Result", result: null },
+      { _tag: "Error", error: { code: -32603, message: "" } },
+      { _tag: "Error", error: { code: -32603, message: "", data: 0 } },
+      { _tag: "Cancelled" }
+    ]
+    for (const outcome of all) {
       const task = yield* taskOf()
-      const second = next(task, { message: "second" })
       yield* createAll(store, [task])
-      yield* gives("Stored", store.replace(second, unlimited))
-      for (const version of [0, 1, 2, 4, 1.5, Number.MAX_SAFE_INTEGER]) {
-        yield* gives("Conflict", store.replace({ ...second, message: "wrong", version }, unlimited), String(version))
-        yield* has(store, [second])
+      const ended = next(task, { outcome, lease: undefined })
+      yield* gives("Stored", store.replace(ended, unlimited))
+      for (const other of [undefined, ...all.filter((each) => each !== outcome)]) {
+        yield* gives("Conflict", store.replace(next(ended, { outcome: other }), unlimited))
+        yield* has(store, [ended])
       }
-      yield* gives("Stored", store.replace(next(second), unlimited))
-    })
-  ),
+      const kept = next(ended, { ttlMillis: 1, message: "kept" })
+      yield* gives("Stored", store.replace(kept, unlimited))
+      yield* has(store, [kept])
+    }
+  }),
 
-  law(
-    "of replacements that are stored concurrently for one version, one is stored completely",
-    Effect.gen(function*() {
-      const store = yield* make
-      let task = yield* taskOf()
-      yield* createAll(store, [task])
-      for (const _ of numbers(5)) {
-        const before = task
-        const candidates = numbers(10).map((mark) => next(before, { message: `${mark}`.repeat(100) }))
-        const results = yield* atOnce(candidates.map((candidate) => () => store.replace(candidate, unlimited)))
-        assert.deepStrictEqual(results.toSorted(), [...numbers(9).map(() => "Conflict"), "Stored"])
-        task = candidates[results.indexOf("Stored")] ?? task
-        yield* has(store, [task])
-      }
-    })
-  ),
-
-  law(
-    "every increment by concurrent callers that retry after a conflict counts",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf({ steps: [] })
-      yield* createAll(store, [task])
-      const increment = (key: string): Effect.Effect<void, TaskStore.TaskStoreError> =>
-        Effect.gen(function*() {
-          const present = yield* store.load(task.id)
-          if (present === undefined) return
-          const steps = [...present.steps, { key, result: key }]
-          if ((yield* store.replace(next(present, { steps }), unlimited)) === "Conflict") yield* increment(key)
-        })
-      const keys = numbers(10).map(String)
-      yield* atOnce(keys.map((key) => () => increment(key)))
-      const stored = yield* store.load(task.id)
-      assert.deepStrictEqual(stored?.steps.map(({ key }) => key).toSorted(), keys)
-      assert.strictEqual(stored?.version, 11)
-    })
-  ),
-
-  law(
-    "a replacement changes neither the principal of a task nor its request or time of creation",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf()
-      const other = `${task.principal}-other`
-      yield* createAll(store, [task])
-      const replaced = next(task, { message: "changed" })
-      const request = { method: "prompts/get", params: { name: "x".repeat(1000) } }
-      yield* gives("Stored", store.replace({ ...replaced, principal: other, request, createdAt: 1 }, unlimited))
-      yield* has(store, [replaced])
-      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(replaced)])
-      assert.deepStrictEqual((yield* listAll(store, other, 10)).tasks, [])
-      // The bytes of the request were not counted.
-      const sibling = yield* taskOf({ principal: task.principal })
-      const maxBytes = StoredTask.bytesOf(replaced) + StoredTask.bytesOf(sibling)
-      yield* gives("Stored", store.create(sibling, { ...unlimited, maxBytes }))
-    })
-  ),
-
-  law(
-    "an outcome never changes, and other members of an ended task may",
-    Effect.gen(function*() {
-      const store = yield* make
-      const all: ReadonlyArray<StoredTask.Outcome> = [
-        { _tag: "Result", result: { content: [] } },
-        { _tag: "Result", result: { content: [], isError: true } },
-        { _tag: "Result", result: null },
-        { _tag: "Error", error: { code: -32603, message: "" } },
-        { _tag: "Error", error: { code: -32603, message: "", data: 0 } },
-        { _tag: "Cancelled" }
-      ]
-      for (const outcome of all) {
-        const task = yield* taskOf()
-        yield* createAll(store, [task])
-        const ended = next(task, { outcome, lease: undefined })
-        yield* gives("Stored", store.replace(ended, unlimited))
-        for (const other of [undefined, ...all.filter((each) => each !== outcome)]) {
-          yield* gives("Conflict", store.replace(next(ended, { outcome: other }), unlimited))
-          yield* has(store, [ended])
-        }
-        const kept = next(ended, { ttlMillis: 1, message: "kept" })
-        yield* gives("Stored", store.replace(kept, unlimited))
-        yield* has(store, [kept])
-      }
-    })
-  ),
-
-  law(
-    "a task that is removed while it is replaced stays removed",
-    Effect.gen(function*() {
-      const store = yield* make
-      const tasks = yield* Effect.forEach(numbers(20), () => taskOf())
-      yield* createAll(store, tasks)
-      yield* atOnce(tasks.flatMap((task) => [
-        () => Effect.asVoid(store.replace(next(task), unlimited)),
-        () => store.remove(task.id),
-        () => Effect.asVoid(store.replace(next(task), unlimited))
-      ]))
-      yield* lacks(store, idsOf(tasks))
-      for (const { principal } of tasks) assert.deepStrictEqual((yield* listAll(store, principal, 10)).tasks, [])
-    })
-  )
+  law("a task that is removed while it is replaced stays removed", function*(store) {
+    const tasks = yield* Effect.forEach(numbers(20), () => taskOf())
+    yield* createAll(store, tasks)
+    yield* atOnce(tasks.flatMap((task) => [
+      () => Effect.asVoid(store.replace(next(task), unlimited)),
+      () => store.remove(task.id),
+      () => Effect.asVoid(store.replace(next(task), unlimited))
+    ]))
+    yield* lacks(store, idsOf(tasks))
+    for (const { principal } of tasks) assert.deepStrictEqual((yield* listAll(store, principal, 10)).tasks, [])
+  })
 ]
 
 /** Returns members that count the bytes of a text. */
 const sized = (text: string): Partial<Task> => ({ steps: [{ key: "a", result: text }] })
 
-const limiting = (make: Make): ReadonlyArray<StoreLaw> => [
-  law(
-    "a principal has at most its number of tasks, and no other principal is affected",
-    Effect.gen(function*() {
-      const store = yield* make
-      const limits = { ...unlimited, maxTasks: 2 }
+const limiting = (law: LawOf): ReadonlyArray<StoreLaw> => [
+  law("a principal has at most its number of tasks, and no other principal is affected", function*(store) {
+    const limits = { ...unlimited, maxTasks: 2 }
+    const { principal } = yield* taskOf()
+    const own = taskOf({ principal })
+    const [first, second, third] = yield* Effect.all([own, own, own])
+    yield* gives("Stored", store.create(first, limits))
+    yield* gives("Stored", store.create(second, limits))
+    yield* gives("TooMany", store.create(third, limits))
+    yield* gives("TooMany", store.create(third, { maxTasks: 0, maxBytes: 0 }))
+    yield* lacks(store, [third.id])
+    assert.strictEqual((yield* listAll(store, principal, 10)).tasks.length, 2)
+    for (const other of [`${principal}-`, principal?.toUpperCase(), `"${principal}"`]) {
+      yield* gives("Stored", store.create(yield* taskOf({ principal: other }), limits))
+    }
+    // Ended tasks count as well.
+    yield* gives("Stored", store.replace(next(first, { outcome: { _tag: "Cancelled" } }), limits))
+    yield* gives("TooMany", store.create(third, limits))
+    yield* store.remove(second.id)
+    yield* store.remove(second.id)
+    yield* gives("Stored", store.create(third, limits))
+    yield* gives("TooMany", store.create(second, limits))
+  }),
+
+  law("the tasks of a principal have at most its bytes, and a rejected task changes nothing", function*(store) {
+    const { principal } = yield* taskOf()
+    const first = yield* taskOf({ principal, ...sized("x".repeat(1000)) })
+    const second = yield* taskOf({ principal, ...sized("漢".repeat(500)) })
+    const both = StoredTask.bytesOf(first) + StoredTask.bytesOf(second)
+    yield* gives("TooLarge", store.create(first, { ...unlimited, maxBytes: StoredTask.bytesOf(first) - 1 }))
+    yield* gives("Stored", store.create(first, { ...unlimited, maxBytes: StoredTask.bytesOf(first) }))
+    yield* gives("TooLarge", store.create(second, { ...unlimited, maxBytes: both - 1 }))
+    yield* lacks(store, [second.id])
+    const limits = { ...unlimited, maxBytes: both }
+    yield* gives("Stored", store.create(second, limits))
+    const larger = next(first, sized("x".repeat(1001)))
+    yield* gives("TooLarge", store.replace(larger, limits))
+    yield* has(store, [first, second])
+    // Bytes that a replacement frees, and those of a removed task, are available at once.
+    const smaller = next(first, sized("x".repeat(900)))
+    yield* gives("Stored", store.replace(smaller, limits))
+    yield* gives("Stored", store.replace(next(second, sized("漢".repeat(600))), limits))
+    yield* gives("TooLarge", store.replace(next(smaller, sized("x".repeat(901))), limits))
+    yield* store.remove(second.id)
+    yield* gives("Stored", store.replace(next(smaller, sized("x".repeat(1500))), limits))
+  }),
+
+  law("a task at the limits can be leased, cancelled, made smaller, and ended with a short error", function*(store) {
+    const task = yield* taskOf({ ...sized("step"), version: 1 })
+    const limits = { maxTasks: 1, maxBytes: StoredTask.bytesOf(task) }
+    yield* gives("Stored", store.create(task, limits))
+    const leased = next(task, { lease: { owner: "x".repeat(100), expiresAt: 1e15 } })
+    yield* gives("Stored", store.replace(leased, limits))
+    const cancelled = next(leased, { cancelRequested: true })
+    yield* gives("Stored", store.replace(cancelled, limits))
+    // The limits may be lower than they were.
+    const smaller = next(cancelled, sized("s"))
+    yield* gives("Stored", store.replace(smaller, { maxTasks: 0, maxBytes: 0 }))
+    const error = { code: -32603, message: "x".repeat(500) }
+    yield* gives("Stored", store.replace(next(smaller, { outcome: { _tag: "Error", error } }), limits))
+  }),
+
+  law("anonymous clients share one allowance, which is not that of any name", function*(store) {
+    // Other tests may have left tasks.
+    const before = yield* loadAll(store, (yield* listAll(store, undefined, 100)).tasks)
+    const first = yield* taskOf({ principal: undefined })
+    const second = yield* taskOf({ principal: undefined })
+    const limits = { ...unlimited, maxTasks: before.length + 1 }
+    yield* gives("Stored", store.create(first, limits))
+    yield* gives("TooMany", store.create(second, limits))
+    const bytes = [...before, first].reduce((sum, task) => sum + StoredTask.bytesOf(task), 0)
+    yield* gives("TooLarge", store.create(second, { ...unlimited, maxBytes: bytes }))
+    for (const principal of ["", "undefined", "null"]) {
+      const known = (yield* listAll(store, principal, 100)).tasks
+      assert.ok(known.every((task) => task.principal === principal))
+      const named = yield* taskOf({ principal })
+      yield* gives("Stored", store.create(named, { ...unlimited, maxTasks: known.length + 1 }))
+    }
+  }),
+
+  law("of tasks that are created concurrently, no more are stored than the limits permit", function*(store) {
+    for (const by of ["tasks", "bytes"] as const) {
       const { principal } = yield* taskOf()
-      const own = taskOf({ principal })
-      const [first, second, third] = yield* Effect.all([own, own, own])
-      yield* gives("Stored", store.create(first, limits))
-      yield* gives("Stored", store.create(second, limits))
-      yield* gives("TooMany", store.create(third, limits))
-      yield* gives("TooMany", store.create(third, { maxTasks: 0, maxBytes: 0 }))
-      yield* lacks(store, [third.id])
-      assert.strictEqual((yield* listAll(store, principal, 10)).tasks.length, 2)
-      for (const other of [`${principal}-`, principal?.toUpperCase(), `"${principal}"`]) {
-        yield* gives("Stored", store.create(yield* taskOf({ principal: other }), limits))
-      }
-      // Ended tasks count as well.
-      yield* gives("Stored", store.replace(next(first, { outcome: { _tag: "Cancelled" } }), limits))
-      yield* gives("TooMany", store.create(third, limits))
-      yield* store.remove(second.id)
-      yield* store.remove(second.id)
-      yield* gives("Stored", store.create(third, limits))
-      yield* gives("TooMany", store.create(second, limits))
-    })
-  ),
-
-  law(
-    "the tasks of a principal have at most its bytes, and a rejected task changes nothing",
-    Effect.gen(function*() {
-      const store = yield* make
-      const { principal } = yield* taskOf()
-      const first = yield* taskOf({ principal, ...sized("x".repeat(1000)) })
-      const second = yield* taskOf({ principal, ...sized("漢".repeat(500)) })
-      const both = StoredTask.bytesOf(first) + StoredTask.bytesOf(second)
-      yield* gives("TooLarge", store.create(first, { ...unlimited, maxBytes: StoredTask.bytesOf(first) - 1 }))
-      yield* gives("Stored", store.create(first, { ...unlimited, maxBytes: StoredTask.bytesOf(first) }))
-      yield* gives("TooLarge", store.create(second, { ...unlimited, maxBytes: both - 1 }))
-      yield* lacks(store, [second.id])
-      const limits = { ...unlimited, maxBytes: both }
-      yield* gives("Stored", store.create(second, limits))
-      const larger = next(first, sized("x".repeat(1001)))
-      yield* gives("TooLarge", store.replace(larger, limits))
-      yield* has(store, [first, second])
-      // Bytes that a replacement frees, and those of a removed task, are available at once.
-      const smaller = next(first, sized("x".repeat(900)))
-      yield* gives("Stored", store.replace(smaller, limits))
-      yield* gives("Stored", store.replace(next(second, sized("漢".repeat(600))), limits))
-      yield* gives("TooLarge", store.replace(next(smaller, sized("x".repeat(901))), limits))
-      yield* store.remove(second.id)
-      yield* gives("Stored", store.replace(next(smaller, sized("x".repeat(1500))), limits))
-    })
-  ),
-
-  law(
-    "a task at the limits can be leased, cancelled, made smaller, and ended with a short error",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf({ ...sized("step"), version: 1 })
-      const limits = { maxTasks: 1, maxBytes: StoredTask.bytesOf(task) }
-      yield* gives("Stored", store.create(task, limits))
-      const leased = next(task, { lease: { owner: "x".repeat(100), expiresAt: 1e15 } })
-      yield* gives("Stored", store.replace(leased, limits))
-      const cancelled = next(leased, { cancelRequested: true })
-      yield* gives("Stored", store.replace(cancelled, limits))
-      // The limits may be lower than they were.
-      const smaller = next(cancelled, sized("s"))
-      yield* gives("Stored", store.replace(smaller, { maxTasks: 0, maxBytes: 0 }))
-      const error = { code: -32603, message: "x".repeat(500) }
-      yield* gives("Stored", store.replace(next(smaller, { outcome: { _tag: "Error", error } }), limits))
-    })
-  ),
-
-  law(
-    "anonymous clients share one allowance, which is not that of any name",
-    Effect.gen(function*() {
-      const store = yield* make
-      // Other tests may have left tasks.
-      const before = yield* loadAll(store, (yield* listAll(store, undefined, 100)).tasks)
-      const first = yield* taskOf({ principal: undefined })
-      const second = yield* taskOf({ principal: undefined })
-      const limits = { ...unlimited, maxTasks: before.length + 1 }
-      yield* gives("Stored", store.create(first, limits))
-      yield* gives("TooMany", store.create(second, limits))
-      const bytes = [...before, first].reduce((sum, task) => sum + StoredTask.bytesOf(task), 0)
-      yield* gives("TooLarge", store.create(second, { ...unlimited, maxBytes: bytes }))
-      for (const principal of ["", "undefined", "null"]) {
-        const known = (yield* listAll(store, principal, 100)).tasks
-        assert.ok(known.every((task) => task.principal === principal))
-        const named = yield* taskOf({ principal })
-        yield* gives("Stored", store.create(named, { ...unlimited, maxTasks: known.length + 1 }))
-      }
-    })
-  ),
-
-  law(
-    "of tasks that are created concurrently, no more are stored than the limits permit",
-    Effect.gen(function*() {
-      const store = yield* make
-      for (const by of ["tasks", "bytes"] as const) {
-        const { principal } = yield* taskOf()
-        const tasks = yield* Effect.forEach(
-          numbers(20),
-          (mark) => taskOf({ id: `${principal}-${String(mark).padStart(2, "0")}`, principal })
-        )
-        const bytes = tasks.slice(0, 5).reduce((sum, task) => sum + StoredTask.bytesOf(task), 0)
-        const limits = by === "tasks" ? { ...unlimited, maxTasks: 5 } : { ...unlimited, maxBytes: bytes }
-        const results = yield* atOnce(tasks.map((task) => () => store.create(task, limits)))
-        assert.strictEqual(results.filter((result) => result === "Stored").length, 5)
-        const stored = tasks.filter((_, index) => results[index] === "Stored")
-        yield* has(store, stored)
-        assert.deepStrictEqual(idsOf((yield* listAll(store, principal, 3)).tasks), idsOf(stored.toSorted(byPlace)))
-      }
-    })
-  )
+      const tasks = yield* Effect.forEach(
+        numbers(20),
+        (mark) => taskOf({ id: `${principal}-${String(mark).padStart(2, "0")}`, principal })
+      )
+      const bytes = tasks.slice(0, 5).reduce((sum, task) => sum + StoredTask.bytesOf(task), 0)
+      const limits = by === "tasks" ? { ...unlimited, maxTasks: 5 } : { ...unlimited, maxBytes: bytes }
+      const results = yield* atOnce(tasks.map((task) => () => store.create(task, limits)))
+      assert.strictEqual(results.filter((result) => result === "Stored").length, 5)
+      const stored = tasks.filter((_, index) => results[index] === "Stored")
+      yield* has(store, stored)
+      assert.deepStrictEqual(idsOf((yield* listAll(store, principal, 3)).tasks), idsOf(stored.toSorted(byPlace)))
+    }
+  })
 ]
 
-const listing = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
+const listing = (law: LawOf, runs: number): ReadonlyArray<StoreLaw> => [
   law(
     "the pages of a list have each task of the principal once, in the order of creation, whatever their size",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
+    function*(store) {
+      yield* holdsFor(
         Arbitrary.all([Arbitrary.array(upTo(5), { maxLength: 12 }), oneOf(1, 2, 3, 7, 100)]),
         Effect.fnUntraced(function*([times, limit]) {
           const { principal } = yield* taskOf()
-          const tasks = yield* Effect.forEach(times, (time, index) =>
-            taskOf({ id: `${principal}-${(index * 7) % 12}`, principal, createdAt: 1e12 + time / 2 }))
+          const tasks = yield* Effect.forEach(
+            times,
+            (time, index) => taskOf({ id: `${principal}-${(index * 7) % 12}`, principal, createdAt: 1e12 + time / 2 })
+          )
           yield* createAll(store, tasks)
           const listed = yield* listAll(store, principal, limit)
           assert.deepStrictEqual(listed.tasks.map(essence), tasks.toSorted(byPlace).map(stateOf))
@@ -710,48 +639,41 @@ const listing = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
           }
         }),
         runs
-      ))
+      )
+    }
   ),
 
-  law(
-    "a cursor continues at its place after tasks were removed, replaced and created",
-    Effect.gen(function*() {
-      const store = yield* make
-      const { principal } = yield* taskOf()
-      const at = (time: number) => taskOf({ principal, createdAt: time })
-      const [first, second, third, fourth, fifth] = yield* Effect.all([at(1), at(2), at(3), at(4), at(5)])
-      yield* createAll(store, [first, second, third, fourth, fifth])
-      const { next: cursor, tasks } = yield* pageOf(store, principal, 2)
-      assert.deepStrictEqual(idsOf(tasks), idsOf([first, second]))
-      for (const { id } of [first, second, third]) yield* store.remove(id)
-      yield* gives("Stored", store.replace(next(fifth), unlimited))
-      const sixth = yield* at(6)
-      yield* createAll(store, [yield* at(0), yield* at(0.5), yield* at(1.5), sixth])
-      const later = yield* pageOf(store, principal, 10, cursor)
-      assert.deepStrictEqual(idsOf(later.tasks), idsOf([fourth, fifth, sixth]))
-      for (const { id } of [fourth, fifth, sixth]) yield* store.remove(id)
-      assert.deepStrictEqual(yield* pageOf(store, principal, 10, cursor), { _tag: "Page", tasks: [], next: undefined })
-    })
-  ),
+  law("a cursor continues at its place after tasks were removed, replaced and created", function*(store) {
+    const { principal } = yield* taskOf()
+    const at = (time: number) => taskOf({ principal, createdAt: time })
+    const [first, second, third, fourth, fifth] = yield* Effect.all([at(1), at(2), at(3), at(4), at(5)])
+    yield* createAll(store, [first, second, third, fourth, fifth])
+    const { next: cursor, tasks } = yield* pageOf(store, principal, 2)
+    assert.deepStrictEqual(idsOf(tasks), idsOf([first, second]))
+    for (const { id } of [first, second, third]) yield* store.remove(id)
+    yield* gives("Stored", store.replace(next(fifth), unlimited))
+    const sixth = yield* at(6)
+    yield* createAll(store, [yield* at(0), yield* at(0.5), yield* at(1.5), sixth])
+    const later = yield* pageOf(store, principal, 10, cursor)
+    assert.deepStrictEqual(idsOf(later.tasks), idsOf([fourth, fifth, sixth]))
+    for (const { id } of [fourth, fifth, sixth]) yield* store.remove(id)
+    assert.deepStrictEqual(yield* pageOf(store, principal, 10, cursor), { _tag: "Page", tasks: [], next: undefined })
+  }),
 
-  law(
-    "a cursor that no list returned is invalid, and is no failure",
-    Effect.gen(function*() {
-      const store = yield* make
-      const { principal } = yield* taskOf()
-      yield* createAll(store, yield* Effect.forEach(numbers(3), () => taskOf({ principal })))
-      const { next: cursor = "" } = yield* pageOf(store, principal, 1)
-      assert.notStrictEqual(cursor, "")
-      for (const after of forgedCursors(cursor)) {
-        yield* gives({ _tag: "InvalidCursor" }, store.list(principal, { limit: 1, after }), after)
-      }
-    })
-  ),
+  law("a cursor that no list returned is invalid, and is no failure", function*(store) {
+    const { principal } = yield* taskOf()
+    yield* createAll(store, yield* Effect.forEach(numbers(3), () => taskOf({ principal })))
+    const { next: cursor = "" } = yield* pageOf(store, principal, 1)
+    assert.notStrictEqual(cursor, "")
+    for (const after of forgedCursors(cursor)) {
+      yield* gives({ _tag: "InvalidCursor" }, store.list(principal, { limit: 1, after }), after)
+    }
+  }),
 
   law(
     "a list has no task of another principal, with any cursor of any principal, whatever was done to the tasks",
-    Effect.flatMap(make, (store) =>
-      holdsFor(
+    function*(store) {
+      yield* holdsFor(
         Arbitrary.array(
           Arbitrary.all({
             owner: upTo(5),
@@ -793,63 +715,51 @@ const listing = (make: Make, runs: number): ReadonlyArray<StoreLaw> => [
           for (const { id } of all) yield* store.remove(id)
         }),
         runs
-      ))
+      )
+    }
   )
 ]
 
-const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
-  law(
-    "a wait for a change that has happened ends, and so does one for an unknown task",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf()
-      yield* createAll(store, [task])
-      yield* ends(yield* waiting(store, task.id, 0))
-      yield* gives("Stored", store.replace(next(task), unlimited))
-      yield* ends(yield* waiting(store, task.id, 1))
-      yield* store.remove(task.id)
-      yield* ends(yield* waiting(store, task.id, 2))
-    })
-  ),
+const waitingAndDue = (law: LawOf): ReadonlyArray<StoreLaw> => [
+  law("a wait for a change that has happened ends, and so does one for an unknown task", function*(store) {
+    const task = yield* taskOf()
+    yield* createAll(store, [task])
+    yield* ends(yield* waiting(store, task.id, 0))
+    yield* gives("Stored", store.replace(next(task), unlimited))
+    yield* ends(yield* waiting(store, task.id, 1))
+    yield* store.remove(task.id)
+    yield* ends(yield* waiting(store, task.id, 2))
+  }),
 
-  law(
-    "a wait ends when a later version is stored, and not before",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf()
-      const other = yield* taskOf()
-      yield* createAll(store, [task, other])
-      const fiber = yield* waiting(store, task.id, 1)
-      const later = yield* waiting(store, task.id, 2)
-      yield* gives("Conflict", store.replace(task, unlimited))
-      yield* gives("Stored", store.replace(next(other), unlimited))
-      yield* store.remove(other.id)
-      yield* stillWaits(fiber, later)
-      yield* gives("Stored", store.replace(next(task), unlimited))
-      yield* ends(fiber)
-      yield* stillWaits(later)
-      yield* gives("Stored", store.replace(next(next(task)), unlimited))
-      yield* ends(later)
-    })
-  ),
+  law("a wait ends when a later version is stored, and not before", function*(store) {
+    const task = yield* taskOf()
+    const other = yield* taskOf()
+    yield* createAll(store, [task, other])
+    const fiber = yield* waiting(store, task.id, 1)
+    const later = yield* waiting(store, task.id, 2)
+    yield* gives("Conflict", store.replace(task, unlimited))
+    yield* gives("Stored", store.replace(next(other), unlimited))
+    yield* store.remove(other.id)
+    yield* stillWaits(fiber, later)
+    yield* gives("Stored", store.replace(next(task), unlimited))
+    yield* ends(fiber)
+    yield* stillWaits(later)
+    yield* gives("Stored", store.replace(next(next(task)), unlimited))
+    yield* ends(later)
+  }),
 
-  law(
-    "a wait ends when the task is removed",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf()
-      yield* createAll(store, [task])
-      const fiber = yield* waiting(store, task.id, 1)
-      yield* stillWaits(fiber)
-      yield* store.remove(task.id)
-      yield* ends(fiber)
-    })
-  ),
+  law("a wait ends when the task is removed", function*(store) {
+    const task = yield* taskOf()
+    yield* createAll(store, [task])
+    const fiber = yield* waiting(store, task.id, 1)
+    yield* stillWaits(fiber)
+    yield* store.remove(task.id)
+    yield* ends(fiber)
+  }),
 
   law(
     "all waits for a task end with a change, those for others do not, and interrupted ones affect no other",
-    Effect.gen(function*() {
-      const store = yield* make
+    function*(store) {
       const tasks = yield* Effect.forEach(numbers(3), () => taskOf())
       yield* createAll(store, tasks)
       const [first, second] = [tasks[0] ?? (yield* taskOf()), tasks[1] ?? (yield* taskOf())]
@@ -866,13 +776,12 @@ const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
       yield* stillWaits(again)
       yield* prompt(() => gives("Stored", store.replace(next(second), unlimited)))
       yield* ends(again)
-    })
+    }
   ),
 
   law(
     "tasks are due when the lease of an unfinished one expires and when the ttl of any passes, oldest first",
-    Effect.gen(function*() {
-      const store = yield* make
+    function*(store) {
       const lease = (expiresAt: number) => ({ owner: "process", expiresAt })
       const ended = { outcome: { _tag: "Cancelled" } } as const
       const tasks = yield* Effect.all({
@@ -895,38 +804,33 @@ const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
       }
       const due = yield* store.due(60, 10_000)
       assert.deepStrictEqual(yield* store.due(60, 2), due.slice(0, 2))
-    })
+    }
   ),
 
-  law(
-    "a lease is renewed without a new version, and wakes no caller that waits",
-    Effect.gen(function*() {
-      const store = yield* make
-      const task = yield* taskOf({ createdAt: 1, lease: { owner: "process", expiresAt: 2 }, ttlMillis: 49 })
-      yield* createAll(store, [task])
-      const waiter = yield* waiting(store, task.id, 1)
-      yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 30 }))
-      yield* stillWaits(waiter)
-      const renewed = { ...task, lease: { owner: "process", expiresAt: 30 } }
-      yield* has(store, [renewed])
-      assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(renewed)])
-      assert.deepStrictEqual(yield* dueOf(store, [task], 29), [])
-      assert.deepStrictEqual(yield* dueOf(store, [task], 30), [task.id])
-      // It may be deleted before its lease expires.
-      yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 90 }))
-      assert.deepStrictEqual(yield* dueOf(store, [task], 49), [])
-      assert.deepStrictEqual(yield* dueOf(store, [task], 50), [task.id])
-      // A change keeps what it says of the lease.
-      yield* gives("Stored", store.replace(next(renewed, { message: "changed" }), unlimited))
-      yield* has(store, [next(renewed, { message: "changed" })])
-      yield* Fiber.interrupt(waiter)
-    })
-  ),
+  law("a lease is renewed without a new version, and wakes no caller that waits", function*(store) {
+    const task = yield* taskOf({ createdAt: 1, lease: { owner: "process", expiresAt: 2 }, ttlMillis: 49 })
+    yield* createAll(store, [task])
+    const waiter = yield* waiting(store, task.id, 1)
+    yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 30 }))
+    yield* stillWaits(waiter)
+    const renewed = { ...task, lease: { owner: "process", expiresAt: 30 } }
+    yield* has(store, [renewed])
+    assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(renewed)])
+    assert.deepStrictEqual(yield* dueOf(store, [task], 29), [])
+    assert.deepStrictEqual(yield* dueOf(store, [task], 30), [task.id])
+    // It may be deleted before its lease expires.
+    yield* gives(true, store.renew(task.id, { owner: "process", expiresAt: 90 }))
+    assert.deepStrictEqual(yield* dueOf(store, [task], 49), [])
+    assert.deepStrictEqual(yield* dueOf(store, [task], 50), [task.id])
+    // A change keeps what it says of the lease.
+    yield* gives("Stored", store.replace(next(renewed, { message: "changed" }), unlimited))
+    yield* has(store, [next(renewed, { message: "changed" })])
+    yield* Fiber.interrupt(waiter)
+  }),
 
   law(
     "a status message is set as a new version, which wakes callers that wait, and changes nothing else",
-    Effect.gen(function*() {
-      const store = yield* make
+    function*(store) {
       const questions = [{ key: "a", request: { method: "elicitation/create", params: { message: "?" } } }]
       const task = yield* taskOf({ questions, lease: { owner: "process", expiresAt: 2 } })
       const limits = { maxTasks: 1, maxBytes: StoredTask.bytesOf(task) }
@@ -953,167 +857,143 @@ const waitingAndDue = (make: Make): ReadonlyArray<StoreLaw> => [
       yield* has(store, [next(later)])
       yield* gives("Stored", store.replace(next(next(later), { message: "other" }), limits))
       yield* has(store, [next(next(later), { message: "other" })])
-    })
+    }
   ),
 
-  law(
-    "only the process that has the lease of an unfinished task sets its status message",
-    Effect.gen(function*() {
-      const store = yield* make
-      const lease = { owner: "process", expiresAt: 2 }
-      const [leased, unleased, ended, unknown] = yield* Effect.all([
-        taskOf({ lease }),
-        taskOf({ lease: undefined }),
-        taskOf({ lease, outcome: { _tag: "Cancelled" } }),
-        taskOf()
-      ])
-      yield* createAll(store, [leased, unleased, ended])
-      yield* gives(false, store.setMessage(leased.id, "Process", "m", 1))
-      for (const { id } of [unleased, ended, unknown]) yield* gives(false, store.setMessage(id, "process", "m", 1))
-      yield* has(store, [leased, unleased, ended])
-      yield* lacks(store, [unknown.id])
-    })
-  ),
+  law("only the process that has the lease of an unfinished task sets its status message", function*(store) {
+    const lease = { owner: "process", expiresAt: 2 }
+    const [leased, unleased, ended, unknown] = yield* Effect.all([
+      taskOf({ lease }),
+      taskOf({ lease: undefined }),
+      taskOf({ lease, outcome: { _tag: "Cancelled" } }),
+      taskOf()
+    ])
+    yield* createAll(store, [leased, unleased, ended])
+    yield* gives(false, store.setMessage(leased.id, "Process", "m", 1))
+    for (const { id } of [unleased, ended, unknown]) yield* gives(false, store.setMessage(id, "process", "m", 1))
+    yield* has(store, [leased, unleased, ended])
+    yield* lacks(store, [unknown.id])
+  }),
 
-  law(
-    "the state of a task follows its questions and its outcome",
-    Effect.gen(function*() {
-      const store = yield* make
-      const question = (key: string) => ({ key, request: { method: "elicitation/create", params: { message: key } } })
-      const outcomes: ReadonlyArray<StoredTask.Outcome> = [
-        { _tag: "Result", result: { content: [] } },
-        { _tag: "Result", result: { content: [], isError: true } },
-        { _tag: "Error", error: { code: -32603, message: "" } },
-        { _tag: "Cancelled" }
-      ]
-      for (const outcome of outcomes) {
-        const task = yield* taskOf()
-        yield* createAll(store, [task])
-        const asking = next(task, { questions: [question("a"), question("b")] })
-        const answered = next(asking, { questions: [{ ...question("a"), answer: {} }, question("b")] })
-        for (const task of [asking, answered, next(answered, { outcome })]) {
-          yield* gives("Stored", store.replace(task, unlimited))
-          yield* has(store, [task])
-          assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(task)])
-        }
+  law("the state of a task follows its questions and its outcome", function*(store) {
+    const question = (key: string) => ({ key, request: { method: "elicitation/create", params: { message: key } } })
+    const outcomes: ReadonlyArray<StoredTask.Outcome> = [
+      { _tag: "Result", result: { content: [] } },
+      { _tag: "Result", result: { content: [], isError: true } },
+      { _tag: "Error", error: { code: -32603, message: "" } },
+      { _tag: "Cancelled" }
+    ]
+    for (const outcome of outcomes) {
+      const task = yield* taskOf()
+      yield* createAll(store, [task])
+      const asking = next(task, { questions: [question("a"), question("b")] })
+      const answered = next(asking, { questions: [{ ...question("a"), answer: {} }, question("b")] })
+      for (const task of [asking, answered, next(answered, { outcome })]) {
+        yield* gives("Stored", store.replace(task, unlimited))
+        yield* has(store, [task])
+        assert.deepStrictEqual((yield* listAll(store, task.principal, 10)).tasks.map(essence), [stateOf(task)])
       }
-    })
-  ),
+    }
+  }),
 
-  law(
-    "only the process that has the lease of an unfinished task renews it",
-    Effect.gen(function*() {
-      const store = yield* make
-      const lease = { owner: "process", expiresAt: 2 }
-      const [leased, unleased, ended, unknown] = yield* Effect.all([
-        taskOf({ createdAt: 1, lease }),
-        taskOf({ createdAt: 1, lease: undefined }),
-        taskOf({ createdAt: 1, lease, outcome: { _tag: "Cancelled" } }),
-        taskOf()
-      ])
-      yield* createAll(store, [leased, unleased, ended])
-      const later = { owner: "process", expiresAt: 90 }
-      yield* gives(false, store.renew(leased.id, { owner: "Process", expiresAt: 90 }))
-      for (const { id } of [unleased, ended, unknown]) yield* gives(false, store.renew(id, later))
-      yield* has(store, [leased, unleased, ended])
-      yield* lacks(store, [unknown.id])
-      assert.deepStrictEqual(yield* dueOf(store, [leased, unleased, ended], 2), [leased.id])
-      const other = next(leased, { lease: { owner: "é", expiresAt: 3 } })
-      yield* gives("Stored", store.replace(other, unlimited))
-      yield* gives(false, store.renew(leased.id, later))
-      yield* gives(true, store.renew(leased.id, { owner: "é", expiresAt: 90 }))
-      yield* has(store, [{ ...other, lease: { owner: "é", expiresAt: 90 } }])
-    })
-  ),
+  law("only the process that has the lease of an unfinished task renews it", function*(store) {
+    const lease = { owner: "process", expiresAt: 2 }
+    const [leased, unleased, ended, unknown] = yield* Effect.all([
+      taskOf({ createdAt: 1, lease }),
+      taskOf({ createdAt: 1, lease: undefined }),
+      taskOf({ createdAt: 1, lease, outcome: { _tag: "Cancelled" } }),
+      taskOf()
+    ])
+    yield* createAll(store, [leased, unleased, ended])
+    const later = { owner: "process", expiresAt: 90 }
+    yield* gives(false, store.renew(leased.id, { owner: "Process", expiresAt: 90 }))
+    for (const { id } of [unleased, ended, unknown]) yield* gives(false, store.renew(id, later))
+    yield* has(store, [leased, unleased, ended])
+    yield* lacks(store, [unknown.id])
+    assert.deepStrictEqual(yield* dueOf(store, [leased, unleased, ended], 2), [leased.id])
+    const other = next(leased, { lease: { owner: "é", expiresAt: 3 } })
+    yield* gives("Stored", store.replace(other, unlimited))
+    yield* gives(false, store.renew(leased.id, later))
+    yield* gives(true, store.renew(leased.id, { owner: "é", expiresAt: 90 }))
+    yield* has(store, [{ ...other, lease: { owner: "é", expiresAt: 90 } }])
+  }),
 
-  law(
-    "a task that is leased again, or has ended, is no longer due, and a removed one neither",
-    Effect.gen(function*() {
-      const store = yield* make
-      const old = { createdAt: 1, lease: { owner: "process", expiresAt: 2 } }
-      const tasks = yield* Effect.all([taskOf(old), taskOf(old), taskOf(old), taskOf(old)])
-      const [leased, ended, removed, handedOver] = tasks
-      yield* createAll(store, tasks)
-      assert.strictEqual((yield* dueOf(store, tasks, 2)).length, 4)
-      yield* gives("Stored", store.replace(next(leased, { lease: { owner: "other", expiresAt: 9 } }), unlimited))
-      yield* gives("Stored", store.replace(next(ended, { outcome: { _tag: "Cancelled" } }), unlimited))
-      yield* store.remove(removed.id)
-      yield* gives("Conflict", store.replace({ ...handedOver, lease: undefined }, unlimited))
-      assert.deepStrictEqual(yield* dueOf(store, tasks, 8), [handedOver.id])
-      assert.deepStrictEqual(yield* dueOf(store, tasks, 9), [handedOver.id, leased.id])
-    })
-  )
+  law("a task that is leased again, or has ended, is no longer due, and a removed one neither", function*(store) {
+    const old = { createdAt: 1, lease: { owner: "process", expiresAt: 2 } }
+    const tasks = yield* Effect.all([taskOf(old), taskOf(old), taskOf(old), taskOf(old)])
+    const [leased, ended, removed, handedOver] = tasks
+    yield* createAll(store, tasks)
+    assert.strictEqual((yield* dueOf(store, tasks, 2)).length, 4)
+    yield* gives("Stored", store.replace(next(leased, { lease: { owner: "other", expiresAt: 9 } }), unlimited))
+    yield* gives("Stored", store.replace(next(ended, { outcome: { _tag: "Cancelled" } }), unlimited))
+    yield* store.remove(removed.id)
+    yield* gives("Conflict", store.replace({ ...handedOver, lease: undefined }, unlimited))
+    assert.deepStrictEqual(yield* dueOf(store, tasks, 8), [handedOver.id])
+    assert.deepStrictEqual(yield* dueOf(store, tasks, 9), [handedOver.id, leased.id])
+  })
 ]
 
-const failing = (make: Make): ReadonlyArray<StoreLaw> => [
-  law(
-    "every operation ends within 5 seconds, for any arguments, and none throws or dies",
-    Effect.gen(function*() {
-      const store = yield* make
-      for (const text of [...oddIds, ...oddTexts, "x".repeat(2000)]) {
-        const task = yield* taskOf({ id: `${text}-${yield* newId}`, principal: text, message: text })
-        yield* prompt(() => store.create(task, unlimited))
-        yield* prompt(() => store.load(task.id))
-        yield* prompt(() => store.loadState(task.id))
-        yield* prompt(() => store.setMessage(task.id, text, text, 1.5))
-        yield* prompt(() => store.replace(next(task), unlimited))
-        yield* prompt(() => store.list(text, { limit: 1, after: text }))
-        yield* prompt(() => store.awaitChange(task.id, 0))
-        yield* prompt(() => store.awaitChange(text, 0))
-        yield* prompt(() => store.remove(task.id))
-        yield* prompt(() => store.load(text))
-        yield* prompt(() => store.loadState(text))
-        yield* prompt(() => store.setMessage(text, text, text, 0))
-        yield* prompt(() => store.remove(text))
-      }
-      for (const now of [0, -1, 1.5, Number.MAX_SAFE_INTEGER]) yield* prompt(() => store.due(now, 1))
-    })
-  ),
+const failing = (law: LawOf): ReadonlyArray<StoreLaw> => [
+  law("every operation ends within 5 seconds, for any arguments, and none throws or dies", function*(store) {
+    for (const text of [...oddIds, ...oddTexts, "x".repeat(2000)]) {
+      const task = yield* taskOf({ id: `${text}-${yield* newId}`, principal: text, message: text })
+      yield* prompt(() => store.create(task, unlimited))
+      yield* prompt(() => store.load(task.id))
+      yield* prompt(() => store.loadState(task.id))
+      yield* prompt(() => store.setMessage(task.id, text, text, 1.5))
+      yield* prompt(() => store.replace(next(task), unlimited))
+      yield* prompt(() => store.list(text, { limit: 1, after: text }))
+      yield* prompt(() => store.awaitChange(task.id, 0))
+      yield* prompt(() => store.awaitChange(text, 0))
+      yield* prompt(() => store.remove(task.id))
+      yield* prompt(() => store.load(text))
+      yield* prompt(() => store.loadState(text))
+      yield* prompt(() => store.setMessage(text, text, text, 0))
+      yield* prompt(() => store.remove(text))
+    }
+    for (const now of [0, -1, 1.5, Number.MAX_SAFE_INTEGER]) yield* prompt(() => store.due(now, 1))
+  }),
 
-  law(
-    "an interrupted operation blocks no other, and is completed or has no effect",
-    Effect.gen(function*() {
-      const store = yield* make
-      for (const turns of numbers(5)) {
-        const first = yield* taskOf()
-        const { principal } = first
-        const added = yield* taskOf({ principal })
-        const second = next(first, { message: "second", outcome: { _tag: "Cancelled" } })
-        const operations = [
-          () => store.create(added, unlimited),
-          () => store.replace(second, unlimited),
-          () => store.remove(first.id),
-          () => store.load(first.id),
-          () => store.list(principal, { limit: 10 }),
-          () => store.awaitChange(first.id, 1)
-        ]
-        for (const operation of operations) {
-          yield* createAll(store, [first])
-          const fiber = yield* Effect.forkChild(Effect.suspend<unknown, unknown, never>(operation), {
-            startImmediately: true
-          })
-          for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
-          yield* Fiber.interrupt(fiber)
-          const loaded = yield* Effect.timeoutOption(
-            Effect.suspend(() => listAll(store, principal, 10)),
-            operationTimeout
-          )
-          assert.ok(Option.isSome(loaded), `no list is loaded within ${operationTimeout} after that`)
-          const tasks = yield* loadAll(store, loaded.value.tasks)
-          for (const task of tasks) {
-            const known = [first, second, added].map((each) => JSON.stringify(essence(each)))
-            assert.ok(known.includes(JSON.stringify(essence(task))), `stored in part: ${JSON.stringify(task)}`)
-          }
-          yield* has(store, tasks)
-          // The tasks and their bytes were counted as they are stored.
-          const more = yield* taskOf({ principal })
-          const bytes = [...tasks, more].reduce((sum, task) => sum + StoredTask.bytesOf(task), 0)
-          yield* gives("TooMany", store.create(more, { ...unlimited, maxTasks: tasks.length }))
-          yield* gives("TooLarge", store.create(more, { ...unlimited, maxBytes: bytes - 1 }))
-          yield* gives("Stored", store.create(more, { maxTasks: tasks.length + 1, maxBytes: bytes }))
-          for (const { id } of [first, added, more]) yield* store.remove(id)
+  law("an interrupted operation blocks no other, and is completed or has no effect", function*(store) {
+    for (const turns of numbers(5)) {
+      const first = yield* taskOf()
+      const { principal } = first
+      const added = yield* taskOf({ principal })
+      const second = next(first, { message: "second", outcome: { _tag: "Cancelled" } })
+      const operations = [
+        () => store.create(added, unlimited),
+        () => store.replace(second, unlimited),
+        () => store.remove(first.id),
+        () => store.load(first.id),
+        () => store.list(principal, { limit: 10 }),
+        () => store.awaitChange(first.id, 1)
+      ]
+      for (const operation of operations) {
+        yield* createAll(store, [first])
+        const fiber = yield* Effect.forkChild(Effect.suspend<unknown, unknown, never>(operation), {
+          startImmediately: true
+        })
+        for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(fiber)
+        const loaded = yield* Effect.timeoutOption(
+          Effect.suspend(() => listAll(store, principal, 10)),
+          operationTimeout
+        )
+        assert.ok(Option.isSome(loaded), `no list is loaded within ${operationTimeout} after that`)
+        const tasks = yield* loadAll(store, loaded.value.tasks)
+        for (const task of tasks) {
+          const known = [first, second, added].map((each) => JSON.stringify(essence(each)))
+          assert.ok(known.includes(JSON.stringify(essence(task))), `stored in part: ${JSON.stringify(task)}`)
         }
+        yield* has(store, tasks)
+        // The tasks and their bytes were counted as they are stored.
+        const more = yield* taskOf({ principal })
+        const bytes = [...tasks, more].reduce((sum, task) => sum + StoredTask.bytesOf(task), 0)
+        yield* gives("TooMany", store.create(more, { ...unlimited, maxTasks: tasks.length }))
+        yield* gives("TooLarge", store.create(more, { ...unlimited, maxBytes: bytes - 1 }))
+        yield* gives("Stored", store.create(more, { maxTasks: tasks.length + 1, maxBytes: bytes }))
+        for (const { id } of [first, added, more]) yield* store.remove(id)
       }
-    })
-  )
+    }
+  })
 ]

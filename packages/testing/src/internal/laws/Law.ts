@@ -13,12 +13,22 @@ export type Unsorted = Omit<TransportLaw, "era" | "topic">
 /** A law whose era is not part of it yet. */
 export type Timeless = Omit<TransportLaw, "era">
 
+type Body = Generator<Effect.Effect<unknown, unknown, Scope.Scope>, void, never>
+
 /** Creates a law with the name of its test. It runs in a scope of its own. */
-export const law = (name: string, run: Effect.Effect<void, unknown, Scope.Scope>): Unsorted => ({
+export const law = (name: string, body: () => Body): Unsorted => ({
   name,
   requirements: Array.from(name.matchAll(/\[([A-Z]+-\d+)\]/g), ([, id = ""]) => id),
-  run: Effect.scoped(run)
+  run: Effect.scoped(Effect.gen(body))
 })
+
+/** Returns the constructor of the laws of a store. Each law runs with a store of its own. */
+export const lawOf =
+  <Store>(make: Effect.Effect<Store, unknown, Scope.Scope>) => (name: string, body: (store: Store) => Body): Unsorted =>
+    law(name, function*() {
+      const store = yield* make
+      yield* Effect.gen(() => body(store))
+    })
 
 /** Assigns a topic to laws. */
 export const topic = (name: string, laws: ReadonlyArray<Unsorted>): ReadonlyArray<Timeless> =>

@@ -1,7 +1,6 @@
 /** Laws of sessions without a handshake: their start, and the metadata of their requests. */
 
 import { ErrorCode, Revision } from "@effect-mcp/protocol"
-import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
 import type { ClientEnd } from "../../laws/TransportSubject.ts"
 import { memberOf } from "../arbitrary/jsonValues.ts"
@@ -13,20 +12,17 @@ export const discovery = <Served extends ClientEnd>(
   { call, open, openReady }: LawContext<Served>
 ): ReadonlyArray<Timeless> =>
   topic("discovery", [
-    law(
-      "[TRN-01] [VER-09] a new session knows its server without a handshake",
-      Effect.gen(function*() {
-        const session = yield* open()
-        assert.strictEqual((yield* session.state)._tag, "Modern")
-        assert.strictEqual(session.profile.revision, Revision.latest)
-        assert.strictEqual(session.profile.info.name, "law-server")
-        assert.strictEqual(session.profile.instructions, "Every tool shows one side of a session.")
-      })
-    ),
+    law("[TRN-01] [VER-09] a new session knows its server without a handshake", function*() {
+      const session = yield* open()
+      assert.strictEqual((yield* session.state)._tag, "Modern")
+      assert.strictEqual(session.profile.revision, Revision.latest)
+      assert.strictEqual(session.profile.info.name, "law-server")
+      assert.strictEqual(session.profile.instructions, "Every tool shows one side of a session.")
+    }),
 
     law(
       "[VER-03] [VER-07] a request with other metadata is rejected with its own error, and affects only itself",
-      Effect.gen(function*() {
+      function*() {
         const peer = yield* openReady
         const params = { name: "echo", arguments: { value: 1 } }
         yield* peer.send(requestOf("modern", 1, "tools/call", params, { protocolVersion: "1999-01-01" }))
@@ -42,6 +38,6 @@ export const discovery = <Served extends ClientEnd>(
         assert.strictEqual(errorCode(yield* peer.response), ErrorCode.InvalidParams)
         yield* peer.send(call(3, "echo", { value: 3 }))
         assert.deepStrictEqual(structured(yield* peer.response), { value: 3 })
-      })
+      }
     )
   ])

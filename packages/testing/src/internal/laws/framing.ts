@@ -61,72 +61,60 @@ export const clientFraming = <Served extends ClientEnd>(
   })
 
   const oversized = (limitBytes: number) =>
-    law(
-      `[STD-02] laws 7 and 12: a line of more than ${limitBytes} bytes costs only itself`,
-      Effect.gen(function*() {
-        const { bad, seen, served, session } = yield* listen
-        const longest = lineOfBytes(limitBytes)
-        const tooLong = lineOfBytes(limitBytes + 1)
-        yield* inject(served, bytesOf(`${logged(1)}${tooLong}${logged(2)}${longest}${logged(3)}`))
-        yield* eventually(Effect.sync(() => seen.length === 4))
-        assert.deepStrictEqual(seen.map((data) => typeof data === "string" ? "longest" : data), [1, 2, "longest", 3])
-        assert.deepStrictEqual(bad, ["TooLarge"])
-        yield* stillServed(session)
-      })
-    )
+    law(`[STD-02] laws 7 and 12: a line of more than ${limitBytes} bytes costs only itself`, function*() {
+      const { bad, seen, served, session } = yield* listen
+      const longest = lineOfBytes(limitBytes)
+      const tooLong = lineOfBytes(limitBytes + 1)
+      yield* inject(served, bytesOf(`${logged(1)}${tooLong}${logged(2)}${longest}${logged(3)}`))
+      yield* eventually(Effect.sync(() => seen.length === 4))
+      assert.deepStrictEqual(seen.map((data) => typeof data === "string" ? "longest" : data), [1, 2, "longest", 3])
+      assert.deepStrictEqual(bad, ["TooLarge"])
+      yield* stillServed(session)
+    })
 
   return topic("bytes for the client", [
-    law(
-      "[STD-02] law 7: lines that are not JSON affect only themselves, in the same chunk as messages",
-      Effect.gen(function*() {
-        const { bad, seen, served, session } = yield* listen
-        yield* inject(
-          served,
-          joined([bytesOf(logged(1)), ...noJson.flatMap((line, index) => [line, bytesOf(logged(index + 2))])])
-        )
-        yield* eventually(Effect.sync(() => seen.length === 4))
-        assert.deepStrictEqual(seen, [1, 2, 3, 4])
-        assert.deepStrictEqual(bad, ["NotJson", "NotJson", "NotJson"])
-        const { structuredContent } = yield* session.callTool("echo", { value: "still here" })
-        assert.deepStrictEqual(structuredContent, { value: "still here" })
-      })
-    ),
+    law("[STD-02] law 7: lines that are not JSON affect only themselves, in the same chunk as messages", function*() {
+      const { bad, seen, served, session } = yield* listen
+      yield* inject(
+        served,
+        joined([bytesOf(logged(1)), ...noJson.flatMap((line, index) => [line, bytesOf(logged(index + 2))])])
+      )
+      yield* eventually(Effect.sync(() => seen.length === 4))
+      assert.deepStrictEqual(seen, [1, 2, 3, 4])
+      assert.deepStrictEqual(bad, ["NotJson", "NotJson", "NotJson"])
+      const { structuredContent } = yield* session.callTool("echo", { value: "still here" })
+      assert.deepStrictEqual(structuredContent, { value: "still here" })
+    }),
 
-    law(
-      "[TRN-01] [STD-02] law 7: messages in any chunks arrive completely and in order",
-      Effect.gen(function*() {
-        const { bad, seen, served } = yield* listen
-        const outcome = yield* Arbitrary.checkEffect(
-          Arbitrary.schema(Schema.Struct({
-            values: Schema.NonEmptyArray(Schema.String),
-            places: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })))
-          })),
-          ({ places, values }) =>
-            Effect.gen(function*() {
-              seen.length = 0
-              const data = values.map((value) => `aé漢🙂${value}`)
-              const bytes = bytesOf(data.map((datum) => logged(datum)).join(""))
-              for (const piece of piecesOf(bytes, places)) yield* Effect.andThen(inject(served, piece), apart)
-              yield* eventually(Effect.sync(() => seen.length >= data.length))
-              return JSON.stringify(seen) === JSON.stringify(data)
-            }),
-          { runs }
-        )
-        assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
-        assert.deepStrictEqual(bad, [])
-      })
-    ),
+    law("[TRN-01] [STD-02] law 7: messages in any chunks arrive completely and in order", function*() {
+      const { bad, seen, served } = yield* listen
+      const outcome = yield* Arbitrary.checkEffect(
+        Arbitrary.schema(Schema.Struct({
+          values: Schema.NonEmptyArray(Schema.String),
+          places: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })))
+        })),
+        ({ places, values }) =>
+          Effect.gen(function*() {
+            seen.length = 0
+            const data = values.map((value) => `aé漢🙂${value}`)
+            const bytes = bytesOf(data.map((datum) => logged(datum)).join(""))
+            for (const piece of piecesOf(bytes, places)) yield* Effect.andThen(inject(served, piece), apart)
+            yield* eventually(Effect.sync(() => seen.length >= data.length))
+            return JSON.stringify(seen) === JSON.stringify(data)
+          }),
+        { runs }
+      )
+      assert.strictEqual(outcome._tag, "Passed", Arbitrary.formatCheckFailure(outcome))
+      assert.deepStrictEqual(bad, [])
+    }),
 
-    law(
-      "[TRN-01] [STD-02] a message may arrive byte by byte",
-      Effect.gen(function*() {
-        const { bad, seen, served } = yield* listen
-        for (const byte of bytesOf(logged("aé漢🙂"))) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
-        yield* eventually(Effect.sync(() => seen.length === 1))
-        assert.deepStrictEqual(seen, ["aé漢🙂"])
-        assert.deepStrictEqual(bad, [])
-      })
-    ),
+    law("[TRN-01] [STD-02] a message may arrive byte by byte", function*() {
+      const { bad, seen, served } = yield* listen
+      for (const byte of bytesOf(logged("aé漢🙂"))) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
+      yield* eventually(Effect.sync(() => seen.length === 1))
+      assert.deepStrictEqual(seen, ["aé漢🙂"])
+      assert.deepStrictEqual(bad, [])
+    }),
 
     ...maxMessageBytes === undefined ? [] : [oversized(maxMessageBytes)]
   ])
@@ -147,37 +135,31 @@ export const serverFraming = <Served extends ClientEnd>(
   })
 
   return topic("bytes for the server", [
-    law(
-      "[STD-02] law 7: a line that is not JSON is answered with an error, and affects only itself",
-      Effect.gen(function*() {
-        const { peer, served } = yield* ready
-        yield* inject(
-          served,
-          joined([
-            bytesOf(lineOf(call(1, "echo", { value: 1 }))),
-            ...noJson,
-            bytesOf(lineOf(call(2, "echo", { value: 2 })))
-          ])
-        )
-        const answers: Array<JsonRpc.Response> = []
-        while (answers.length < 2 + noJson.length) answers.push(yield* peer.response)
-        const byId = new Map(answers.map((response) => [response.id, structured(response)]))
-        assert.deepStrictEqual([byId.get(1), byId.get(2)], [{ value: 1 }, { value: 2 }])
-        assert.deepStrictEqual(
-          answers.filter((response) => JsonRpc.isFailure(response)).map(errorCode),
-          noJson.map(() => -32700)
-        )
-      })
-    ),
+    law("[STD-02] law 7: a line that is not JSON is answered with an error, and affects only itself", function*() {
+      const { peer, served } = yield* ready
+      yield* inject(
+        served,
+        joined([
+          bytesOf(lineOf(call(1, "echo", { value: 1 }))),
+          ...noJson,
+          bytesOf(lineOf(call(2, "echo", { value: 2 })))
+        ])
+      )
+      const answers: Array<JsonRpc.Response> = []
+      while (answers.length < 2 + noJson.length) answers.push(yield* peer.response)
+      const byId = new Map(answers.map((response) => [response.id, structured(response)]))
+      assert.deepStrictEqual([byId.get(1), byId.get(2)], [{ value: 1 }, { value: 2 }])
+      assert.deepStrictEqual(
+        answers.filter((response) => JsonRpc.isFailure(response)).map(errorCode),
+        noJson.map(() => -32700)
+      )
+    }),
 
-    law(
-      "[TRN-01] [STD-02] a request may arrive byte by byte",
-      Effect.gen(function*() {
-        const { peer, served } = yield* ready
-        const line = bytesOf(lineOf(call(1, "echo", { value: "aé漢🙂" })))
-        for (const byte of line) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
-        assert.deepStrictEqual(structured(yield* peer.response), { value: "aé漢🙂" })
-      })
-    )
+    law("[TRN-01] [STD-02] a request may arrive byte by byte", function*() {
+      const { peer, served } = yield* ready
+      const line = bytesOf(lineOf(call(1, "echo", { value: "aé漢🙂" })))
+      for (const byte of line) yield* Effect.andThen(inject(served, Uint8Array.of(byte)), apart)
+      assert.deepStrictEqual(structured(yield* peer.response), { value: "aé漢🙂" })
+    })
   ])
 }

@@ -44,18 +44,15 @@ const onShutdown = <Served extends ClientEnd>(
   { connectReady, request, serve }: LawContext<Served>,
   shutDown: NonNullable<Subject<Served>["shutDown"]>
 ): Unsorted =>
-  law(
-    "[SUB-07] a server that shuts down ends the stream with a result",
-    Effect.gen(function*() {
-      const served = yield* serve
-      const peer = yield* connectReady(served)
-      yield* peer.send(request(1, "subscriptions/listen", { notifications: { toolsListChanged: true } }))
-      yield* receiveOf(peer, [1], 1)
-      yield* Effect.forkScoped(shutDown(served))
-      const [end] = yield* receiveOf(peer, [1], 1)
-      assert.strictEqual(memberOf(end, "result", "_meta", RequestMetadata.keys.subscriptionId), 1)
-    })
-  )
+  law("[SUB-07] a server that shuts down ends the stream with a result", function*() {
+    const served = yield* serve
+    const peer = yield* connectReady(served)
+    yield* peer.send(request(1, "subscriptions/listen", { notifications: { toolsListChanged: true } }))
+    yield* receiveOf(peer, [1], 1)
+    yield* Effect.forkScoped(shutDown(served))
+    const [end] = yield* receiveOf(peer, [1], 1)
+    assert.strictEqual(memberOf(end, "result", "_meta", RequestMetadata.keys.subscriptionId), 1)
+  })
 
 /** Returns the laws of streams of notifications. */
 export const listening = <Served extends ClientEnd>(
@@ -67,7 +64,7 @@ export const listening = <Served extends ClientEnd>(
   return topic("listening", [
     law(
       "[SUB-02] [SUB-03] [SUB-05] [SUB-09] the acknowledgement comes first, and then what the client asked for",
-      Effect.gen(function*() {
+      function*() {
         const peer = yield* openReady
         yield* peer.send(request("one", "subscriptions/listen", {
           notifications: { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ["law:a", "law:b"] }
@@ -87,60 +84,54 @@ export const listening = <Served extends ClientEnd>(
           new Set([`${toolsChanged} undefined`, `${updated} law:b`])
         )
         assert.deepStrictEqual(yield* peer.pending, [])
-      })
+      }
     ),
 
-    law(
-      "[SUB-06] several streams end and continue independently of each other",
-      Effect.gen(function*() {
-        const peer = yield* openReady
-        for (const id of [1, 2]) {
-          yield* peer.send(request(id, "subscriptions/listen", { notifications: { toolsListChanged: true } }))
+    law("[SUB-06] several streams end and continue independently of each other", function*() {
+      const peer = yield* openReady
+      for (const id of [1, 2]) {
+        yield* peer.send(request(id, "subscriptions/listen", { notifications: { toolsListChanged: true } }))
+      }
+      assert.deepStrictEqual(
+        new Set((yield* receiveOf(peer, [1, 2], 2)).map((message) => brief(message).join(" "))),
+        new Set([`1 ${acknowledged}`, `2 ${acknowledged}`])
+      )
+      yield* cancel(peer, 1)
+      let next = 10
+      yield* eventually(Effect.gen(function*() {
+        yield* peer.send(call(next++, "report"))
+        return memberOf(structured(yield* peer.response), "listening") === 1
+      }))
+      yield* peer.send(call(3, "change"))
+      const received = (yield* receiveOf(peer, [1, 2, 3], 2)).map((message) => brief(message).join(" "))
+      assert.deepStrictEqual(new Set(received), new Set(["3 response", `2 ${toolsChanged}`]))
+      assert.deepStrictEqual(yield* peer.pending, [])
+    }),
+
+    law("law 10: a change reaches each client that follows it, and a call of each is served meanwhile", function*() {
+      let changes = 0
+      const updates: Array<string> = []
+      const session = yield* open({
+        handlers: {
+          "notifications/tools/list_changed": () =>
+            Effect.sync(() => {
+              changes++
+            }),
+          "notifications/resources/updated": ({ uri }) => Effect.sync(() => updates.push(uri))
         }
-        assert.deepStrictEqual(
-          new Set((yield* receiveOf(peer, [1, 2], 2)).map((message) => brief(message).join(" "))),
-          new Set([`1 ${acknowledged}`, `2 ${acknowledged}`])
-        )
-        yield* cancel(peer, 1)
-        let next = 10
-        yield* eventually(Effect.gen(function*() {
-          yield* peer.send(call(next++, "report"))
-          return memberOf(structured(yield* peer.response), "listening") === 1
-        }))
-        yield* peer.send(call(3, "change"))
-        const received = (yield* receiveOf(peer, [1, 2, 3], 2)).map((message) => brief(message).join(" "))
-        assert.deepStrictEqual(new Set(received), new Set(["3 response", `2 ${toolsChanged}`]))
-        assert.deepStrictEqual(yield* peer.pending, [])
       })
-    ),
-
-    law(
-      "law 10: a change reaches each client that follows it, and a call of each is served meanwhile",
-      Effect.gen(function*() {
-        let changes = 0
-        const updates: Array<string> = []
-        const session = yield* open({
-          handlers: {
-            "notifications/tools/list_changed": () =>
-              Effect.sync(() => {
-                changes++
-              }),
-            "notifications/resources/updated": ({ uri }) => Effect.sync(() => updates.push(uri))
-          }
-        })
-        yield* session.subscribeResource("law:a")
-        yield* session.callTool("change", { uri: "law:b" })
-        yield* session.callTool("change", { uri: "law:a" })
-        yield* eventually(Effect.sync(() => updates.length > 0))
-        yield* session.callTool("change")
-        yield* eventually(Effect.sync(() => changes > 0))
-        assert.deepStrictEqual([changes, updates], [1, ["law:a"]])
-      })
-    ),
+      yield* session.subscribeResource("law:a")
+      yield* session.callTool("change", { uri: "law:b" })
+      yield* session.callTool("change", { uri: "law:a" })
+      yield* eventually(Effect.sync(() => updates.length > 0))
+      yield* session.callTool("change")
+      yield* eventually(Effect.sync(() => changes > 0))
+      assert.deepStrictEqual([changes, updates], [1, ["law:a"]])
+    }),
 
     law(
       "law 11: a client that reads a list whose changes it follows is notified of those that the server has sent alone",
-      Effect.gen(function*() {
+      function*() {
         let changes = 0
         const session = yield* open({
           handlers: {
@@ -156,26 +147,23 @@ export const listening = <Served extends ClientEnd>(
         yield* eventually(Effect.sync(() => changes > 0))
         yield* session.listTools()
         assert.strictEqual(changes, 1)
-      })
+      }
     ),
 
-    law(
-      "law 2: after the scope of a client that listens has closed no fiber and no stream is left",
-      Effect.gen(function*() {
-        const fibers = FiberCount.make()
-        yield* fibers.count(Effect.gen(function*() {
-          const scope = yield* Scope.make()
-          const session = yield* Scope.provide(
-            open({ handlers: { "notifications/tools/list_changed": () => Effect.void } }),
-            scope
-          )
-          yield* eventually(Effect.map(reported(session), (report) => report.listening === 1))
-          yield* Scope.close(scope, Exit.void)
-          assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-        }))
-        yield* eventually(Effect.sync(() => fibers.living() === 0))
-      })
-    ),
+    law("law 2: after the scope of a client that listens has closed no fiber and no stream is left", function*() {
+      const fibers = FiberCount.make()
+      yield* fibers.count(Effect.gen(function*() {
+        const scope = yield* Scope.make()
+        const session = yield* Scope.provide(
+          open({ handlers: { "notifications/tools/list_changed": () => Effect.void } }),
+          scope
+        )
+        yield* eventually(Effect.map(reported(session), (report) => report.listening === 1))
+        yield* Scope.close(scope, Exit.void)
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+      }))
+      yield* eventually(Effect.sync(() => fibers.living() === 0))
+    }),
 
     ...shutDown === undefined ? [] : [onShutdown(context, shutDown)]
   ])

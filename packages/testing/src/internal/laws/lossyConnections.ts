@@ -64,7 +64,7 @@ export const lossyConnections = <Served extends ClientEnd>(
       `${
         era === "legacy" ? "[INIT-16] " : ""
       }law 1: every attempt to open a session ends, with the session or a reason`,
-      Effect.gen(function*() {
+      function*() {
         const results = yield* Effect.forEach(
           Array.from({ length: 20 }),
           () => Effect.result(Effect.scoped(attempt)),
@@ -74,31 +74,28 @@ export const lossyConnections = <Served extends ClientEnd>(
         for (const result of results.filter(Result.isFailure)) {
           assert.ok(result.failure instanceof HandshakeError.HandshakeError, String(result.failure))
         }
-      })
+      }
     ),
 
-    law(
-      "[TMO-03] [MSG-07] laws 1 and 3: every call ends, and a result is that of its own request",
-      Effect.gen(function*() {
-        const session = yield* opened
-        const values = Array.from({ length: 100 }, (_, index) => `value ${index}`)
-        const outcomes = yield* Effect.forEach(
-          values,
-          (value) => Effect.map(outcomeOf(session, "echo", { value }), (outcome) => ({ ...outcome, value })),
-          { concurrency: "unbounded" }
-        )
-        for (const { ended, returned, value } of outcomes) {
-          assert.ok(legal.has(ended), `${value} ended as ${ended}`)
-          if (ended === "Success") assert.strictEqual(returned, value)
-        }
-        yield* someSucceed(outcomeOf(session, "echo", { value: "once more" }), outcomes)
-        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-      })
-    ),
+    law("[TMO-03] [MSG-07] laws 1 and 3: every call ends, and a result is that of its own request", function*() {
+      const session = yield* opened
+      const values = Array.from({ length: 100 }, (_, index) => `value ${index}`)
+      const outcomes = yield* Effect.forEach(
+        values,
+        (value) => Effect.map(outcomeOf(session, "echo", { value }), (outcome) => ({ ...outcome, value })),
+        { concurrency: "unbounded" }
+      )
+      for (const { ended, returned, value } of outcomes) {
+        assert.ok(legal.has(ended), `${value} ended as ${ended}`)
+        if (ended === "Success") assert.strictEqual(returned, value)
+      }
+      yield* someSucceed(outcomeOf(session, "echo", { value: "once more" }), outcomes)
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }),
 
     law(
       "laws 1 and 3: every call that asks the client ends, and a result has the answers to its own questions",
-      Effect.gen(function*() {
+      function*() {
         const session = yield* opened
         const ask = (message: string) =>
           Effect.map(
@@ -120,63 +117,54 @@ export const lossyConnections = <Served extends ClientEnd>(
         }
         yield* someSucceed(ask("once more"), outcomes)
         yield* eventually(Effect.map(session.inFlight, ({ sent, served }) => sent === 0 && served === 0))
-      })
+      }
     ),
 
-    law(
-      "law 7: a complete message is processed, whatever arrived before",
-      Effect.gen(function*() {
-        const session = yield* opened
-        yield* Effect.forEach(Array.from({ length: 100 }), () => outcomeOf(session, "steps", { count: 3 }), {
+    law("law 7: a complete message is processed, whatever arrived before", function*() {
+      const session = yield* opened
+      yield* Effect.forEach(Array.from({ length: 100 }), () => outcomeOf(session, "steps", { count: 3 }), {
+        concurrency: "unbounded"
+      })
+      yield* eventually(
+        Effect.map(outcomeOf(session, "echo", { value: "still here" }), ({ returned }) => returned === "still here")
+      )
+      assert.strictEqual((yield* session.state)._tag, operating)
+    }),
+
+    law("law 2: after the scope has closed no fiber and no exchange is left", function*() {
+      const fibers = FiberCount.make()
+      yield* fibers.count(Effect.gen(function*() {
+        const scope = yield* Scope.make()
+        const session = yield* Scope.provide(opened, scope)
+        const calls = yield* Effect.forEach(
+          ["wait", "echo", "pingClient", "steps", "ask", "wait", "echo", "pingClient", "steps", "ask"],
+          (tool) => Effect.forkDetach(outcomeOf(session, tool, { count: 3 }))
+        )
+        yield* Effect.sleep(50)
+        yield* Scope.close(scope, Exit.void)
+        yield* Effect.forEach(calls, Fiber.join)
+        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+        assert.strictEqual((yield* session.state)._tag, "Closed")
+      }))
+      yield* eventually(Effect.sync(() => fibers.living() === 0))
+    }),
+
+    law("law 10: two sessions do not affect each other", function*() {
+      const [one, two] = [yield* opened, yield* opened]
+      const indexes = Array.from({ length: 50 }, (_, index) => index)
+      const all = (session: ClientSession.ClientSessionShape, name: string) =>
+        Effect.forEach(indexes, (index) => outcomeOf(session, "echo", { value: `${name} ${index}` }), {
           concurrency: "unbounded"
         })
-        yield* eventually(
-          Effect.map(outcomeOf(session, "echo", { value: "still here" }), ({ returned }) => returned === "still here")
+      const [ofOne, ofTwo] = yield* Effect.all([all(one, "one"), all(two, "two")], { concurrency: 2 })
+      for (const [name, session, outcomes] of [["one", one, ofOne], ["two", two, ofTwo]] as const) {
+        outcomes.forEach(({ ended, returned }, index) =>
+          ended === "Success" && assert.strictEqual(returned, `${name} ${index}`)
         )
-        assert.strictEqual((yield* session.state)._tag, operating)
-      })
-    ),
-
-    law(
-      "law 2: after the scope has closed no fiber and no exchange is left",
-      Effect.gen(function*() {
-        const fibers = FiberCount.make()
-        yield* fibers.count(Effect.gen(function*() {
-          const scope = yield* Scope.make()
-          const session = yield* Scope.provide(opened, scope)
-          const calls = yield* Effect.forEach(
-            ["wait", "echo", "pingClient", "steps", "ask", "wait", "echo", "pingClient", "steps", "ask"],
-            (tool) => Effect.forkDetach(outcomeOf(session, tool, { count: 3 }))
-          )
-          yield* Effect.sleep(50)
-          yield* Scope.close(scope, Exit.void)
-          yield* Effect.forEach(calls, Fiber.join)
-          assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-          assert.strictEqual((yield* session.state)._tag, "Closed")
-        }))
-        yield* eventually(Effect.sync(() => fibers.living() === 0))
-      })
-    ),
-
-    law(
-      "law 10: two sessions do not affect each other",
-      Effect.gen(function*() {
-        const [one, two] = [yield* opened, yield* opened]
-        const indexes = Array.from({ length: 50 }, (_, index) => index)
-        const all = (session: ClientSession.ClientSessionShape, name: string) =>
-          Effect.forEach(indexes, (index) => outcomeOf(session, "echo", { value: `${name} ${index}` }), {
-            concurrency: "unbounded"
-          })
-        const [ofOne, ofTwo] = yield* Effect.all([all(one, "one"), all(two, "two")], { concurrency: 2 })
-        for (const [name, session, outcomes] of [["one", one, ofOne], ["two", two, ofTwo]] as const) {
-          outcomes.forEach(({ ended, returned }, index) =>
-            ended === "Success" && assert.strictEqual(returned, `${name} ${index}`)
-          )
-          yield* someSucceed(outcomeOf(session, "echo", { value: "once more" }), outcomes)
-        }
-        yield* one.close
-        assert.strictEqual((yield* two.state)._tag, operating)
-      })
-    )
+        yield* someSucceed(outcomeOf(session, "echo", { value: "once more" }), outcomes)
+      }
+      yield* one.close
+      assert.strictEqual((yield* two.state)._tag, operating)
+    })
   ])
 }

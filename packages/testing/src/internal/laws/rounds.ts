@@ -34,7 +34,7 @@ export const rounds = <Served extends ClientEnd>(
   return topic("rounds", [
     law(
       "[MRTR-01] [MRTR-03] [VER-23] law 5: a question is the one reply to its request, and the retry has its own",
-      Effect.gen(function*() {
+      function*() {
         const peer = yield* openReady
         const input = { message: "Which?", count: 2 }
         yield* peer.send(request(1, "tools/call", asking(input)))
@@ -55,33 +55,30 @@ export const rounds = <Served extends ClientEnd>(
         yield* peer.send(call(4, "echo", { value: 4 }))
         assert.strictEqual((yield* peer.response).id, 4)
         assert.deepStrictEqual(yield* peer.pending, [])
-      })
+      }
     ),
 
-    law(
-      "[CAN-12] law 8: a retry can be cancelled, and gets no reply then",
-      Effect.gen(function*() {
-        const peer = yield* openReady
-        const input = { message: "Wait?", thenWait: true }
-        yield* peer.send(request(1, "tools/call", asking(input)))
-        const first = yield* peer.response
-        yield* peer.send(request(2, "tools/call", asking(input, answersTo(first, "yes"))))
-        let id = 100
-        const reports = (member: string) =>
-          eventually(Effect.gen(function*() {
-            yield* peer.send(call(id++, "report"))
-            return memberOf(structured(yield* peer.response), member) === 1
-          }))
-        yield* reports("waiting")
-        yield* cancel(peer, 2)
-        yield* reports("interrupted")
-        assert.deepStrictEqual(yield* peer.pending, [])
-      })
-    ),
+    law("[CAN-12] law 8: a retry can be cancelled, and gets no reply then", function*() {
+      const peer = yield* openReady
+      const input = { message: "Wait?", thenWait: true }
+      yield* peer.send(request(1, "tools/call", asking(input)))
+      const first = yield* peer.response
+      yield* peer.send(request(2, "tools/call", asking(input, answersTo(first, "yes"))))
+      let id = 100
+      const reports = (member: string) =>
+        eventually(Effect.gen(function*() {
+          yield* peer.send(call(id++, "report"))
+          return memberOf(structured(yield* peer.response), member) === 1
+        }))
+      yield* reports("waiting")
+      yield* cancel(peer, 2)
+      yield* reports("interrupted")
+      assert.deepStrictEqual(yield* peer.pending, [])
+    }),
 
     law(
       "[MRTR-11] a question without a retry leaves nothing at the server, and its state is still accepted later",
-      Effect.gen(function*() {
+      function*() {
         const peer = yield* openReady
         const input = { message: "Later?" }
         yield* peer.send(request(1, "tools/call", asking(input)))
@@ -93,7 +90,7 @@ export const rounds = <Served extends ClientEnd>(
         }
         yield* peer.send(request(12, "tools/call", asking(input, answersTo(first, "at last"))))
         assert.deepStrictEqual(structured(yield* peer.response), { answers: ["at last"] })
-      })
+      }
     )
   ])
 }

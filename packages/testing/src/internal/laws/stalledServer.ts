@@ -24,7 +24,7 @@ const ofOneStream = <Served extends ClientEnd>(
 ): ReadonlyArray<Unsorted> => [
   law(
     `${ownRequests(era)} laws 8 and 12: a request that waits for the transport is withdrawn without a message`,
-    Effect.gen(function*() {
+    function*() {
       const told: Array<SessionEvent.SessionEvent> = []
       const served = yield* serve
       const session = yield* connect(served, { observe: (event) => event._tag === "CancelSent" && told.push(event) })
@@ -41,12 +41,12 @@ const ofOneStream = <Served extends ClientEnd>(
       assert.deepStrictEqual(told, [])
       assert.deepStrictEqual(yield* reported(session), { waiting: 0, interrupted: 0, listening: 0 })
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-    })
+    }
   ),
 
   law(
     "laws 1 and 12: a session with a peer that reads nothing for too long ends, and every call with its close reason",
-    Effect.gen(function*() {
+    function*() {
       const served = yield* serve
       const session = yield* connect(served, { limits: { writeTimeout: 100 } })
       yield* stall.begin(served)
@@ -62,7 +62,7 @@ const ofOneStream = <Served extends ClientEnd>(
         assert.deepStrictEqual(reason, { _tag: "Closed", reason: stalled, isSent })
       }
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-    })
+    }
   )
 ]
 
@@ -73,7 +73,7 @@ const ofOrder = <Served extends ClientEnd>(
 ) =>
   law(
     "[CAN-07] law 8: waiting messages are sent in their order, so that no cancellation arrives before its request",
-    Effect.gen(function*() {
+    function*() {
       const served = yield* serve
       const peer = yield* connectReady(served)
       yield* stall.begin(served)
@@ -93,7 +93,7 @@ const ofOrder = <Served extends ClientEnd>(
         return memberOf(report, "waiting") === 10 && memberOf(report, "interrupted") === 10
       }))
       assert.deepStrictEqual(yield* peer.pending, [])
-    })
+    }
   )
 
 /** Returns the laws of a server that stops reading for some time. */
@@ -102,44 +102,38 @@ export const stalledServer = <Served extends ClientEnd>(
   stall: NonNullable<SubjectFaults<Served>["stall"]>
 ): ReadonlyArray<Timeless> =>
   topic("a stalled peer", [
-    law(
-      "[MSG-07] laws 1 and 3: requests sent meanwhile are answered afterwards, and none is lost",
-      Effect.gen(function*() {
-        const odd: Array<SessionEvent.SessionEvent> = []
-        const served = yield* serve
-        const session = yield* connect(served, { observe: (event) => isOdd(event) && odd.push(event) })
-        yield* stall.begin(served)
-        const values = Array.from({ length: 20 }, (_, index) => `value ${index}`)
-        const calls = yield* Effect.forEach(values, (value) => Effect.forkChild(session.callTool("echo", { value })))
-        yield* Effect.sleep(20)
-        yield* stall.end(served)
-        const results = yield* Effect.forEach(calls, Fiber.join)
-        assert.deepStrictEqual(results.map((result) => result.structuredContent), values.map((value) => ({ value })))
-        assert.deepStrictEqual(odd, [])
-        assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-      })
-    ),
+    law("[MSG-07] laws 1 and 3: requests sent meanwhile are answered afterwards, and none is lost", function*() {
+      const odd: Array<SessionEvent.SessionEvent> = []
+      const served = yield* serve
+      const session = yield* connect(served, { observe: (event) => isOdd(event) && odd.push(event) })
+      yield* stall.begin(served)
+      const values = Array.from({ length: 20 }, (_, index) => `value ${index}`)
+      const calls = yield* Effect.forEach(values, (value) => Effect.forkChild(session.callTool("echo", { value })))
+      yield* Effect.sleep(20)
+      yield* stall.end(served)
+      const results = yield* Effect.forEach(calls, Fiber.join)
+      assert.deepStrictEqual(results.map((result) => result.structuredContent), values.map((value) => ({ value })))
+      assert.deepStrictEqual(odd, [])
+      assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
+    }),
 
     // A cancellation that closes a stream has no place in an order.
     ...cancelsByStream ? [] : [ofOrder({ call, cancel, connectReady, serve }, stall)],
 
-    law(
-      "[TMO-03] law 1: a deadline ends a call meanwhile, and the session continues",
-      Effect.gen(function*() {
-        const served = yield* serve
-        const session = yield* connect(served)
-        yield* stall.begin(served)
-        const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { timeout: 50 }))
-        assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
-        yield* stall.end(served)
-        const { structuredContent } = yield* session.callTool("echo", { value: 2 })
-        assert.deepStrictEqual(structuredContent, { value: 2 })
-      })
-    ),
+    law("[TMO-03] law 1: a deadline ends a call meanwhile, and the session continues", function*() {
+      const served = yield* serve
+      const session = yield* connect(served)
+      yield* stall.begin(served)
+      const { reason } = yield* Effect.flip(session.callTool("echo", { value: 1 }, { timeout: 50 }))
+      assert.deepStrictEqual(reason, { _tag: "Timeout", afterMillis: 50 })
+      yield* stall.end(served)
+      const { structuredContent } = yield* session.callTool("echo", { value: 2 })
+      assert.deepStrictEqual(structuredContent, { value: 2 })
+    }),
 
     law(
       `[${era === "legacy" ? "CAN-04" : "CAN-12"}] law 8: a request interrupted meanwhile is not left running`,
-      Effect.gen(function*() {
+      function*() {
         const served = yield* serve
         const session = yield* connect(served)
         yield* stall.begin(served)
@@ -151,7 +145,7 @@ export const stalledServer = <Served extends ClientEnd>(
         yield* session.callTool("echo", { value: 1 })
         yield* eventually(Effect.map(reported(session), ({ interrupted, waiting }) => waiting === interrupted))
         assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
-      })
+      }
     ),
 
     ...form === "StreamPerRequest" ? [] : ofOneStream({ connect, era, serve }, stall)
