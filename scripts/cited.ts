@@ -23,7 +23,7 @@ const anchorsOf = (page: string): ReadonlySet<string> =>
   )
 
 const missingTests = (line: string): ReadonlyArray<string> =>
-  Array.from(line.matchAll(/`([\w/]+\.test\.ts)`/g), ([, name = ""]) => name)
+  Array.from(line.matchAll(/`(\w[\w/.]*\.test\.ts)`/g), ([, name = ""]) => name)
     .filter((name) => !tests.some((test) => test.endsWith(`/${name}`)))
     .map((name) => `${name} is no test`)
 

@@ -1,5 +1,4 @@
 import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
-import type * as StoredTask from "@effect-mcp/tasks/StoredTask"
 import * as TaskStore from "@effect-mcp/tasks/TaskStore"
 import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
 import { FiberCount } from "@effect-mcp/testing"
@@ -11,28 +10,11 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
-import { execFile } from "node:child_process"
-import { fileURLToPath } from "node:url"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"
-import * as Postgres from "./support/postgres.ts"
+import { counts, raceOver, unlimited } from "./support/racingTasks.ts"
 import { newFile, storeIn, storeOver } from "./support/sqlStores.ts"
-
-const unlimited = { maxTasks: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY }
-
-const task = (id: string, changes: Partial<StoredTask.StoredTask> = {}): StoredTask.StoredTask => ({
-  id,
-  principal: "ada",
-  request: { method: "tools/call", params: { name: "report" } },
-  createdAt: 1000,
-  updatedAt: 1000,
-  pollMillis: 500,
-  cancelRequested: false,
-  questions: [],
-  steps: [],
-  version: 1,
-  ...changes
-})
+import { storedTask as task } from "./support/storedTask.ts"
 
 /** Collects garbage, and returns the used heap in bytes. */
 const heapInUse = (): number => {
@@ -42,47 +24,6 @@ const heapInUse = (): number => {
 }
 
 const memory = NodeSqlite.layer({ filename: ":memory:" })
-
-interface Counts {
-  readonly tasks: number
-  readonly bytes: number
-}
-
-/** Returns the stored counts of each owner, and those that are right. */
-const counts = (sql: SqlClient.SqlClient) =>
-  Effect.all([
-    sql<Counts>`select owner, tasks, bytes from mcp_task_owners order by owner`,
-    sql<Counts>`select owner, 1.0 * count(*) as tasks, sum(bytes) as bytes from mcp_tasks group by owner order by owner`
-  ]).pipe(Effect.map((all) => all.map((rows) => rows.map(({ bytes, tasks }) => [Number(tasks), Number(bytes)]))))
-
-/** Runs the fixture in a process of its own, and returns the versions that it has stored. */
-const race = (database: string, id: string, last: number) =>
-  Effect.callback<ReadonlyArray<number>, Error>((resume) => {
-    const fixture = fileURLToPath(new URL("fixtures/racingTasks.ts", import.meta.url))
-    const options = { encoding: "utf8", env: { ...process.env, NODE_NO_WARNINGS: "1" } } as const
-    const child = execFile(process.execPath, [fixture, database, id, String(last), "3"], options, (error, stdout) => {
-      resume(error === null ? Effect.succeed(JSON.parse(stdout)) : Effect.fail(error))
-    })
-    return Effect.sync(() => child.kill("SIGKILL"))
-  })
-
-/** Lets three processes replace one task, and checks that each version was stored by one of them. */
-const raceOver = Effect.fnUntraced(function*(database: string, client: Layer.Layer<SqlClient.SqlClient, unknown>) {
-  const context = yield* Layer.build(client)
-  const store = yield* Effect.provide(TaskStoreSql.make(), context)
-  yield* store.create(task("raced"), unlimited)
-  const last = 60
-  const stored = yield* Effect.all(Array.from({ length: 3 }, () => race(database, "raced", last)), {
-    concurrency: "unbounded"
-  })
-  const versions = stored.flat().toSorted((one, other) => one - other)
-  assert.deepStrictEqual(versions, Array.from({ length: last - 1 }, (_, index) => index + 2))
-  assert.strictEqual((yield* store.load("raced"))?.version, last)
-  const listed = yield* store.list("ada", { limit: 100 })
-  assert.isTrue(listed._tag === "Page" && listed.tasks.length <= 20)
-  const [found, right] = yield* counts(Context.get(context, SqlClient.SqlClient))
-  assert.deepStrictEqual(found, right)
-})
 
 describe("TaskStoreSql with SQLite", () => {
   it.live(
@@ -230,28 +171,4 @@ describe("TaskStoreSql with SQLite", () => {
       const [found, right] = yield* counts(sql)
       assert.deepStrictEqual(found, right)
     }))
-})
-
-describe.runIf(Postgres.isInstalled)("TaskStoreSql with PostgreSQL", () => {
-  const port = Postgres.forSuite()
-
-  it.live("processes that create the tables at the same time all succeed", () =>
-    Effect.gen(function*() {
-      const store = Effect.suspend(() => storeOver(Postgres.layerAt(port()), { prefix: "at_once_" }))
-      const stores = yield* Effect.all(Array.from({ length: 8 }, () => store), { concurrency: "unbounded" })
-      assert.strictEqual(stores.length, 8)
-    }), 60_000)
-
-  it.live("a store starts again on its tables, whose prefix has capital letters", () =>
-    Effect.gen(function*() {
-      const open = Effect.suspend(() => storeOver(Postgres.layerAt(port()), { prefix: "App_" }))
-      yield* Effect.flatMap(open, (store) => store.create(task("a"), unlimited))
-      assert.strictEqual((yield* Effect.flatMap(open, (store) => store.loadState("a")))?.id, "a")
-    }), 60_000)
-
-  it.live(
-    "of several processes that replace one task, exactly one stores each version, and limits hold",
-    () => Effect.suspend(() => raceOver(String(port()), Postgres.layerAt(port()))),
-    60_000
-  )
 })

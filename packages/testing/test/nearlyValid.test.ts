@@ -8,7 +8,7 @@ import { type rowOf } from "./support/rows.ts"
 
 const roles: ReadonlyArray<MethodDefinition.Role> = ["client", "server"]
 const sides = Revision.supported.flatMap((revision) => roles.map((from) => ({ from, revision })))
-const runs = { arbitrary: { runs: 500 } }
+const runs = { arbitrary: { runs: 200 } }
 
 const fits = (schema: Schema.Codec<unknown>, value: unknown): boolean => Schema.is(schema)(value)
 

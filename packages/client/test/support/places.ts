@@ -47,6 +47,11 @@ export const places: ReadonlyArray<Place> = [
   place("unix", "Modern")
 ]
 
+/** One place of each transport, in either era. */
+export const placesOfTransports: ReadonlyArray<Place> = Array.from(
+  new Map(places.map((place) => [place.transport, place])).values()
+)
+
 export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "effect-mcp-client-"))),
   (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true }))
