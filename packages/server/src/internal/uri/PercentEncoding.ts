@@ -5,7 +5,10 @@ const tripletOf = (character: string): string => `%${character.charCodeAt(0).toS
 
 /** Encodes all characters but the unreserved ones. A lone surrogate becomes U+FFFD. */
 export const encode = (text: string): string =>
-  /[^\w\-.~]/.test(text) ? encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, tripletOf) : text
+  text.replaceAll(
+    /[^\w\-.~]+/g,
+    (found) => encodeURIComponent(found.toWellFormed()).replaceAll(/[!'()*]/g, tripletOf)
+  )
 
 /** Matches a triplet, or characters that no URI has. */
 const foreign = /%[0-9A-Fa-f]{2}|%|[^\w\-.~:/?#[\]@!$&'()*+,;=%]+/g
