@@ -18,7 +18,7 @@ import { type Package, publicPackages, root } from "./workspace.ts"
 const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
   protocol: ["index"],
   session: ["ServerSession", "internal", "index"],
-  tasks: ["RemoteTasks", "index"],
+  tasks: ["RemoteTasks", "ServerTasks", "index"],
   "json-schema": ["index"],
   transport: ["StdioServer"],
   server: ["McpServer", "McpGroup"],

@@ -221,8 +221,10 @@ const tasksOf = (
 ): Effect.Effect<ServerTasks.ServerTasksShape | undefined, never, Scope.Scope> =>
   Effect.gen(function*() {
     if (options === undefined && !registry.hasTaskTools) return undefined
-    // A server without tasks loads nothing of them.
-    const { ServerTasks, TaskStore } = yield* Effect.promise(() => import("@effect-mcp/tasks"))
+    // A server without tasks loads nothing of them. A bundle of the whole package would have the parts of clients, too.
+    const [ServerTasks, TaskStore] = yield* Effect.promise(() =>
+      Promise.all([import("@effect-mcp/tasks/ServerTasks"), import("@effect-mcp/tasks/TaskStore")])
+    )
     const ambient = yield* Effect.serviceOption(TaskStore.TaskStore)
     const given = Option.orElse(
       Context.getOption(groups, TaskStore.TaskStore),
