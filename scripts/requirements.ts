@@ -5,8 +5,8 @@
  * names, and writes `REQUIREMENTS.md`. It loads every test file to find the names.
  *
  * With `--check` it loads no tests, leaves the page and prints only faults: a rule with neither a mutant nor a reason,
- * a reason for a tested rule, a mutant whose code or test file is missing, an outdated page. Each run of tests checks
- * the names of its tests itself (`requirements/names.ts`).
+ * a reason for a tested rule, a mutant whose code or test file is missing, an unknown id in a test, an outdated page.
+ * Each run of tests checks the names of its tests itself (`requirements/names.ts`).
  *
  * With `--mutants` it runs the mutants of `requirements/mutants` instead: each breaks one rule in a copy of the
  * library, and the test of its row must fail. `--only CAN-04` and `--chapter CAN` select mutants and can be repeated.
@@ -21,7 +21,7 @@ import { orExit, wholeNumber } from "./commandLine.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
 import { fixRows } from "./requirements/fix.ts"
 import { faultsOfRow, readMutants } from "./requirements/Mutant.ts"
-import { faultsOfNamedTests, idsIn } from "./requirements/names.ts"
+import { faultsOfNamedTests, faultsOfTexts, idsIn } from "./requirements/names.ts"
 import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
 import { read, root } from "./workspace.ts"
@@ -194,7 +194,7 @@ if (!isChecking) {
 const faults = [
   ...faultsOfList,
   ...faultsOfMutants,
-  ...await faultsOfNamedTests(tests),
+  ...(isChecking ? faultsOfTexts() : await faultsOfNamedTests(tests)),
   ...(isChecking && !isCurrent ? [`${page} is out of date: run pnpm requirements`] : [])
 ]
 for (const fault of faults) {
