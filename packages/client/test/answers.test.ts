@@ -244,12 +244,10 @@ describe.concurrent("answers", () => {
       it.effect("answers to a form that nothing fits are limited in the log as well", () =>
         Effect.gen(function*() {
           const form = { type: "object", properties: { a: { type: "boolean" } }, required: ["b"] } as const
-          const impossible = Effect.flatMap(RequestContext.RequestContext, ({ elicit }) =>
-            Effect.as(elicit({ message: "Which?", requestedSchema: form }), "answered"))
+          const impossible = Effect.as(RequestContext.elicit({ message: "Which?", requestedSchema: form }), "answered")
           const { messages } = yield* logged(Effect.gen(function*() {
             const client = yield* connected(impossible, {
-              elicit: () =>
-                Effect.succeed({ action: "accept" })
+              elicit: () => Effect.succeed({ action: "accept" })
             })
             yield* Effect.repeat(Effect.ignore(client.callTool("ask")), { times: 29 })
           }))

@@ -66,8 +66,7 @@ const blocksOf = ({ content }: Sampling.CreateMessageResult): ReadonlyArray<Samp
 
 /** The conversation of a server whose tool the model uses once. The server runs the tool itself. */
 const useTool = Effect.gen(function*() {
-  const { createMessage } = yield* RequestContext.RequestContext
-  const first = yield* createMessage(sum)
+  const first = yield* RequestContext.createMessage(sum)
   const uses = blocksOf(first).flatMap((block) => block.type === "tool_use" ? [block] : [])
   const results = uses.map(({ id, input }): Sampling.ToolResultContent => ({
     type: "tool_result",
@@ -76,7 +75,7 @@ const useTool = Effect.gen(function*() {
     structuredContent: { sum: Number(input["a"]) + Number(input["b"]) }
   }))
   const { toolChoice: _, ...again } = sum
-  const second = yield* createMessage({
+  const second = yield* RequestContext.createMessage({
     ...again,
     messages: [...sum.messages, { role: "assistant", content: first.content }, user(...results)]
   })
@@ -126,14 +125,10 @@ describe.concurrent("a LanguageModel that answers a server", () => {
       options: McpSampling.Options,
       model: LanguageModel.LanguageModel
     ): Effect.Effect<unknown, unknown, Effect.Services<ReturnType<typeof asking>>> => {
-      const server = Effect.flatMap(
-        RequestContext.RequestContext,
-        ({ createMessage }) =>
-          Effect.match(createMessage(params), {
-            onSuccess: (result) => JSON.stringify(result),
-            onFailure: ({ reason }) => JSON.stringify(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag)
-          })
-      )
+      const server = Effect.match(RequestContext.createMessage(params), {
+        onSuccess: (result) => JSON.stringify(result),
+        onFailure: ({ reason }) => JSON.stringify(reason._tag === "ErrorResponse" ? reason.error.code : reason._tag)
+      })
       return asking(server, { sample: McpSampling.make(options) }, model).pipe(
         Effect.map((result): unknown => JSON.parse(result)),
         Effect.catchTag(
@@ -426,10 +421,9 @@ describe.concurrent("a LanguageModel that answers a server", () => {
             generate
           )
       })
-      const server = Effect.flatMap(
-        RequestContext.RequestContext,
-        ({ createMessage }) =>
-          Effect.map(createMessage({ ...plain, maxTokens: 7, temperature: 0.5 }), ({ model }) => model)
+      const server = Effect.map(
+        RequestContext.createMessage({ ...plain, maxTokens: 7, temperature: 0.5 }),
+        ({ model }) => model
       )
       const client = McpClient.make(askingServer(server), { info, healthCheck: false, answers: { sample: sampler } })
       yield* client.pipe(
@@ -454,13 +448,9 @@ describe.concurrent("a LanguageModel that answers a server", () => {
           )
         }
       })
-      const server = Effect.flatMap(
-        RequestContext.RequestContext,
-        ({ createMessage }) =>
-          Effect.map(
-            createMessage({ ...plain, modelPreferences: { intelligencePriority: 1 } }),
-            Sampling.textOf
-          )
+      const server = Effect.map(
+        RequestContext.createMessage({ ...plain, modelPreferences: { intelligencePriority: 1 } }),
+        Sampling.textOf
       )
       // The client needs no model, because each generation has one.
       const client = McpClient.make(askingServer(server), { info, healthCheck: false, answers: { sample: sampler } })

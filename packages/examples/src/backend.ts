@@ -14,8 +14,8 @@
  * belongs to the user who opened it.
  */
 import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpResource, McpServer } from "@effect-mcp/server"
-import { EventStore, RequestContext, SessionHost } from "@effect-mcp/session"
+import { McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
+import { EventStore, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -66,7 +66,7 @@ class Users extends McpMiddleware.Service<Users, { provides: CurrentUser }>()("U
 const UsersLive = McpMiddleware.layer(
   Users,
   CurrentUser,
-  Effect.flatMap(RequestContext.RequestContext, ({ principal }) =>
+  Effect.flatMap(McpRequest.McpRequest, ({ principal }) =>
     principal === undefined
       ? Effect.fail(McpError.invalidRequest("Sign in first"))
       : Effect.succeed({ name: principal.id }))

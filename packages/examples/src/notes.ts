@@ -12,8 +12,7 @@
  * clients can subscribe to. A prompt asks the model to review a note.
  */
 import { Content, McpError, Prompt, Resource } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpPrompt, McpResource, McpServer } from "@effect-mcp/server"
-import { RequestContext } from "@effect-mcp/session"
+import { McpGroup, McpMiddleware, McpPrompt, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Tool from "effect/ai/Tool"
@@ -203,7 +202,7 @@ const NotesLive = NotesGroup.toLayer(Effect.fnUntraced(function*(handlers) {
 const UsersLive = McpMiddleware.layer(
   Users,
   CurrentUser,
-  Effect.flatMap(RequestContext.RequestContext, ({ principal }) =>
+  Effect.flatMap(McpRequest.McpRequest, ({ principal }) =>
     principal === undefined
       ? Effect.fail(McpError.invalidRequest("Sign in first"))
       : Effect.succeed({ id: principal.id }))

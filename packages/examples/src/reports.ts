@@ -9,8 +9,7 @@
  * The arguments are the database and the seconds that each of the six chapters takes. Started over stdio, as above, it
  * is a child process of its client: `reportClient.ts` is one.
  */
-import { McpGroup, McpServer, McpTool } from "@effect-mcp/server"
-import { RequestContext } from "@effect-mcp/session"
+import { McpGroup, McpRequest, McpServer, McpTool } from "@effect-mcp/server"
 import * as NodeSqlite from "@effect-mcp/tasks/NodeSqlite"
 import * as TaskStoreSql from "@effect-mcp/tasks/TaskStoreSql"
 import * as Tool from "effect/ai/Tool"
@@ -37,9 +36,9 @@ const ReportsLive = Reports.toLayer((handlers) =>
     Effect.gen(function*() {
       const written: Array<string> = []
       for (const [index, chapter] of chapters.entries()) {
-        yield* RequestContext.progress({ progress: index, total: chapters.length, message: `writes about ${chapter}` })
+        yield* McpRequest.progress({ progress: index, total: chapters.length, message: `writes about ${chapter}` })
         // A chapter that is done is not written again if another process goes on.
-        const text = yield* RequestContext.once(
+        const text = yield* McpRequest.once(
           chapter,
           { success: Schema.String },
           Effect.as(Effect.sleep(Duration.seconds(Number(seconds))), `${chapter} of ${year}, by process ${process.pid}`)

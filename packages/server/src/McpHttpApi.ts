@@ -122,7 +122,7 @@ export interface Options<Name extends string = string, R = never, RV = never> {
    */
   readonly visible?: (endpoint: Endpoint) => Effect.Effect<boolean, never, RV> | undefined
   /**
-   * Makes headers for each request to the api, such as an `Authorization` of the principal in `RequestContext`. They
+   * Makes headers for each request to the api, such as an `Authorization` of the principal in `McpRequest`. They
    * replace arguments of the same name. No header of the MCP client's own request reaches the api: the specification
    * forbids to pass its token on. An effect that takes more than 30 seconds, or dies, fails the call with −32603.
    */

@@ -161,8 +161,7 @@ export const Service =
  * @example
  * ```ts
  * import { McpError } from "@effect-mcp/protocol"
- * import { McpMiddleware } from "@effect-mcp/server"
- * import { RequestContext } from "@effect-mcp/session"
+ * import { McpMiddleware, McpRequest } from "@effect-mcp/server"
  * import * as Context from "effect/Context"
  * import * as Effect from "effect/Effect"
  *
@@ -172,7 +171,7 @@ export const Service =
  * export const AuthorizationLive = McpMiddleware.layer(
  *   Authorization,
  *   CurrentUser,
- *   Effect.flatMap(RequestContext.RequestContext, ({ principal }) =>
+ *   Effect.flatMap(McpRequest.McpRequest, ({ principal }) =>
  *     principal === undefined
  *       ? Effect.fail(McpError.invalidRequest("Sign in first"))
  *       : Effect.succeed({ id: principal.id }))

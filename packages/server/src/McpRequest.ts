@@ -1,6 +1,6 @@
 /**
- * The request that a handler serves: questions to its client, progress and log messages. They travel with the request
- * and end with it. `RequestContext` of `@effect-mcp/session` has the whole of them.
+ * The request that a handler of a group serves: its client, questions to the client, progress and log messages. They
+ * travel with the request and end with it.
  */
 import {
   Content,
@@ -18,6 +18,29 @@ import { ElicitationCancelled, ElicitationDeclined, type ElicitationError } from
 import * as JsonCodec from "./internal/schema/JsonCodec.ts"
 import * as UnfitAnswer from "./internal/schema/UnfitAnswer.ts"
 import { trust } from "./internal/trust.ts"
+
+/**
+ * The context of the request: who sent it (`principal`), by which client (`profile`), in which session, and everything
+ * that a handler can send meanwhile. It is the service `RequestContext` of `@effect-mcp/session`.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const user = Effect.map(McpRequest.McpRequest, ({ principal }) => principal?.id ?? "anonymous")
+ * ```
+ *
+ * @category services
+ */
+export const McpRequest = RequestContext.RequestContext
+
+/**
+ * The context of the request.
+ *
+ * @category services
+ */
+export type McpRequest = RequestContext.RequestContext
 
 interface PreparedForm {
   readonly form: ElicitationSchema.ElicitationSchema
@@ -238,3 +261,59 @@ export const progress = (step: Progress.Progress): Effect.Effect<void, never, Re
 export const log = (
   message: Omit<Logging.LogMessageParams, "_meta">
 ): Effect.Effect<void, never, RequestContext.RequestContext> => RequestContext.log(message)
+
+/**
+ * Sends a notification with the request, for example that a resource has changed. Use the `session` of the request for
+ * notifications that outlive it.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ *
+ * export const changed = (uri: string) => McpRequest.notify("notifications/resources/updated", { uri })
+ * ```
+ *
+ * @category notifications
+ */
+export const notify: typeof RequestContext.notify = RequestContext.notify
+
+/**
+ * Runs a step that must not run again when the client answers a question. In revision 2026-07-28, the answer starts the
+ * handler from its beginning, and the encoded results of these steps travel with the question, sealed. The step runs at
+ * least once. Each step of a request has a key of its own.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Answer = Schema.Struct({ sure: Schema.Boolean })
+ *
+ * export const book = (reserve: Effect.Effect<string>) =>
+ *   Effect.gen(function*() {
+ *     const seat = yield* McpRequest.once("reserve", { success: Schema.String }, reserve)
+ *     const { sure } = yield* McpRequest.elicit(`Take seat ${seat}?`, Answer)
+ *     return sure ? `seat ${seat} is yours` : "not booked"
+ *   })
+ * ```
+ *
+ * @category tasks
+ */
+export const once: typeof RequestContext.once = RequestContext.once
+
+/**
+ * Lets the call of a tool become a task now, and returns whether it is one. The call stays a call if the client has not
+ * declared tasks, or the tool forbids them (`ServerTasks`). Fails if the client has too many tasks.
+ *
+ * @example
+ * ```ts
+ * import { McpRequest } from "@effect-mcp/server"
+ * import * as Effect from "effect/Effect"
+ *
+ * export const report = Effect.andThen(McpRequest.becomeTask, Effect.sleep("1 hour"))
+ * ```
+ *
+ * @category tasks
+ */
+export const becomeTask: typeof RequestContext.becomeTask = RequestContext.becomeTask

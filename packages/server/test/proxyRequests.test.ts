@@ -69,9 +69,9 @@ describe("the requests of a server with a handshake", () => {
         "tools/list": () => Effect.succeed({ tools: [tool("capabilities"), tool("page")] }),
         "tools/call": ({ name }) =>
           Effect.gen(function*() {
-            const { elicit, profile, session } = yield* RequestContext.RequestContext
+            const { profile, session } = yield* RequestContext.RequestContext
             if (name === "capabilities") return { content: [], structuredContent: profile.capabilities }
-            const { action } = yield* elicit({
+            const { action } = yield* RequestContext.elicit({
               mode: "url",
               message: "Sign in",
               url: "https://example.com/",

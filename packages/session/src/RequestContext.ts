@@ -124,31 +124,15 @@ export class RequestContext extends Context.Service<RequestContext, {
    * request does not hold a connection. Returns whether the response was closed.
    */
   readonly releaseStream: Effect.Effect<boolean>
-  /** Sends a request to the client on the stream of this request. */
+  /**
+   * Sends a request to the client on the stream of this request. {@link elicit}, {@link createMessage} and
+   * {@link listRoots} are functions over it.
+   */
   readonly request: <Name extends MethodTable.RequestName<"server">>(
     name: Name,
     params: MethodTable.ParamsOf<Name>,
     options?: QuestionOptions
   ) => Effect.Effect<MethodTable.ResultOf<Name>, RequestError>
-  /**
-   * Requests a message of the client's model. First checks the capabilities of the client, and that each use of a tool
-   * has its result.
-   */
-  readonly createMessage: {
-    (
-      params: Sampling.CreateMessageParamsWithoutTools,
-      options?: QuestionOptions
-    ): Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError>
-    (
-      params: Sampling.CreateMessageParams,
-      options?: QuestionOptions
-    ): Effect.Effect<Sampling.CreateMessageResult, RequestError>
-  }
-  /** Requests input of the client's user, by a form or by a page to visit. */
-  readonly elicit: (
-    params: Elicitation.ElicitParams,
-    options?: QuestionOptions
-  ) => Effect.Effect<Elicitation.ElicitResult, RequestError>
   /** The questions to the client that become tasks: use `RemoteTasks.of`. */
   readonly taskRequests: TaskRequests
   /** Runs a step of the handler that must not run again when the client answers a question. See {@link once}. */
@@ -157,8 +141,6 @@ export class RequestContext extends Context.Service<RequestContext, {
     schemas: OnceSchemas<A, E>,
     step: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R>
-  /** Requests the client's roots: the folders that the client allows the server to use. */
-  readonly listRoots: (options?: QuestionOptions) => Effect.Effect<Roots.ListRootsResult, RequestError>
   /**
    * Returns whether a request of this context failed with the error. Then its text is that of the client, and may be
    * sent to it. Text of another server, or of the client of another session, may not.
@@ -260,9 +242,9 @@ export const createMessage: {
     options?: QuestionOptions
   ): Effect.Effect<Sampling.CreateMessageResult, RequestError, RequestContext>
 } = (params: Sampling.CreateMessageParams, options?: QuestionOptions) =>
-  // TypeScript does not select an overload by a union of params. The result is the one that the member has for them.
+  // `SemanticChecks` has checked that a result without tools has none.
   trust<Effect.Effect<Sampling.CreateMessageResultWithoutTools, RequestError, RequestContext>>(
-    Effect.flatMap(RequestContext, (context) => context.createMessage(params, options))
+    Effect.flatMap(RequestContext, (context) => context.request("sampling/createMessage", params, options))
   )
 
 /**
@@ -286,7 +268,7 @@ export const elicit = (
   params: Elicitation.ElicitParams,
   options?: QuestionOptions
 ): Effect.Effect<Elicitation.ElicitResult, RequestError, RequestContext> =>
-  Effect.flatMap(RequestContext, (context) => context.elicit(params, options))
+  Effect.flatMap(RequestContext, (context) => context.request("elicitation/create", params, options))
 
 /**
  * Requests the client's roots: the folders that the client allows the server to use. Fails with `MissingCapability` if
@@ -305,7 +287,7 @@ export const elicit = (
 export const listRoots = (
   options?: QuestionOptions
 ): Effect.Effect<Roots.ListRootsResult, RequestError, RequestContext> =>
-  Effect.flatMap(RequestContext, (context) => context.listRoots(options))
+  Effect.flatMap(RequestContext, (context) => context.request("roots/list", {}, options))
 
 /**
  * Runs a step that must not run again when the client answers a question. In revision 2026-07-28, a question ends the

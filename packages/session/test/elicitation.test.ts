@@ -112,8 +112,7 @@ describe("the modes of elicitation", () => {
 describe("the answer to an elicitation", () => {
   const ask = tools({
     ask: Effect.gen(function*() {
-      const { elicit } = yield* RequestContext.RequestContext
-      return yield* Effect.match(elicit({ message: "Who are you?", requestedSchema: form }), {
+      return yield* Effect.match(RequestContext.elicit({ message: "Who are you?", requestedSchema: form }), {
         onSuccess: ({ action, content }) => text(content === undefined ? action : JSON.stringify(content)),
         onFailure: ({ message }) => ({ ...text(message), isError: true })
       })
@@ -280,7 +279,9 @@ describe("elicitation in URL mode", () => {
         handlers: tools({
           x: Effect.gen(function*() {
             const context = yield* RequestContext.RequestContext
-            const { action } = yield* Effect.orDie(context.elicit({ mode: "url", message: "Sign in", ...urlMode }))
+            const { action } = yield* Effect.orDie(
+              RequestContext.elicit({ mode: "url", message: "Sign in", ...urlMode })
+            )
             yield* Deferred.succeed(served, context)
             yield* Deferred.await(finish)
             return text(action)

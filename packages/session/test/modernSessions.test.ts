@@ -11,9 +11,8 @@ const revisions = ["2025-06-18", "2026-07-28"] as const
 const form = { type: "object", properties: { name: { type: "string" } } } as const
 
 const greet = Effect.gen(function*() {
-  const { elicit } = yield* RequestContext.RequestContext
   const answer = yield* Effect.mapError(
-    elicit({ message: "Name?", requestedSchema: form }),
+    RequestContext.elicit({ message: "Name?", requestedSchema: form }),
     ({ message }) => McpError.invalidRequest(message)
   )
   return text(`Hello, ${String(answer.content?.["name"])}`)

@@ -48,8 +48,9 @@ describe("roots", () => {
         handlers: {
           ...tools({
             list: Effect.gen(function*() {
-              const { listRoots } = yield* RequestContext.RequestContext
-              if (cached.length === 0) cached = (yield* Effect.orDie(listRoots())).roots.map(({ uri }) => uri)
+              if (cached.length === 0) {
+                cached = (yield* Effect.orDie(RequestContext.listRoots())).roots.map(({ uri }) => uri)
+              }
               return text(cached.join(" "))
             })
           }),
@@ -72,11 +73,10 @@ describe("roots", () => {
       const { client } = yield* connected({
         client: { handlers: { "roots/list": () => Effect.die("the disk is gone") } },
         handlers: tools({
-          list: Effect.flatMap(RequestContext.RequestContext, ({ listRoots }) =>
-            Effect.match(listRoots(), {
-              onSuccess: ({ roots }) => text(`${roots.length} roots`),
-              onFailure: ({ message }) => ({ ...text(message), isError: true })
-            }))
+          list: Effect.match(RequestContext.listRoots(), {
+            onSuccess: ({ roots }) => text(`${roots.length} roots`),
+            onFailure: ({ message }) => ({ ...text(message), isError: true })
+          })
         })
       })
       const { content, isError } = yield* client.callTool("list")

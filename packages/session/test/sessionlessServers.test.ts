@@ -205,14 +205,22 @@ describe.each(servers)("a server without sessions ($server)", ({ make }) => {
           const context = yield* RequestContext.RequestContext
           const message = { role: "user" as const, content: Content.text("hi") }
           const results = yield* Effect.forEach([
-            context.listRoots(),
+            RequestContext.listRoots(),
             context.request("ping", {}),
-            context.createMessage({ messages: [message], maxTokens: 1 }),
-            context.elicit({ message: "Name?", requestedSchema: { type: "object", properties: {} } })
-          ], (request) => Effect.result<unknown, { readonly reason: { readonly _tag: string } }, never>(request))
+            RequestContext.createMessage({ messages: [message], maxTokens: 1 }),
+            RequestContext.elicit({ message: "Name?", requestedSchema: { type: "object", properties: {} } })
+          ], (request) =>
+            Effect.result<unknown, { readonly reason: { readonly _tag: string } }, RequestContext.RequestContext>(
+              request
+            ))
           const released = yield* context.releaseStream
           return text(
-            [...results.map((one) => Result.isFailure(one) ? one.failure.reason._tag : "sent"), released].join(" ")
+            [
+              ...results.map((one) =>
+                Result.isFailure(one) ? one.failure.reason._tag : "sent"
+              ),
+              released
+            ].join(" ")
           )
         })
       })

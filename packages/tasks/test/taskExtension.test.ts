@@ -464,12 +464,12 @@ describe("a call becomes a task", () => {
       const step = Effect.sync(() => ++ran)
       const tool = Effect.gen(function*() {
         const count = yield* RequestContext.once("count", { success: Schema.Finite }, step)
-        const { elicit, once } = yield* RequestContext.RequestContext
+        const { once, request } = yield* RequestContext.RequestContext
         const first = yield* ask("first?")
         const isTask = yield* RequestContext.becomeTask
         assert.isTrue(yield* RequestContext.becomeTask)
         // Members that the handler has kept are those of the task as well.
-        const { content } = yield* elicit({ message: "second?", requestedSchema: form })
+        const { content } = yield* request("elicitation/create", { message: "second?", requestedSchema: form })
         const again = yield* once("count", { success: Schema.Finite }, step)
         return text(`${isTask} ${count} ${first} ${content?.["name"]} ${again}`)
       }).pipe(Effect.orDie)

@@ -17,9 +17,11 @@ import * as WebSocketServing from "./support/webSocketServer.ts"
 const handlersOf = (seen: Array<string>) =>
   tools({
     greet: Effect.gen(function*() {
-      const { elicit } = yield* RequestContext.RequestContext
       const answer = yield* Effect.mapError(
-        elicit({ message: "Name?", requestedSchema: { type: "object", properties: { name: { type: "string" } } } }),
+        RequestContext.elicit({
+          message: "Name?",
+          requestedSchema: { type: "object", properties: { name: { type: "string" } } }
+        }),
         ({ message }) => McpError.invalidRequest(message)
       )
       return text(`Hello, ${String(answer.content?.["name"])}`)

@@ -1,7 +1,7 @@
 /** An HTTP server with sessions and a task list per user, written with Effect MCP. */
 import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpResource, McpServer } from "@effect-mcp/server"
-import { RequestContext, SessionHost } from "@effect-mcp/session"
+import { McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
+import { SessionHost } from "@effect-mcp/session"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -88,7 +88,7 @@ const TasksLive = Tasks.toLayer(Effect.fnUntraced(function*(handlers) {
     .resource("all", own)
 }))
 
-const user = RequestContext.RequestContext.pipe(
+const user = McpRequest.McpRequest.pipe(
   Effect.flatMap(({ principal }) => Effect.fromNullishOr(principal)),
   Effect.mapError(() => McpError.invalidRequest("There is no user"))
 )

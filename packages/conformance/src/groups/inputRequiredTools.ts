@@ -53,7 +53,7 @@ const sampled = (key: string, prompt: string, maxTokens: number) =>
 const capital = sampled("capital_question", "What is the capital of France?", 100)
 
 const roots = Effect.map(
-  RequestContext.RequestContext.use(({ listRoots }) => listRoots({ key: "client_roots" })),
+  RequestContext.listRoots({ key: "client_roots" }),
   ({ roots }) => roots.map(({ uri }) => uri).join(", ")
 )
 

@@ -51,13 +51,9 @@ const answerOf = ({ action, content }: Elicitation.ElicitResult): unknown =>
 
 /** Asks the client's user. The message determines the behaviour of the client. */
 const ask = (message: string): Effect.Effect<unknown, McpError.McpError, RequestContext.RequestContext> =>
-  Effect.flatMap(
-    RequestContext.RequestContext,
-    ({ elicit }) =>
-      elicit({ message, requestedSchema: form }, { timeout: requestTimeout }).pipe(
-        Effect.map(answerOf),
-        Effect.mapError(({ message }) => McpError.invalidRequest(message))
-      )
+  RequestContext.elicit({ message, requestedSchema: form }, { timeout: requestTimeout }).pipe(
+    Effect.map(answerOf),
+    Effect.mapError(({ message }) => McpError.invalidRequest(message))
   )
 
 /** Asks a question that names its call, and fails unless its answer arrives. */

@@ -325,8 +325,9 @@ describe("the eras of a simulation", () => {
         "tools/call": () =>
           Effect.gen(function*() {
             const value = yield* count(counter)
-            const { elicit } = yield* RequestContext.RequestContext
-            yield* Effect.orDie(elicit({ message: "Sure?", requestedSchema: { type: "object", properties: {} } }))
+            yield* Effect.orDie(
+              RequestContext.elicit({ message: "Sure?", requestedSchema: { type: "object", properties: {} } })
+            )
             return { content: [], structuredContent: { value } }
           })
       })

@@ -31,7 +31,7 @@ export const refusal = Effect.fnUntraced(function*(
   if (!(yield* isNeeded(tool, params, String(request.id)))) return undefined
   const shown = Excerpt.of(JSON.stringify(input), shownLength)
   return yield* Effect.match(
-    request.elicit({
+    RequestContext.elicit({
       message: `Allow the tool "${tool.name}" to run with ${shown}?`,
       requestedSchema: { type: "object", properties: {} }
     }),

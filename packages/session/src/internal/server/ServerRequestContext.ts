@@ -1,8 +1,8 @@
 /** The context of a server's handler: its request, and the messages that it can send to the client. */
 
-import { type Logging, MethodTable, type Profile, type Sampling } from "@effect-mcp/protocol"
+import { type Logging, MethodTable, type Profile } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
-import type { QuestionOptions, RequestContext } from "../../RequestContext.ts"
+import type { RequestContext } from "../../RequestContext.ts"
 import * as RequestError from "../../RequestError.ts"
 import type { Connection, StreamOrigin } from "../../Transport.ts"
 import * as Batch from "../engine/Batch.ts"
@@ -146,19 +146,6 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
     })
   }
 
-  get createMessage(): Service["createMessage"] {
-    const { request } = this
-    const create = (params: Sampling.CreateMessageParams, options?: QuestionOptions) =>
-      request("sampling/createMessage", params, options)
-    // `SemanticChecks` has checked that a result without tools has none.
-    return trust<Service["createMessage"]>(create)
-  }
-
-  get elicit(): Service["elicit"] {
-    const { request } = this
-    return (params, options) => request("elicitation/create", params, options)
-  }
-
   get taskRequests(): Service["taskRequests"] {
     return this.dependencies.taskRequestsOf?.(this.incoming, this.#ownErrors) ?? TaskRequests.none(this.profile)
   }
@@ -166,10 +153,5 @@ export class ServerRequestContext extends HandlerContext<Profile.ClientProfile, 
   /** A call that can become a task has another context. */
   get becomeTask(): Service["becomeTask"] {
     return Effect.succeed(false)
-  }
-
-  get listRoots(): Service["listRoots"] {
-    const { request } = this
-    return (options) => request("roots/list", {}, options)
   }
 }

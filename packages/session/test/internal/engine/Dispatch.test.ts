@@ -27,11 +27,8 @@ const context = (request: JsonRpc.Request): RequestContext.RequestContext["Servi
   log: () => Effect.void,
   notify: () => Effect.void,
   request: () => Effect.die("no session"),
-  createMessage: () => Effect.die("no session"),
-  elicit: () => Effect.die("no session"),
   once: () => Effect.die("no session"),
-  taskRequests: TaskRequests.none(profile),
-  listRoots: () => Effect.die("no session")
+  taskRequests: TaskRequests.none(profile)
 })
 
 const dispatchOf = <const H extends Handlers.Handlers<"client", RequestContext.RequestContext>>(handlers: H) =>

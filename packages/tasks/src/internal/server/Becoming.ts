@@ -1,7 +1,7 @@
 /** A call that may become a task while its handler runs, in the revision in which the server decides. */
 
 import type { JsonRpc, McpError } from "@effect-mcp/protocol"
-import type { BecomingRun, Beginning, TaskServer } from "@effect-mcp/session/internal"
+import { type BecomingRun, type Beginning, ForwardedContext, type TaskServer } from "@effect-mcp/session/internal"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -13,7 +13,6 @@ import * as Semaphore from "effect/Semaphore"
 import type * as StoredTask from "../../StoredTask.ts"
 import * as TaskState from "../runs/TaskState.ts"
 import { trust } from "../trust.ts"
-import { BecomingContext } from "./BecomingContext.ts"
 import * as ResumedCall from "./ResumedCall.ts"
 import { TaskContext } from "./TaskContext.ts"
 import type { TaskEndpoint } from "./TaskEndpoint.ts"
@@ -36,7 +35,8 @@ export class Becoming {
   readonly #dependencies: BecomingDependencies
   readonly #handler: Fiber.Fiber<unknown, unknown>
   readonly #call: RequestContext["Service"]
-  readonly #context: BecomingContext
+  /** The context of the call, and after the call has become a task that of the task. */
+  readonly #context: RequestContext["Service"]
   /** The context of the task, when there is one. */
   #task: TaskContext | undefined
   #isTask = false
@@ -52,7 +52,10 @@ export class Becoming {
       this.#isTask ? Effect.succeed(true) : Effect.map(this.#become(), (became) => this.#isTask = became)
     )
     // Once, even if the handler and the timer begin at the same time.
-    this.#context = new BecomingContext(this.#call, Effect.uninterruptible(one.withPermits(1)(begin)))
+    this.#context = ForwardedContext.make(() => this.#task ?? this.#call, {
+      becomeTask: Effect.uninterruptible(one.withPermits(1)(begin)),
+      isOwnError: (error) => this.#call.isOwnError(error) || this.#task?.isOwnError(error) === true
+    })
   }
 
   /** Serves the call. It becomes a task when its handler says so, or after a time. */
@@ -104,7 +107,6 @@ export class Becoming {
       (task) => {
         const scope = Scope.makeUnsafe()
         this.#task = new TaskContext(this.#call, { server, tasks, task, runs, messages: undefined, scope, steps })
-        this.#context.replace(this.#task)
         // The handler of a call fails with nothing else.
         const running = trust<Handling<never>>(Fiber.join(this.#handler))
         return Effect.onInterrupt(running, () => Fiber.interrupt(this.#handler)).pipe(

@@ -1,6 +1,6 @@
 /** The context of a handler whose request became a task: it outlives the request, and perhaps its session. */
 
-import { MethodTable, type Profile, Revision, type Sampling } from "@effect-mcp/protocol"
+import { MethodTable, type Profile, Revision } from "@effect-mcp/protocol"
 import {
   type AnsweredQuestion,
   ClientQuestion,
@@ -166,17 +166,6 @@ export class TaskContext implements Service {
     return trust<Service["once"]>(once)
   }
 
-  get createMessage(): Service["createMessage"] {
-    const create = (params: Sampling.CreateMessageParams, options?: QuestionOptions) =>
-      this.request("sampling/createMessage", params, options)
-    // `SemanticChecks` has checked that a result without tools has none.
-    return trust<Service["createMessage"]>(create)
-  }
-
-  get elicit(): Service["elicit"] {
-    return (params, options) => this.request("elicitation/create", params, options)
-  }
-
   /**
    * A question waits as any other one of the task, and so do the requests for its result and its cancellation. The
    * request for its state travels on the session of the call, because it would wait too long.
@@ -203,10 +192,6 @@ export class TaskContext implements Service {
 
   get becomeTask(): Service["becomeTask"] {
     return Effect.succeed(true)
-  }
-
-  get listRoots(): Service["listRoots"] {
-    return (options) => this.request("roots/list", {}, options)
   }
 
   /** Asks the client a question that was asked before the call became a task. */

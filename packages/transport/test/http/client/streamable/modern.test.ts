@@ -480,8 +480,7 @@ describe.concurrent("this library's servers", () => {
           Effect.succeed(text("3"))
         ),
         ask: Effect.gen(function*() {
-          const { elicit } = yield* RequestContext.RequestContext
-          const { content } = yield* Effect.orDie(elicit({
+          const { content } = yield* Effect.orDie(RequestContext.elicit({
             message: "Name?",
             requestedSchema: { type: "object", properties: { name: { type: "string" } } }
           }))

@@ -91,7 +91,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
     }))
 
   const needy = Effect.as(
-    Effect.orDie(Effect.flatMap(RequestContext.RequestContext, ({ listRoots }) => listRoots())),
+    Effect.orDie(RequestContext.listRoots()),
     text("rooted")
   )
 

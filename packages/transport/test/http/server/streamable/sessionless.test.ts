@@ -188,8 +188,9 @@ describe.concurrent("Streamable HTTP without sessions", () => {
   it.live("fails requests to its client with StatelessModeNotSupported", () =>
     Effect.gen(function*() {
       const server = yield* serveSessionless(tools({
-        listRoots: Effect.flatMap(RequestContext.RequestContext, (context) =>
-          Effect.map(Effect.flip(context.listRoots()), (error) => text(error.reason._tag))).pipe(Effect.orDie)
+        listRoots: Effect.map(Effect.flip(RequestContext.listRoots()), (error) => text(error.reason._tag)).pipe(
+          Effect.orDie
+        )
       }))
       const response = yield* exchange(server, { body: call(1, "listRoots") })
       assert.deepStrictEqual(response.messages[0]?.result, textResult("StatelessModeNotSupported"))

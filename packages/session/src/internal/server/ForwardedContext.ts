@@ -1,0 +1,71 @@
+/** A context that passes everything on to another one. */
+
+import * as Effect from "effect/Effect"
+import type { RequestContext } from "../../RequestContext.ts"
+import { trust } from "../trust.ts"
+
+type Service = RequestContext["Service"]
+
+/**
+ * The members of a context, by how they are passed on. A handler may keep a member for later, so effects and functions
+ * look for the context when they are used.
+ */
+const members = {
+  id: "value",
+  method: "value",
+  meta: "value",
+  principal: "value",
+  session: "value",
+  profile: "value",
+  parameterHeaders: "value",
+  taskRequests: "value",
+  isOwnError: "value",
+  releaseStream: "effect",
+  becomeTask: "effect",
+  progress: "function",
+  log: "function",
+  notify: "function",
+  request: "function",
+  once: "function"
+} satisfies { readonly [Name in keyof Service]: "value" | "effect" | "function" }
+
+type Members = { readonly [name: string]: unknown }
+
+class ForwardedContext {
+  readonly current: () => Service
+  readonly own: Partial<Service>
+
+  constructor(current: () => Service, own: Partial<Service>) {
+    this.current = current
+    this.own = own
+  }
+}
+
+// Getters of the prototype, because a context is made for each call that may become a task.
+for (const [name, kind] of Object.entries(members)) {
+  Object.defineProperty(ForwardedContext.prototype, name, {
+    get(this: ForwardedContext) {
+      const { current } = this
+      const own = trust<Members>(this.own)
+      // The table says what each member of the service is.
+      const member = <A>() => trust<A>(trust<Members>(current())[name])
+      if (name in own) return own[name]
+      switch (kind) {
+        case "value":
+          return member()
+        case "effect":
+          return Effect.suspend(() => member<Effect.Effect<unknown, unknown>>())
+        case "function":
+          return (...args: ReadonlyArray<unknown>) =>
+            Effect.suspend(() =>
+              member<(...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>>()(...args)
+            )
+      }
+    }
+  })
+}
+
+/** Makes a context that passes everything on to the current one, except for its own members. */
+export const make = (current: () => Service, own: Partial<Service>): Service =>
+  // The table has a member for each of the service.
+  trust<Service>(new ForwardedContext(current, own))
