@@ -31,41 +31,42 @@ const members = {
 
 type Members = { readonly [name: string]: unknown }
 
-class ForwardedContext {
+/** The state of a context, beside its getters. */
+interface Forwarding {
   readonly current: () => Service
   readonly own: Partial<Service>
-
-  constructor(current: () => Service, own: Partial<Service>) {
-    this.current = current
-    this.own = own
-  }
 }
 
-// Getters of the prototype, because a context is made for each call that may become a task.
-for (const [name, kind] of Object.entries(members)) {
-  Object.defineProperty(ForwardedContext.prototype, name, {
-    get(this: ForwardedContext) {
-      const { current } = this
-      const own = trust<Members>(this.own)
-      // The table says what each member of the service is.
-      const member = <A>() => trust<A>(trust<Members>(current())[name])
-      if (name in own) return own[name]
-      switch (kind) {
-        case "value":
-          return member()
-        case "effect":
-          return Effect.suspend(() => member<Effect.Effect<unknown, unknown>>())
-        case "function":
-          return (...args: ReadonlyArray<unknown>) =>
-            Effect.suspend(() =>
-              member<(...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>>()(...args)
-            )
-      }
+/** Returns the getter of a member. */
+const getterOf = (name: string, kind: "value" | "effect" | "function"): PropertyDescriptor => ({
+  get(this: Forwarding) {
+    const { current } = this
+    const own = trust<Members>(this.own)
+    // The table says what each member of the service is.
+    const member = <A>() => trust<A>(trust<Members>(current())[name])
+    if (name in own) return own[name]
+    switch (kind) {
+      case "value":
+        return member()
+      case "effect":
+        return Effect.suspend(() => member<Effect.Effect<unknown, unknown>>())
+      case "function":
+        return (...args: ReadonlyArray<unknown>) =>
+          Effect.suspend(() => member<(...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>>()(...args))
     }
-  })
-}
+  }
+})
+
+// One prototype with getters, because a context is made for each call that may become a task.
+let prototype: object | undefined
 
 /** Makes a context that passes everything on to the current one, except for its own members. */
-export const make = (current: () => Service, own: Partial<Service>): Service =>
+export const make = (current: () => Service, own: Partial<Service>): Service => {
+  prototype ??= Object.defineProperties(
+    {},
+    Object.fromEntries(Object.entries(members).map(([name, kind]) => [name, getterOf(name, kind)]))
+  )
+  const forwarding: Forwarding = { current, own }
   // The table has a member for each of the service.
-  trust<Service>(new ForwardedContext(current, own))
+  return trust<Service>(Object.assign(Object.create(prototype), forwarding))
+}
