@@ -9,9 +9,7 @@ const session = Schema.Literals([0, 1])
 const side = Schema.Literals(["client", "server"])
 const resource = Schema.Literals(["a", "b"])
 
-/**
- * The tools of the simulated server. Each shows one aspect of serving.
- */
+/** The tools of the simulated server. Each shows one aspect of serving. */
 export const Tool = Schema.Literals([
   "echo",
   "later",
@@ -38,14 +36,10 @@ export const Tool = Schema.Literals([
   "close"
 ])
 
-/**
- * A tool of the simulated server.
- */
+/** A tool of the simulated server. */
 export type Tool = typeof Tool.Type
 
-/**
- * The kinds of data that no session has sent.
- */
+/** The kinds of data that no session has sent. */
 export const Injection = Schema.Literals([
   "NotJson",
   "MuchNotJson",
@@ -68,9 +62,7 @@ export const Injection = Schema.Literals([
   "ForgedState"
 ])
 
-/**
- * Data that no session has sent.
- */
+/** Data that no session has sent. */
 export type Injection = typeof Injection.Type
 
 /**
@@ -118,7 +110,5 @@ export const Command = Schema.Union([
   Schema.TaggedStruct("Open", { session })
 ])
 
-/**
- * A command.
- */
+/** A command. */
 export type Command = typeof Command.Type

@@ -21,9 +21,7 @@ export type Entry = Recorded.Entry<Commanded>
 /** The journal of a conversation. */
 export type Journal = Recorded.Journal<Commanded>
 
-/**
- * The events, and the resources that were left after the end.
- */
+/** The events, and the resources that were left after the end. */
 export interface History {
   readonly conversation: Conversation
   readonly entries: ReadonlyArray<Entry>

@@ -33,6 +33,15 @@ const formSchema = { type: "object" as const, properties: { answer: { type: "str
 
 const noNonce = () => undefined
 
+/** Returns a request of a program, with these properties besides the usual ones. */
+const requestOf = (what: string, others: Partial<Recorder.ProgramRequest> = {}): Recorder.ProgramRequest => ({
+  what,
+  deadline: requestTimeout,
+  total: undefined,
+  probe: false,
+  ...others
+})
+
 /**
  * Simulates a conversation, from its first command to the end of everything in it, and returns its history. The same
  * conversation always has the same history (law 13). It takes about a millisecond.
@@ -105,38 +114,29 @@ export const run = (conversation: Conversation): History => {
     const options = { timeout: requestTimeout }
     return requestFromClient(
       session,
-      { what: `${what} ${uri}`, deadline: requestTimeout, total: undefined, probe: false },
+      requestOf(`${what} ${uri}`),
       (session): Effect.Effect<unknown, RequestError.RequestError> =>
         what === "subscribe" ? session.subscribeResource(uri, options) : session.unsubscribeResource(uri, options)
     )
   }
 
-  const ping = (session: number) =>
-    requestFromClient(
-      session,
-      { what: "ping", deadline: requestTimeout, total: undefined, probe: true },
-      (session) => session.ping({ timeout: requestTimeout })
-    )
-
   const execute = (command: Command): void => {
     switch (command._tag) {
       case "Call":
-        calls.push(call(command.session, {
-          what: command.tool,
-          deadline: command.deadline,
-          total: totals[command.extension],
-          probe: false
-        }))
+        calls.push(call(
+          command.session,
+          requestOf(command.tool, { deadline: command.deadline, total: totals[command.extension] })
+        ))
         return
       case "CallAndInterrupt": {
-        const fiber = call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false })
+        const fiber = call(command.session, requestOf(command.tool, { deadline: 60_000 }))
         runtime.act(() => fiber.interruptUnsafe())
         calls.push(fiber)
         return
       }
       case "Burst":
         for (let count = 0; count < command.count; count++) {
-          calls.push(call(command.session, { what: command.tool, deadline: 60_000, total: undefined, probe: false }))
+          calls.push(call(command.session, requestOf(command.tool, { deadline: 60_000 })))
         }
         return
       case "Interrupt":
@@ -155,12 +155,7 @@ export const run = (conversation: Conversation): History => {
         )
       }
       case "ServerRequest":
-        return requestFromServer(command.session, {
-          what: command.what,
-          deadline: requestTimeout,
-          total: undefined,
-          probe: false
-        })
+        return requestFromServer(command.session, requestOf(command.what))
       case "Notify": {
         const { client, server } = open(command.session)
         const number = journal.entries.length
@@ -227,9 +222,10 @@ export const run = (conversation: Conversation): History => {
 
   note(0, { _tag: "Commanded", command: "Probe" })
   for (const session of sessions.keys()) {
-    ping(session)
-    call(session, { what: "echo", deadline: requestTimeout, total: undefined, probe: true })
-    requestFromServer(session, { what: "ping", deadline: requestTimeout, total: undefined, probe: true })
+    const probe = { probe: true }
+    requestFromClient(session, requestOf("ping", probe), (session) => session.ping({ timeout: requestTimeout }))
+    call(session, requestOf("echo", probe))
+    requestFromServer(session, requestOf("ping", probe))
   }
   runtime.advance(probeMillis)
 

@@ -4,7 +4,6 @@ import { Content, type Elicitation, McpError, type RequestId, type Tool } from "
 import { RequestContext, type ServerSession } from "@effect-mcp/session"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { trust } from "../trust.ts"
 import type * as Command from "./Command.ts"
 import type { Era } from "./Conversation.ts"
 
@@ -186,8 +185,8 @@ export const call = (
     case "die":
       return Effect.die(new Error("a secret"))
     case "unserializable":
-      // A value that JSON cannot represent, and that no type permits.
-      return Effect.succeed(trust({ content: [], structuredContent: { much: 10n } }))
+      // A value that JSON cannot represent.
+      return Effect.succeed({ content: [], structuredContent: { much: 10n } })
     case "stubborn":
       return Effect.as(Effect.uninterruptible(Effect.sleep(30)), resultFor(nonce))
     case "linger":

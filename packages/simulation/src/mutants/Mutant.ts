@@ -16,6 +16,12 @@ export interface Mutant {
   readonly broken: string
 }
 
+/** Returns the mutants of a file, from rows of a name, the original text and the broken one. */
+export const mutantsOf = (
+  file: string,
+  rows: ReadonlyArray<readonly [name: string, original: string, broken: string]>
+): ReadonlyArray<Mutant> => rows.map(([name, original, broken]) => ({ name, file, original, broken }))
+
 /** Applies a mutant: every later import of its module loads the mutated source. */
 export const apply = ({ broken, file, name, original }: Mutant): void => {
   const parts = fs.readFileSync(path.join(root, file), "utf8").split(original)

@@ -1,7 +1,7 @@
 /**
  * The mutants of the replay: servers of revision 2026-07-28 with one bug each, one line away from the library.
  */
-import type { Mutant } from "./Mutant.ts"
+import { type Mutant, mutantsOf } from "./Mutant.ts"
 
 const replay = "packages/session/src/internal/server/replay"
 const replayedRun = `${replay}/ReplayedRun.ts`
@@ -9,94 +9,61 @@ const sentLogs = `${replay}/SentLogs.ts`
 const onceSteps = "packages/session/src/internal/engine/OnceSteps.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
-  {
-    name: "knows questions by their position",
-    file: replayedRun,
-    original: "const own = key ?? this.#keyOf(digest)",
-    broken: "const own = key ?? String(this.#questions.size)"
-  },
-  {
-    name: "gives the first answer to every question",
-    file: replayedRun,
-    original: ": this.#responses.get(key)\n",
-    broken: ": [...this.#responses.values()][0]\n"
-  },
-  {
-    name: "gives one answer to the same question each time",
-    file: replayedRun,
-    original: "return occurrence === 0 ? digest : `${digest}.${occurrence + 1}`",
-    broken: "return digest"
-  },
-  {
-    name: "forgets the answers of earlier rounds",
-    file: replayedRun,
-    original: "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },",
-    broken: "answers: this.#answered,"
-  },
-  {
-    name: "forgets the answers that no question has taken",
-    file: replayedRun,
-    original: "answers: { ...this.#answered, ...",
-    broken: "answers: { ..."
-  },
-  {
-    name: "seals no step of once",
-    file: replayedRun,
-    original: "steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),",
-    broken: "steps: {},"
-  },
-  {
-    name: "seals no failure",
-    file: onceSteps,
-    original: "return error === undefined || failure._tag === \"None\"",
-    broken: "return error === undefined || true"
-  },
-  {
-    name: "cuts a run in the middle of a step of once",
-    file: replayedRun,
-    original: "(this.#steps?.running ?? 0) === 0",
-    broken: "true"
-  },
-  {
-    name: "cuts a run that can go on",
-    file: replayedRun,
-    original: "if (this.#mayBeCut && this.#scheduler?.isIdle === true) this.#suspend()",
-    broken: "if (this.#mayBeCut) this.#suspend()"
-  },
-  {
-    name: "cannot cut uninterruptible code",
-    file: replayedRun,
-    original: "Effect.interruptible(Effect.flatten(",
-    broken: "(Effect.flatten("
-  },
-  {
-    name: "sends progress again",
-    file: replayedRun,
-    original: "if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress",
-    broken: ""
-  },
-  {
-    name: "sends what finalizers report after the cut",
-    file: replayedRun,
-    original: "    if (this.#isClosed) return false\n",
-    broken: ""
-  },
-  {
-    name: "sends log messages again",
-    file: replayedRun,
-    original: "this.#logs = new SentLogs(state.logs)",
-    broken: ""
-  },
-  {
-    name: "counts log messages, whatever they say",
-    file: sentLogs,
-    original: "return `${(Hash.string(text) >>> 0).toString(36)}.${text.length.toString(36)}`",
-    broken: "return text.slice(0, 0)"
-  },
-  {
-    name: "sends the same log message only once",
-    file: sentLogs,
-    original: "const count = (this.#now.get(digest) ?? 0) + 1",
-    broken: "const count = 1"
-  }
+  ...mutantsOf(replayedRun, [
+    [
+      "knows questions by their position",
+      "const own = key ?? this.#keyOf(digest)",
+      "const own = key ?? String(this.#questions.size)"
+    ],
+    [
+      "gives the first answer to every question",
+      ": this.#responses.get(key)\n",
+      ": [...this.#responses.values()][0]\n"
+    ],
+    [
+      "gives one answer to the same question each time",
+      "return occurrence === 0 ? digest : `${digest}.${occurrence + 1}`",
+      "return digest"
+    ],
+    [
+      "forgets the answers of earlier rounds",
+      "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },",
+      "answers: this.#answered,"
+    ],
+    ["forgets the answers that no question has taken", "answers: { ...this.#answered, ...", "answers: { ..."],
+    [
+      "seals no step of once",
+      "steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),",
+      "steps: {},"
+    ],
+    ["cuts a run in the middle of a step of once", "(this.#steps?.running ?? 0) === 0", "true"],
+    [
+      "cuts a run that can go on",
+      "if (this.#mayBeCut && this.#scheduler?.isIdle === true) this.#suspend()",
+      "if (this.#mayBeCut) this.#suspend()"
+    ],
+    ["cannot cut uninterruptible code", "Effect.interruptible(Effect.flatten(", "(Effect.flatten("],
+    [
+      "sends progress again",
+      "if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress",
+      ""
+    ],
+    ["sends what finalizers report after the cut", "    if (this.#isClosed) return false\n", ""],
+    ["sends log messages again", "this.#logs = new SentLogs(state.logs)", ""]
+  ]),
+  ...mutantsOf(onceSteps, [
+    [
+      "seals no failure",
+      "return error === undefined || failure._tag === \"None\"",
+      "return error === undefined || true"
+    ]
+  ]),
+  ...mutantsOf(sentLogs, [
+    [
+      "counts log messages, whatever they say",
+      "return `${(Hash.string(text) >>> 0).toString(36)}.${text.length.toString(36)}`",
+      "return text.slice(0, 0)"
+    ],
+    ["sends the same log message only once", "const count = (this.#now.get(digest) ?? 0) + 1", "const count = 1"]
+  ])
 ]

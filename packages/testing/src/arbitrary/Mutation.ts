@@ -2,6 +2,7 @@
  * The change that made a valid message nearly valid, as a value, so that a failure is readable.
  */
 import * as Formatter from "effect/Formatter"
+import type * as memberMutations from "../internal/arbitrary/memberMutations.ts"
 
 /**
  * A mutation that makes a message invalid. A receiver must not accept it as the original message.
@@ -17,15 +18,7 @@ import * as Formatter from "effect/Formatter"
  *
  * @category models
  */
-export type Invalidating =
-  | "MemberMissing"
-  | "MemberNull"
-  | "MemberOfWrongType"
-  | "LiteralUnknown"
-  | "RuleBroken"
-  | "MemberUnwanted"
-  | "MethodUnknown"
-  | "MethodNewer"
+export type Invalidating = memberMutations.Invalidating
 
 /**
  * A mutation that a receiver must tolerate.
@@ -36,20 +29,14 @@ export type Invalidating =
  *
  * @category models
  */
-export type Harmless = "MemberUnknown" | "MemberNewer" | "ParamsNull"
+export type Harmless = memberMutations.Harmless
 
 /**
  * A change, and its place.
  *
  * @category models
  */
-export interface Mutation<out Tag extends Invalidating | Harmless = Invalidating | Harmless> {
-  readonly _tag: Tag
-  /** The place: names of members, and indexes of elements. */
-  readonly path: ReadonlyArray<string | number>
-  /** The value after the change; `undefined` if the member is gone. */
-  readonly value: unknown
-}
+export type Mutation<Tag extends Invalidating | Harmless = Invalidating | Harmless> = memberMutations.Mutation<Tag>
 
 const words: { readonly [Tag in Invalidating | Harmless]: string } = {
   MemberMissing: "is missing",

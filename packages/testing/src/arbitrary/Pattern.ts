@@ -110,19 +110,7 @@ export const print = (pattern: Pattern): string => PatternText.print(pattern)
  *
  * @category constructors
  */
-export const exactly = (value: unknown): Pattern => {
-  if (Array.isArray(value)) return { _tag: "Array", elements: value.map(exactly), open: false }
-  if (typeof value === "object" && value !== null) {
-    return {
-      _tag: "Object",
-      members: Object.entries(value).map(([name, member]) => [name, exactly(member)]),
-      open: false
-    }
-  }
-  return typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && isFinite(value))
-    ? { _tag: "Literal", value }
-    : { _tag: "Literal", value: null }
-}
+export const exactly = (value: unknown): Pattern => PatternText.exactly(value)
 
 /**
  * Returns the names in a pattern, in the order of the text.

@@ -2,25 +2,8 @@
  * Arbitrary request ids and progress tokens, above all those that are easily confused with each other or with none.
  */
 import type { Meta, RequestId } from "@effect-mcp/protocol"
-import * as Arbitrary from "effect/Arbitrary"
-import * as Schema from "effect/Schema"
-import { choose, oneOf } from "../internal/arbitrary/generators.ts"
-import { text } from "../internal/arbitrary/oddText.ts"
-
-const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(
-  Arbitrary.map(Arbitrary.schema(Schema.Int), (id) => id === 0 ? 0 : id),
-  oneOf<string | number>(0, 1, -1, "", "0", "1", "-1", "01", "1.0", "null", "undefined", "__proto__", "constructor"),
-  oneOf(
-    2 ** 31 - 1,
-    2 ** 31,
-    -(2 ** 31),
-    2 ** 32,
-    Number.MAX_SAFE_INTEGER - 1,
-    Number.MAX_SAFE_INTEGER,
-    Number.MIN_SAFE_INTEGER
-  ),
-  text
-)
+import type * as Arbitrary from "effect/Arbitrary"
+import { identity } from "../internal/arbitrary/oddText.ts"
 
 /**
  * Generates the id of a request: whole numbers that are small, negative or as large as possible, and text, unusual

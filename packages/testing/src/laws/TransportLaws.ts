@@ -25,10 +25,10 @@ import { progress } from "../internal/laws/progress.ts"
 import { rounds } from "../internal/laws/rounds.ts"
 import { serverRequests } from "../internal/laws/serverRequests.ts"
 import { stalledServer } from "../internal/laws/stalledServer.ts"
-import type { Era, TransportLaw } from "./TransportLaw.ts"
-import type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
+import type { Era, TransportLaw } from "./law/TransportLaw.ts"
+import type { ClientEnd, Subject, SubjectFaults } from "./law/TransportSubject.ts"
 
-export type { ClientEnd, Subject, SubjectFaults } from "./TransportSubject.ts"
+export type { ClientEnd, Subject, SubjectFaults } from "./law/TransportSubject.ts"
 
 /**
  * The error of a law that did not end in time. Usually something hangs that should have ended.

@@ -4,9 +4,9 @@
 import { Elicitation, type JsonRpc, MethodTable, Revision, type Sampling } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
-import { requestId } from "../../arbitrary/RequestIds.ts"
 import { trust } from "../trust.ts"
 import { isMembers } from "./jsonValues.ts"
+import { identity } from "./oddText.ts"
 import { overTheWire } from "./overTheWire.ts"
 
 /** The parts of an exchange. Each has a schema. */
@@ -64,7 +64,7 @@ const speaks: Refinement = (drawn, revision) =>
 const named: Refinement = (drawn, revision) =>
   inNewest(revision)
     ? drawn
-    : Arbitrary.map(Arbitrary.all([drawn, requestId]), ([value, requestId]) => ({ requestId, ...value }))
+    : Arbitrary.map(Arbitrary.all([drawn, identity]), ([value, requestId]) => ({ requestId, ...value }))
 
 /** Elicitations by URL and fields with several choices have no form in older revisions. */
 const question: Refinement = (drawn, revision) =>

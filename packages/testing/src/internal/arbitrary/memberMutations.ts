@@ -6,8 +6,30 @@
  */
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
-import type { Invalidating, Mutation } from "../../arbitrary/Mutation.ts"
 import { isMembers, type Path, put, remove } from "./jsonValues.ts"
+
+/** Mutations that make a message invalid. `Mutation` of the package documents them. */
+export type Invalidating =
+  | "MemberMissing"
+  | "MemberNull"
+  | "MemberOfWrongType"
+  | "LiteralUnknown"
+  | "RuleBroken"
+  | "MemberUnwanted"
+  | "MethodUnknown"
+  | "MethodNewer"
+
+/** Mutations that a receiver must tolerate. */
+export type Harmless = "MemberUnknown" | "MemberNewer" | "ParamsNull"
+
+/** A change, and its place. */
+export interface Mutation<out Tag extends Invalidating | Harmless = Invalidating | Harmless> {
+  readonly _tag: Tag
+  /** The place: names of members, and indexes of elements. */
+  readonly path: ReadonlyArray<string | number>
+  /** The value after the change; `undefined` if the member is gone. */
+  readonly value: unknown
+}
 
 type Change = Mutation<Invalidating>
 

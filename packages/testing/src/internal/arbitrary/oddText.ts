@@ -48,3 +48,19 @@ export const text: Arbitrary.Arbitrary<string> = choose(
   oneOf(...oddities),
   Arbitrary.map(Arbitrary.array(oneOf(...oddities), { maxLength: 4 }), (parts) => parts.join(""))
 )
+
+/** Generates an id of a request or a token: numbers and texts that are easily confused with each other or with none. */
+export const identity: Arbitrary.Arbitrary<string | number> = choose<string | number>(
+  Arbitrary.map(Arbitrary.schema(Schema.Int), (id) => id === 0 ? 0 : id),
+  oneOf<string | number>(0, 1, -1, "", "0", "1", "-1", "01", "1.0", "null", "undefined", "__proto__", "constructor"),
+  oneOf(
+    2 ** 31 - 1,
+    2 ** 31,
+    -(2 ** 31),
+    2 ** 32,
+    Number.MAX_SAFE_INTEGER - 1,
+    Number.MAX_SAFE_INTEGER,
+    Number.MIN_SAFE_INTEGER
+  ),
+  text
+)

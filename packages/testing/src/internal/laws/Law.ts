@@ -5,7 +5,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import type { Era, TransportLaw } from "../../laws/TransportLaw.ts"
+import type { Era, TransportLaw } from "../../laws/law/TransportLaw.ts"
 
 /** A law without its topic. */
 export type Unsorted = Omit<TransportLaw, "era" | "topic">

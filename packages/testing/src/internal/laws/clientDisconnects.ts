@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
-import type { ClientEnd, Subject, SubjectFaults } from "../../laws/TransportSubject.ts"
+import type { ClientEnd, Subject, SubjectFaults } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { eventually, type LawContext, reported, untilWaiting } from "./LawContext.ts"
 

@@ -4,7 +4,7 @@ import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as assert from "node:assert/strict"
-import type { ClientEnd, SubjectFaults } from "../../laws/TransportSubject.ts"
+import type { ClientEnd, SubjectFaults } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { type LawContext, structured, untilWaiting } from "./LawContext.ts"
 

@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as FiberCount from "../../FiberCount.ts"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { eventually, type LawContext, reported, stillServed } from "./LawContext.ts"
 

@@ -2,7 +2,7 @@
 
 import { ErrorCode, Revision } from "@effect-mcp/protocol"
 import * as assert from "node:assert/strict"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { errorCode, type LawContext, requestOf, structured } from "./LawContext.ts"

@@ -2,7 +2,7 @@
 
 import { JsonRpc, Revision } from "@effect-mcp/protocol"
 import * as assert from "node:assert/strict"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic, type Unsorted } from "./Law.ts"
 import { call, errorCode, info, initialize, type LawContext, structured } from "./LawContext.ts"
 

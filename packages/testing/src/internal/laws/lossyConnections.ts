@@ -10,7 +10,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as assert from "node:assert/strict"
 import * as FiberCount from "../../FiberCount.ts"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { answering, eventually, type LawContext } from "./LawContext.ts"
 

@@ -3,7 +3,7 @@
 import type { Progress } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import type { LawContext } from "./LawContext.ts"
 

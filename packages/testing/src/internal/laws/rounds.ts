@@ -3,7 +3,7 @@
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { isMembers, memberOf } from "../arbitrary/jsonValues.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { eventually, type LawContext, structured } from "./LawContext.ts"

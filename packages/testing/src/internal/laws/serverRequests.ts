@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import * as assert from "node:assert/strict"
-import type { ClientEnd } from "../../laws/TransportSubject.ts"
+import type { ClientEnd } from "../../laws/law/TransportSubject.ts"
 import { law, type Timeless, topic } from "./Law.ts"
 import { answering, eventually, type LawContext } from "./LawContext.ts"
 

@@ -3,17 +3,25 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import type { Faults } from "../../Faults.ts"
 import type * as Choices from "./Choices.ts"
+
+/** The faults of a wire. `Faults` of the package documents them. */
+export interface WireFaults {
+  readonly delay: number
+  readonly split: boolean
+  readonly merge: boolean
+  readonly duplicate: boolean
+  readonly drop: boolean
+  readonly truncate: boolean
+  readonly reorder: boolean
+}
 
 /** An outlet for bytes: that of the one stream of a connection, or of one stream of many. */
 export interface Channel {
   readonly push: (chunk: Uint8Array) => void
 }
 
-/**
- * One direction of a connection: the data in transit, and its faults.
- */
+/** One direction of a connection: the data in transit, and its faults. */
 export interface SimulatedWire {
   /** Sends one message. */
   readonly write: (channel: Channel, bytes: Uint8Array) => void
@@ -51,7 +59,7 @@ const joined = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
   return all
 }
 
-export const make = (faults: Faults, choices: Choices.Choices, clock: Clock.Clock): SimulatedWire => {
+export const make = (faults: WireFaults, choices: Choices.Choices, clock: Clock.Clock): SimulatedWire => {
   const items: Array<Item> = []
   const arrived = Latch.makeUnsafe(false)
   const everything = {}

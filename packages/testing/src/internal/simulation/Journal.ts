@@ -4,9 +4,7 @@
 import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import type { SessionEvent, Transport } from "@effect-mcp/session"
 
-/**
- * The end of a request for its caller: a result, a `RequestError` with this reason, an interruption, or a defect.
- */
+/** The end of a request for its caller: a result, a `RequestError` with this reason, an interruption, or a defect. */
 export interface End {
   /** `Success`, `Interrupted`, `Died`, or the tag of the reason of the `RequestError`. */
   readonly kind: string
@@ -16,9 +14,7 @@ export interface End {
   readonly nonce: unknown
 }
 
-/**
- * The end of a handler.
- */
+/** The end of a handler. */
 export type HandlerEnd = "Answered" | "Failed" | "Died" | "Interrupted"
 
 /**
@@ -90,9 +86,7 @@ export type Event<Command = never> =
     readonly served: number
   }
 
-/**
- * An event with its time and place.
- */
+/** An event with its time and place. */
 export interface Entry<Command = never> {
   /** The virtual time since the start of the conversation, in milliseconds. */
   readonly at: number

@@ -8,9 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { End, Event, HandlerEnd, Journal } from "./Journal.ts"
 
-/**
- * Records the history of one side of one session.
- */
+/** Records the history of one side of one session. */
 export interface Recorder {
   readonly note: (event: Event) => void
   /** Wraps a transport so that its messages are recorded. */

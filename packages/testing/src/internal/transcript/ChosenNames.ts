@@ -1,8 +1,8 @@
 /**
  * The values that one side of a conversation chooses, such as ids, and their names in a transcript of the other side.
  */
-import * as Pattern from "../../arbitrary/Pattern.ts"
 import { isMembers } from "../arbitrary/jsonValues.ts"
+import * as Pattern from "./PatternText.ts"
 
 /** The kind of a value. Its name starts with the kind. */
 type Kind = "id" | "token" | "elicitation" | "cursor"

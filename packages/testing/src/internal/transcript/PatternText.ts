@@ -202,3 +202,18 @@ export const print = (pattern: Pattern): string => {
       )
   }
 }
+
+/** Returns the pattern that matches this value only. */
+export const exactly = (value: unknown): Pattern => {
+  if (Array.isArray(value)) return { _tag: "Array", elements: value.map(exactly), open: false }
+  if (typeof value === "object" && value !== null) {
+    return {
+      _tag: "Object",
+      members: Object.entries(value).map(([name, member]) => [name, exactly(member)]),
+      open: false
+    }
+  }
+  return typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && isFinite(value))
+    ? { _tag: "Literal", value }
+    : { _tag: "Literal", value: null }
+}
