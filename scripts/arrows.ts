@@ -137,24 +137,35 @@ const transportSeparations: ReadonlyArray<Separation> = [
 
 const session = "packages/session/src"
 
-/** The folders of `session` that each folder may import. */
-const sessionFolders: Readonly<Record<string, ReadonlyArray<string>>> = {
-  collections: [],
-  telemetry: [],
-  stores: ["collections"],
-  engine: ["collections", "telemetry"],
-  client: ["collections", "engine"],
-  server: ["collections", "engine"],
-  host: ["collections", "engine", "server", "stores", "telemetry"]
+/** The folders of a package that each of its folders may import. */
+const folders: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
+  session: {
+    collections: [],
+    telemetry: [],
+    stores: ["collections"],
+    engine: ["collections", "telemetry"],
+    client: ["collections", "engine"],
+    server: ["collections", "engine"],
+    host: ["collections", "engine", "server", "stores", "telemetry"]
+  },
+  tasks: {
+    store: [],
+    runs: [],
+    server: ["runs"],
+    client: ["runs"],
+    remote: []
+  }
 }
 
-const folderSeparations = Object.entries(sessionFolders).map(([folder, known]): Separation => ({
-  rule: `the folder ${folder} of session may import only ${known.length === 0 ? "public modules" : known.join(", ")}`,
-  from: [`${session}/internal/${folder}/*`],
-  to: Object.keys(sessionFolders).filter((other) => other !== folder && !known.includes(other)).map((other) =>
-    `${session}/internal/${other}/*`
-  )
-}))
+const folderSeparations = Object.entries(folders).flatMap(([name, foldersOf]) =>
+  Object.entries(foldersOf).map(([folder, known]): Separation => ({
+    rule: `the folder ${folder} of ${name} may import only ${known.length === 0 ? "public modules" : known.join(", ")}`,
+    from: [`packages/${name}/src/internal/${folder}/*`],
+    to: Object.keys(foldersOf).filter((other) => other !== folder && !known.includes(other)).map((other) =>
+      `packages/${name}/src/internal/${other}/*`
+    )
+  }))
+)
 
 /**
  * The public modules that internal modules of session may import: ports, events, errors, options and plain functions.
