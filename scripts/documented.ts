@@ -1,6 +1,6 @@
 /**
  * Checks that every declaration that users can import has a doc comment, with an example if it can be called or
- * composed.
+ * composed. A schema with the name of its type needs none: the doc comment of the type describes both.
  *
  * `node scripts/documented.ts` prints each declaration without one, and fails if there is any. It also finds comments
  * with a line that does not begin with an asterisk. Types, schemas, constants and metrics need no example. Their
@@ -15,8 +15,13 @@ const needsExample = ({ comment = "", kind }: Export): boolean =>
   kind === "callable" ||
   (kind === "value" && !selfExplanatory.has(/^ \* @category (\w+)$/m.exec(comment)?.[1]))
 
-const problemOf = (declaration: Export): string | undefined => {
+/** Returns whether the declaration is the schema of a type of the same name, whose doc comment describes both. */
+const isSchemaOfType = ({ comment, kind, name }: Export, others: ReadonlyArray<Export>): boolean =>
+  comment === undefined && kind === "value" && others.some((other) => other.name === name && other.kind === "type")
+
+const problemOf = (declaration: Export, others: ReadonlyArray<Export>): string | undefined => {
   const { comment } = declaration
+  if (isSchemaOfType(declaration, others)) return undefined
   if (comment === undefined) {
     return "has no doc comment directly above it"
   }
@@ -30,12 +35,12 @@ const problemOf = (declaration: Export): string | undefined => {
 
 // The entry `internal` is for the packages of this project.
 const documented = publicPackages.flatMap(publicModules).filter((file) => !file.endsWith("/src/internal.ts"))
-const exported = documented.flatMap((file) =>
-  parse(file, read(file)).exports.map((declaration) => ({ file, ...declaration }))
-)
+const exported = documented.flatMap((file) => {
+  const { exports } = parse(file, read(file))
+  return exports.map((declaration) => ({ file, ...declaration, problem: problemOf(declaration, exports) }))
+})
 let problems = 0
-for (const declaration of exported) {
-  const problem = problemOf(declaration)
+for (const { problem, ...declaration } of exported) {
   if (problem !== undefined) {
     problems++
     console.log(`${declaration.file}:${declaration.line} ${declaration.name} ${problem}`)
@@ -44,5 +49,9 @@ for (const declaration of exported) {
 if (problems > 0) {
   process.exitCode = 1
 } else {
-  console.log(`${exported.length} exports documented, ${exported.filter(needsExample).length} with an example`)
+  console.log(
+    `${exported.length} exports documented, ${
+      exported.filter((one) => one.comment !== undefined && needsExample(one)).length
+    } with an example`
+  )
 }

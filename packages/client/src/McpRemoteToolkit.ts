@@ -105,11 +105,6 @@ export class ToolOutcomeUnknown extends Schema.TaggedError<ToolOutcomeUnknown>()
  */
 export type Failure = RemoteToolFailed | ToolNotCalled | ToolOutcomeUnknown
 
-/**
- * The schema of {@link Failure}.
- *
- * @category schemas
- */
 export const Failure: Schema.Union<
   readonly [typeof RemoteToolFailed, typeof ToolNotCalled, typeof ToolOutcomeUnknown]
 > = Schema.Union([RemoteToolFailed, ToolNotCalled, ToolOutcomeUnknown])

@@ -14,11 +14,6 @@ export interface Annotations {
   readonly lastModified?: string
 }
 
-/**
- * The schema of {@link Annotations}.
- *
- * @category schemas
- */
 export const Annotations: Schema.Codec<Annotations> = Schema.Struct({
   audience: Schema.optionalKey(Schema.Array(Schema.Literals(["user", "assistant"]))),
   priority: Schema.optionalKey(Schema.Finite),

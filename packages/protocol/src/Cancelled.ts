@@ -17,11 +17,6 @@ export interface CancelledParams {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link CancelledParams}.
- *
- * @category schemas
- */
 export const CancelledParams: Schema.Codec<CancelledParams> = Schema.Struct({
   requestId: Schema.optionalKey(RequestId),
   reason: Schema.optionalKey(Schema.String),

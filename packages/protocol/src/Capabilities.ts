@@ -14,11 +14,6 @@ export interface Declared {
   readonly [name: string]: unknown
 }
 
-/**
- * The schema of {@link Declared}.
- *
- * @category schemas
- */
 export const Declared: Schema.Codec<Declared> = Schema.Record(Schema.String, Schema.Unknown)
 
 /**
@@ -30,11 +25,6 @@ export interface Listed {
   readonly listChanged?: boolean
 }
 
-/**
- * The schema of {@link Listed}.
- *
- * @category schemas
- */
 export const Listed: Schema.Codec<Listed> = Schema.Struct({ listChanged: Schema.optionalKey(Schema.Boolean) })
 
 /**
@@ -51,11 +41,6 @@ export interface ClientTasks {
   }
 }
 
-/**
- * The schema of {@link ClientTasks}.
- *
- * @category schemas
- */
 export const ClientTasks: Schema.Codec<ClientTasks> = Schema.Struct({
   list: Schema.optionalKey(Declared),
   cancel: Schema.optionalKey(Declared),
@@ -76,11 +61,6 @@ export interface ServerTasks {
   readonly requests?: { readonly tools?: { readonly call?: Declared } }
 }
 
-/**
- * The schema of {@link ServerTasks}.
- *
- * @category schemas
- */
 export const ServerTasks: Schema.Codec<ServerTasks> = Schema.Struct({
   list: Schema.optionalKey(Declared),
   cancel: Schema.optionalKey(Declared),
@@ -104,11 +84,6 @@ export interface ClientCapabilities {
   readonly tasks?: ClientTasks
 }
 
-/**
- * The schema of {@link ClientCapabilities}.
- *
- * @category schemas
- */
 export const ClientCapabilities: Schema.Codec<ClientCapabilities> = Schema.Struct({
   experimental: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
   extensions: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
@@ -141,11 +116,6 @@ export interface ServerCapabilities {
   readonly tasks?: ServerTasks
 }
 
-/**
- * The schema of {@link ServerCapabilities}.
- *
- * @category schemas
- */
 export const ServerCapabilities: Schema.Codec<ServerCapabilities> = Schema.Struct({
   experimental: Schema.optionalKey(Schema.Record(Schema.String, Declared)),
   extensions: Schema.optionalKey(Schema.Record(Schema.String, Declared)),

@@ -39,11 +39,6 @@ export interface CompleteParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link CompleteParams}.
- *
- * @category schemas
- */
 export const CompleteParams: Schema.Codec<CompleteParams> = Schema.Struct({
   ref: Reference,
   argument: Schema.Struct({ name: Schema.String, value: Schema.String }),
@@ -74,11 +69,6 @@ export interface CompleteResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link CompleteResult}.
- *
- * @category schemas
- */
 export const CompleteResult: Schema.Codec<CompleteResult> = Schema.Struct({
   completion: Schema.Struct({
     values: Schema.Array(Schema.String).check(Schema.isMaxLength(maximumValues)),

@@ -22,11 +22,6 @@ export interface TextContent {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link TextContent}.
- *
- * @category schemas
- */
 export const TextContent: Schema.Codec<TextContent> = Schema.Struct({
   type: Schema.Literal("text"),
   text: Schema.String,
@@ -46,11 +41,6 @@ export interface ImageContent {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ImageContent}.
- *
- * @category schemas
- */
 export const ImageContent: Schema.Codec<ImageContent> = Schema.Struct({
   type: Schema.Literal("image"),
   data: Schema.String,
@@ -71,11 +61,6 @@ export interface AudioContent {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link AudioContent}.
- *
- * @category schemas
- */
 export const AudioContent: Schema.Codec<AudioContent> = Schema.Struct({
   type: Schema.Literal("audio"),
   data: Schema.String,
@@ -92,11 +77,6 @@ export interface ResourceLink extends Resource {
   readonly type: "resource_link"
 }
 
-/**
- * The schema of {@link ResourceLink}.
- *
- * @category schemas
- */
 export const ResourceLink: Schema.Codec<ResourceLink> = Schema.Struct({
   type: Schema.Literal("resource_link"),
   ...resourceMembers
@@ -114,11 +94,6 @@ export interface EmbeddedResource {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link EmbeddedResource}.
- *
- * @category schemas
- */
 export const EmbeddedResource: Schema.Codec<EmbeddedResource> = Schema.Struct({
   type: Schema.Literal("resource"),
   resource: ResourceContents,

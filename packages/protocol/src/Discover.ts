@@ -18,11 +18,6 @@ export interface DiscoverResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link DiscoverResult}.
- *
- * @category schemas
- */
 export const DiscoverResult: Schema.Codec<DiscoverResult> = Schema.Struct({
   supportedVersions: Schema.Array(Schema.String),
   capabilities: ServerCapabilities,

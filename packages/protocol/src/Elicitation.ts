@@ -23,11 +23,6 @@ export interface FormParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link FormParams}.
- *
- * @category schemas
- */
 export const FormParams: Schema.Codec<FormParams> = Schema.Struct({
   mode: Schema.optionalKey(Schema.Literal("form")),
   message: Schema.String,
@@ -71,11 +66,6 @@ export const UrlParams: Schema.Codec<UrlParams> = Schema.Struct({
  */
 export type ElicitParams = FormParams | UrlParams
 
-/**
- * The schema of {@link ElicitParams}.
- *
- * @category schemas
- */
 export const ElicitParams: Schema.Codec<ElicitParams> = Schema.Union([UrlParams, FormParams])
 
 /**
@@ -89,11 +79,6 @@ export interface ElicitResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ElicitResult}.
- *
- * @category schemas
- */
 export const ElicitResult: Schema.Codec<ElicitResult> = Schema.Struct({
   action: Schema.Literals(["accept", "decline", "cancel"]),
   content: Schema.optionalKey(ElicitationContent),
@@ -110,11 +95,6 @@ export interface ElicitationCompleteParams {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ElicitationCompleteParams}.
- *
- * @category schemas
- */
 export const ElicitationCompleteParams: Schema.Codec<ElicitationCompleteParams> = Schema.Struct({
   elicitationId: Schema.String,
   _meta: Schema.optionalKey(Meta)

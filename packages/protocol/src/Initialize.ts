@@ -18,11 +18,6 @@ export interface InitializeParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link InitializeParams}.
- *
- * @category schemas
- */
 export const InitializeParams: Schema.Codec<InitializeParams> = Schema.Struct({
   protocolVersion: Schema.String,
   capabilities: ClientCapabilities,
@@ -43,11 +38,6 @@ export interface InitializeResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link InitializeResult}.
- *
- * @category schemas
- */
 export const InitializeResult: Schema.Codec<InitializeResult> = Schema.Struct({
   protocolVersion: Schema.String,
   capabilities: ServerCapabilities,

@@ -18,11 +18,6 @@ export interface PageParams {
   readonly url: string
 }
 
-/**
- * The schema of {@link PageParams}.
- *
- * @category schemas
- */
 export const PageParams: Schema.Codec<PageParams> = Schema.Struct({
   mode: Schema.Literal("url"),
   message: Schema.String,
@@ -112,11 +107,6 @@ export interface Retry {
   readonly requestState?: string
 }
 
-/**
- * The schema of {@link Retry}.
- *
- * @category schemas
- */
 export const Retry: Schema.Codec<Retry> = Schema.Struct({
   inputResponses: Schema.optionalKey(Schema.Record(Schema.String, Meta)),
   requestState: Schema.optionalKey(Schema.String)

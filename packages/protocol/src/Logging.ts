@@ -37,11 +37,6 @@ export interface LogMessageParams {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link LogMessageParams}.
- *
- * @category schemas
- */
 export const LogMessageParams: Schema.Codec<LogMessageParams> = Schema.Struct({
   level: Level,
   data: Schema.Unknown,
@@ -74,11 +69,6 @@ export interface SetLevelParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link SetLevelParams}.
- *
- * @category schemas
- */
 export const SetLevelParams: Schema.Codec<SetLevelParams> = Schema.Struct({
   level: Level,
   _meta: Schema.optionalKey(RequestMeta)

@@ -15,11 +15,6 @@ export interface Meta {
   readonly [key: string]: unknown
 }
 
-/**
- * The schema of {@link Meta}.
- *
- * @category schemas
- */
 // A free-form object has no members to check. This schema is five times faster than a `Record` of `Unknown`, because
 // it passes the received object on without a copy.
 export const Meta: Schema.Codec<Meta> = trust(
@@ -49,11 +44,6 @@ export interface RequestMeta extends Meta {
   readonly progressToken?: ProgressToken
 }
 
-/**
- * The schema of {@link RequestMeta}.
- *
- * @category schemas
- */
 export const RequestMeta: Schema.Codec<RequestMeta> = trust(
   Schema.Struct({ progressToken: Schema.optionalKey(ProgressToken) })
 )
@@ -67,11 +57,6 @@ export interface RequestParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link RequestParams}.
- *
- * @category schemas
- */
 export const RequestParams: Schema.Codec<RequestParams> = Schema.Struct({ _meta: Schema.optionalKey(RequestMeta) })
 
 /**
@@ -83,11 +68,6 @@ export interface NotificationParams {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link NotificationParams}.
- *
- * @category schemas
- */
 export const NotificationParams: Schema.Codec<NotificationParams> = Schema.Struct({ _meta: Schema.optionalKey(Meta) })
 
 /**
@@ -99,9 +79,4 @@ export interface EmptyResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link EmptyResult}.
- *
- * @category schemas
- */
 export const EmptyResult: Schema.Codec<EmptyResult> = Schema.Struct({ _meta: Schema.optionalKey(Meta) })

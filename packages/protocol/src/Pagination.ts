@@ -15,11 +15,6 @@ export interface ListParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link ListParams}.
- *
- * @category schemas
- */
 export const ListParams: Schema.Codec<ListParams> = Schema.Struct({
   cursor: Schema.optionalKey(Schema.String),
   _meta: Schema.optionalKey(RequestMeta)

@@ -25,11 +25,6 @@ export interface ProgressParams extends Progress {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ProgressParams}.
- *
- * @category schemas
- */
 export const ProgressParams: Schema.Codec<ProgressParams> = Schema.Struct({
   progressToken: ProgressToken,
   progress: Schema.Finite,

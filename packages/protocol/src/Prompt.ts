@@ -69,11 +69,6 @@ export interface ListPromptsResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ListPromptsResult}.
- *
- * @category schemas
- */
 export const ListPromptsResult: Schema.Codec<ListPromptsResult> = Schema.Struct({
   prompts: Schema.Array(Prompt),
   nextCursor: Schema.optionalKey(Schema.String),
@@ -91,11 +86,6 @@ export interface GetPromptParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link GetPromptParams}.
- *
- * @category schemas
- */
 export const GetPromptParams: Schema.Codec<GetPromptParams> = Schema.Struct({
   name: Schema.String,
   arguments: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
@@ -133,11 +123,6 @@ export interface GetPromptResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link GetPromptResult}.
- *
- * @category schemas
- */
 export const GetPromptResult: Schema.Codec<GetPromptResult> = Schema.Struct({
   messages: Schema.Array(PromptMessage),
   description: Schema.optionalKey(Schema.String),

@@ -69,11 +69,6 @@ export interface ListResourcesResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ListResourcesResult}.
- *
- * @category schemas
- */
 export const ListResourcesResult: Schema.Codec<ListResourcesResult> = Schema.Struct({
   resources: Schema.Array(Resource),
   nextCursor: Schema.optionalKey(Schema.String),
@@ -91,11 +86,6 @@ export interface ListResourceTemplatesResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ListResourceTemplatesResult}.
- *
- * @category schemas
- */
 export const ListResourceTemplatesResult: Schema.Codec<ListResourceTemplatesResult> = Schema.Struct({
   resourceTemplates: Schema.Array(ResourceTemplate),
   nextCursor: Schema.optionalKey(Schema.String),
@@ -112,11 +102,6 @@ export interface ResourceParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link ResourceParams}.
- *
- * @category schemas
- */
 export const ResourceParams: Schema.Codec<ResourceParams> = Schema.Struct({
   uri: Schema.String,
   _meta: Schema.optionalKey(RequestMeta)
@@ -137,11 +122,6 @@ const contents = {
   _meta: Schema.optionalKey(Meta)
 }
 
-/**
- * The schema of {@link ResourceContents}.
- *
- * @category schemas
- */
 export const ResourceContents: Schema.Codec<ResourceContents> = Schema.Union([
   Schema.Struct({ ...contents, text: Schema.String }),
   Schema.Struct({ ...contents, blob: Schema.String })
@@ -157,11 +137,6 @@ export interface ReadResourceResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ReadResourceResult}.
- *
- * @category schemas
- */
 export const ReadResourceResult: Schema.Codec<ReadResourceResult> = Schema.Struct({
   contents: Schema.Array(ResourceContents),
   _meta: Schema.optionalKey(Meta)
@@ -177,11 +152,6 @@ export interface ResourceUpdatedParams {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ResourceUpdatedParams}.
- *
- * @category schemas
- */
 export const ResourceUpdatedParams: Schema.Codec<ResourceUpdatedParams> = Schema.Struct({
   uri: Schema.String,
   _meta: Schema.optionalKey(Meta)

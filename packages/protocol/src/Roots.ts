@@ -36,11 +36,6 @@ export interface ListRootsResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ListRootsResult}.
- *
- * @category schemas
- */
 export const ListRootsResult: Schema.Codec<ListRootsResult> = Schema.Struct({
   roots: Schema.Array(Root),
   _meta: Schema.optionalKey(Meta)

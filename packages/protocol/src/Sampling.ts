@@ -22,11 +22,6 @@ export interface ToolUseContent {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ToolUseContent}.
- *
- * @category schemas
- */
 export const ToolUseContent: Schema.Codec<ToolUseContent> = Schema.Struct({
   type: Schema.Literal("tool_use"),
   id: Schema.String,
@@ -50,11 +45,6 @@ export interface ToolResultContent {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ToolResultContent}.
- *
- * @category schemas
- */
 export const ToolResultContent: Schema.Codec<ToolResultContent> = Schema.Struct({
   type: Schema.Literal("tool_result"),
   toolUseId: Schema.String,
@@ -71,11 +61,6 @@ export const ToolResultContent: Schema.Codec<ToolResultContent> = Schema.Struct(
  */
 export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
 
-/**
- * The schema of {@link SamplingContent}.
- *
- * @category schemas
- */
 export const SamplingContent: Schema.Codec<SamplingContent> = Schema.Union([
   TextContent,
   ImageContent,
@@ -123,11 +108,6 @@ export interface ModelPreferences {
   readonly intelligencePriority?: number
 }
 
-/**
- * The schema of {@link ModelPreferences}.
- *
- * @category schemas
- */
 export const ModelPreferences: Schema.Codec<ModelPreferences> = Schema.Struct({
   hints: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.optionalKey(Schema.String) }))),
   costPriority: Schema.optionalKey(Schema.Finite),
@@ -144,11 +124,6 @@ export interface ToolChoice {
   readonly mode?: "auto" | "required" | "none"
 }
 
-/**
- * The schema of {@link ToolChoice}.
- *
- * @category schemas
- */
 export const ToolChoice: Schema.Codec<ToolChoice> = Schema.Struct({
   mode: Schema.optionalKey(Schema.Literals(["auto", "required", "none"]))
 })
@@ -174,11 +149,6 @@ export interface CreateMessageParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link CreateMessageParams}.
- *
- * @category schemas
- */
 export const CreateMessageParams: Schema.Codec<CreateMessageParams> = Schema.Struct({
   messages: Schema.Array(SamplingMessage),
   maxTokens: Schema.Finite,
@@ -208,11 +178,6 @@ export interface CreateMessageResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link CreateMessageResult}.
- *
- * @category schemas
- */
 export const CreateMessageResult: Schema.Codec<CreateMessageResult> = Schema.Struct({
   role: Schema.Literals(["user", "assistant"]),
   content: oneOrSeveral,

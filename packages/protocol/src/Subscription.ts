@@ -44,11 +44,6 @@ export interface ListenParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link ListenParams}.
- *
- * @category schemas
- */
 export const ListenParams: Schema.Codec<ListenParams> = Schema.Struct({
   notifications: SubscriptionFilter,
   _meta: Schema.optionalKey(RequestMeta)
@@ -65,11 +60,6 @@ export interface AcknowledgedParams {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link AcknowledgedParams}.
- *
- * @category schemas
- */
 export const AcknowledgedParams: Schema.Codec<AcknowledgedParams> = Schema.Struct({
   notifications: SubscriptionFilter,
   _meta: Schema.optionalKey(Meta)

@@ -33,11 +33,6 @@ export interface TaskMetadata {
   readonly ttl?: number
 }
 
-/**
- * The schema of {@link TaskMetadata}.
- *
- * @category schemas
- */
 export const TaskMetadata: Schema.Codec<TaskMetadata> = Schema.Struct({ ttl: Schema.optionalKey(Schema.Finite) })
 
 /**
@@ -90,11 +85,6 @@ export interface CreateTaskResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link CreateTaskResult}.
- *
- * @category schemas
- */
 export const CreateTaskResult: Schema.Codec<CreateTaskResult> = Schema.Struct({
   task: Task,
   _meta: Schema.optionalKey(Meta)
@@ -110,11 +100,6 @@ export interface TaskParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link TaskParams}.
- *
- * @category schemas
- */
 export const TaskParams: Schema.Codec<TaskParams> = Schema.Struct({
   taskId: Schema.String,
   _meta: Schema.optionalKey(RequestMeta)
@@ -129,11 +114,6 @@ export interface TaskResult extends Task {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link TaskResult}.
- *
- * @category schemas
- */
 export const TaskResult: Schema.Codec<TaskResult> = Schema.Struct({ ...fields, _meta: Schema.optionalKey(Meta) })
 
 /**
@@ -146,11 +126,6 @@ export interface TaskPayload {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link TaskPayload}.
- *
- * @category schemas
- */
 export const TaskPayload: Schema.Codec<TaskPayload> = Schema.StructWithRest(
   Schema.Struct({ _meta: Schema.optionalKey(Meta) }),
   [Schema.Record(Schema.String, Schema.Unknown)]
@@ -167,11 +142,6 @@ export interface ListTasksResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ListTasksResult}.
- *
- * @category schemas
- */
 export const ListTasksResult: Schema.Codec<ListTasksResult> = Schema.Struct({
   tasks: Schema.Array(Task),
   nextCursor: Schema.optionalKey(Schema.String),

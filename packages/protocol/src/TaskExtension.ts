@@ -212,11 +212,6 @@ export interface UpdateTaskParams extends TaskParams {
   readonly inputResponses: { readonly [key: string]: { readonly [name: string]: unknown } }
 }
 
-/**
- * The schema of {@link UpdateTaskParams}.
- *
- * @category schemas
- */
 export const UpdateTaskParams: Schema.Codec<UpdateTaskParams> = Schema.Struct({
   taskId: Schema.String,
   inputResponses: Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown)),

@@ -56,11 +56,6 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean
 }
 
-/**
- * The schema of {@link ToolAnnotations}.
- *
- * @category schemas
- */
 export const ToolAnnotations: Schema.Codec<ToolAnnotations> = Schema.Struct({
   title: Schema.optionalKey(Schema.String),
   readOnlyHint: Schema.optionalKey(Schema.Boolean),
@@ -116,11 +111,6 @@ export interface ListToolsResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link ListToolsResult}.
- *
- * @category schemas
- */
 export const ListToolsResult: Schema.Codec<ListToolsResult> = Schema.Struct({
   tools: Schema.Array(Tool),
   nextCursor: Schema.optionalKey(Schema.String),
@@ -139,11 +129,6 @@ export interface CallToolParams {
   readonly _meta?: RequestMeta
 }
 
-/**
- * The schema of {@link CallToolParams}.
- *
- * @category schemas
- */
 export const CallToolParams: Schema.Codec<CallToolParams> = Schema.Struct({
   name: Schema.String,
   arguments: Schema.optionalKey(Meta),
@@ -165,11 +150,6 @@ export interface CallToolResult {
   readonly _meta?: Meta
 }
 
-/**
- * The schema of {@link CallToolResult}.
- *
- * @category schemas
- */
 export const CallToolResult: Schema.Codec<CallToolResult> = Schema.Struct({
   content: Schema.Array(ContentBlock),
   structuredContent: Schema.optionalKey(Schema.Unknown),
