@@ -18,13 +18,9 @@ const fileOf = ({ moduleId }: TestModule): string => path.relative(root, moduleI
  * at load time, and those of suites from other modules.
  */
 export const testNames = async (): Promise<ReadonlyArray<NamedTest>> => {
-  // Because no test runs, files of all packages can share processes, and modules that have been loaded: a project for
-  // each package takes twice as long.
   const vitest = await createVitest({
     root,
-    config: false,
-    include: ["packages/*/test/**/*.test.ts"],
-    isolate: false,
+    config: path.join(root, "vitest.workspace.ts"),
     reporters: [],
     watch: false
   })

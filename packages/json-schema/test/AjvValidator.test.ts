@@ -80,7 +80,6 @@ const anchored = (depth: number): JsonSchemaValidator.JsonSchema =>
 
 /** Schemas within the limit of characters that become tens of megabytes of code, or are compiled repeatedly. */
 const large: Readonly<Record<string, JsonSchemaValidator.JsonSchema>> = {
-  "a long name on every path": { properties: { ["a".repeat(30_000)]: { allOf: times(1000, { type: "string" }) } } },
   "anchors within anchors": anchored(40),
   "a condition with thousands of names": { dependentRequired: { a: ones.map((_, index) => `k${index}`) } },
   "names that are merged repeatedly": {
