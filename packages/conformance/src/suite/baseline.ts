@@ -21,6 +21,6 @@ export const expectedFailures: ReadonlyArray<ExpectedFailure> = [
     side: "server",
     scenario: "tasks-status-notifications",
     check: "none",
-    reason: "the suite skips it always; taskExtension.test.ts of session tests notifications of tasks"
+    reason: "the suite skips it always; taskExtension.test.ts of tasks tests notifications of tasks"
   }
 ]
