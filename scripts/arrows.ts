@@ -19,6 +19,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   transport: ["session", "protocol"],
   server: ["transport", "tasks", "session", "protocol"],
   client: ["server", "transport", "tasks", "session", "protocol"],
+  gateway: ["client", "server", "transport", "tasks", "session", "protocol"],
   testing: ["transport", "tasks", "session", "protocol"],
   examples: ["protocol", "session", "tasks", "transport", "server", "client", "testing"],
   interop: ["protocol", "session", "json-schema", "transport", "server", "client", "testing", "examples"],
@@ -26,7 +27,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   comparisons: ["protocol", "session", "transport", "server", "client", "testing"],
   conformance: ["protocol", "session", "json-schema", "transport", "server"],
   simulation: ["protocol", "session", "testing"],
-  soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "testing"]
+  soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "gateway", "testing"]
 }
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */

@@ -23,6 +23,7 @@ const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
   transport: ["StdioServer"],
   server: ["McpServer", "McpGroup"],
   client: [],
+  gateway: [],
   testing: []
 }
 

@@ -55,11 +55,11 @@ const greets = Effect.fnUntraced(function*(server: Child.Server, revision: Revis
 const unused = [
   /\/ajv\//,
   /\/(?:undici|ws)\//,
-  /\/packages\/(?:client|json-schema|testing)\//,
+  /\/packages\/(?:client|gateway|json-schema|testing)\//,
   /\/packages\/session\/src\/(?:ClientSession|SessionHost|SessionlessServer)\.ts$/,
   /\/packages\/session\/src\/internal\/(?:client|host)\//,
   /\/packages\/transport\/src\/(?:internal\/)?(?:Http|http|StreamableHttp|Unix|unix|WebSocket|websocket|StdioClient)/,
-  /\/packages\/server\/src\/(?:McpDirectory|McpHttpApi|McpProxy|McpRpcGroup|McpToolkit)\.ts$/,
+  /\/packages\/server\/src\/(?:McpDirectory|McpHttpApi|McpRpcGroup|McpToolkit)\.ts$/,
   /\/packages\/tasks\/src\/(?:ClientTasks|NodeSqlite|RemoteTasks|TaskStoreSql)\.ts$/,
   /\/effect\/dist\/ai\/(?!Tool\.js$)/,
   /\/effect\/dist\/http\/(?!(?:Cookies|Headers|UrlParams|internal\/urlParams)\.js$)/,

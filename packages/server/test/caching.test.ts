@@ -1,6 +1,6 @@
 /** Hints for caches of clients of revision 2026-07-28: of lists and of resources. */
 import { JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
-import { McpGroup, McpProxy, McpResource, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
 import { type Principal, RequestContext, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -93,14 +93,6 @@ describe("a hint for caches", () => {
       assert.deepStrictEqual(yield* ask("resources/read", { uri: "app://plain" }), [0, "private", undefined])
       assert.deepStrictEqual(yield* ask("resources/read", { uri: "app://hidden" }, ada), [60_000, "private", undefined])
       assert.strictEqual(yield* ask("resources/read", { uri: "app://hidden" }), -32602)
-    }).pipe(Effect.scoped))
-
-  it.live("of a proxied server is not passed on: its results are stale at once and private", () =>
-    Effect.gen(function*() {
-      const info = { name: "cached", version: "1" }
-      const remote = McpServer.layerInProcess(members(false), { info })
-      const ask = yield* serving(Layer.orDie(McpProxy.layer("remote", remote, { info, revisions: [revision] })))
-      assert.deepStrictEqual(yield* ask("resources/read", { uri: "app://fixed" }), [0, "private", undefined])
     }).pipe(Effect.scoped))
 
   it.effect("is not sent to clients of older revisions", () =>

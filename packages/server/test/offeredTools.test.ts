@@ -1,15 +1,13 @@
 /** Tools that run as tasks only, in the lists of clients that can call them, and of those that cannot. */
 import { Content, JsonRpc, RequestMetadata, Revision, TaskExtension, type Tool as Protocol } from "@effect-mcp/protocol"
-import { McpGroup, McpMount, McpProxy, McpServer, McpTool } from "@effect-mcp/server"
-import { type RequestError, ServerSession, SessionlessServer } from "@effect-mcp/session"
-import { RemoteTasks, ServerTasks, TaskStore } from "@effect-mcp/tasks"
+import { McpGroup, McpMount, McpServer, McpTool } from "@effect-mcp/server"
+import { type RequestError, SessionlessServer } from "@effect-mcp/session"
+import { RemoteTasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
-import { connect, handshake, info } from "./support/connect.ts"
+import { connect, info } from "./support/connect.ts"
 import { describeForBothEras } from "./support/eras.ts"
 
 const Works = McpGroup.make(
@@ -135,39 +133,4 @@ describe("a list of tools", () => {
         assert.deepStrictEqual(scopes, ["private"])
       }
     }))
-})
-
-describe("a proxied tool that runs as a task only", () => {
-  const remote = (hasTasks: boolean) =>
-    Layer.unwrap(Effect.gen(function*() {
-      const tasks = yield* ServerTasks.make({ tools: { work: "required" } })
-      return ServerSession.layerInProcess({
-        "tools/list": () =>
-          Effect.succeed({
-            tools: [
-              { name: "plain", inputSchema: { type: "object" } },
-              { name: "work", inputSchema: { type: "object" }, execution: { taskSupport: "required" } }
-            ]
-          }),
-        "tools/call": ({ name }) => Effect.succeed({ content: [Content.text(name)] })
-      }, { info, ...(hasTasks ? { tasks } : {}) })
-    })).pipe(Layer.provide(TaskStore.layerMemory()))
-
-  for (const [hasTasks, names] of [[true, ["plain"]], [false, ["plain", "work"]]] as const) {
-    it.live(`is ${hasTasks ? "left out with one warning" : "listed if its server has no tasks"}`, () =>
-      Effect.gen(function*() {
-        const messages: Array<string> = []
-        const session = yield* Effect.provide(
-          connect(McpProxy.layer("remote", remote(hasTasks), { info, ...handshake })),
-          Logger.layer([Logger.make(({ message }) => void messages.push(String(message)))])
-        )
-        const listed = namesOf(yield* session.listTools())
-        assert.deepStrictEqual(listed, [...names])
-        for (const name of listed) assert.strictEqual(yield* outcomeOf(session.callTool(name)), name)
-        const problem =
-          "the proxy \"remote\" leaves out the tool \"work\": it runs as a task only, and a proxy passes " +
-          "no tasks on"
-        assert.deepStrictEqual(messages, hasTasks ? [problem] : [])
-      }).pipe(Effect.scoped))
-  }
 })

@@ -162,8 +162,8 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "RemoteEntries.#tool",
     original: "headers.success",
     broken: "[]",
-    test: "packages/server/test/parameterHeaders.test.ts",
-    name: "of a proxied server rejects a call whose header is missing"
+    test: "packages/gateway/test/proxyDefinitions.test.ts",
+    name: "rejects a call whose header is missing"
   },
   {
     id: "SHE-28",

@@ -3,7 +3,8 @@
  * or a hostile one over stdio or HTTP: `node gatewayVictim.ts stdio 'progress without end'`. Beside a hostile one, it
  * has the tool `echo` itself.
  */
-import { McpGroup, McpMount, McpProxy, McpServer } from "@effect-mcp/server"
+import { McpProxy } from "@effect-mcp/gateway"
+import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
 import type { Transport } from "@effect-mcp/session"
 import { StdioClient, StreamableHttpClient, UnixSocketClient } from "@effect-mcp/transport"
 import * as Tool from "effect/ai/Tool"

@@ -1,12 +1,13 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpMount, McpProxy, McpResource } from "@effect-mcp/server"
+import { McpGroup, McpMiddleware, McpMount, McpResource } from "@effect-mcp/server"
 import { ClientSession, RequestContext, type RequestError, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
-import { handshake, info } from "./support/connect.ts"
+import { handshake, info } from "../../server/test/support/connect.ts"
 import { type Client, clients, everything } from "./support/proxies.ts"
 
 class Guard extends McpMiddleware.Service<Guard>()("Guard") {}

@@ -1,5 +1,6 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content, JsonRpc, Revision } from "@effect-mcp/protocol"
-import { McpGroup, McpProxy, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpServer } from "@effect-mcp/server"
 import { MemoryTransport, RequestContext, Transport } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -8,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { connect, handshake, info } from "./support/connect.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
 import { answering, answersOf, asking, clients, tool } from "./support/proxies.ts"
 
 const modern = { revisions: ["2026-07-28"] } as const

@@ -1,5 +1,6 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { type McpError, Revision } from "@effect-mcp/protocol"
-import { McpGroup, McpMount, McpProxy, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext, type RequestError, ServerSession, type Transport } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -11,8 +12,8 @@ import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
-import { info } from "./support/connect.ts"
-import { describeForBothEras, type Era } from "./support/eras.ts"
+import { info } from "../../server/test/support/connect.ts"
+import { describeForBothEras, type Era } from "../../server/test/support/eras.ts"
 import { type Client, everything, EverythingLive, tool } from "./support/proxies.ts"
 
 type Remote = Layer.Layer<Transport.Transport, unknown>

@@ -1,5 +1,6 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpProxy, McpResource } from "@effect-mcp/server"
+import { McpGroup, McpResource } from "@effect-mcp/server"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -8,7 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
-import { connect, handshake, info } from "./support/connect.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
 import { clients, everything } from "./support/proxies.ts"
 
 describe("subscriptions", () => {

@@ -1,5 +1,6 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content, ExactJson, type Progress } from "@effect-mcp/protocol"
-import { McpGroup, McpProxy, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext, ServerSession, SessionlessServer } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -10,8 +11,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import { connect, handshake, info } from "./support/connect.ts"
-import { describeForBothEras } from "./support/eras.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
+import { describeForBothEras } from "../../server/test/support/eras.ts"
 import { asking, everything } from "./support/proxies.ts"
 
 describeForBothEras("a call", ({ connect }) => {

@@ -2,6 +2,10 @@
  * Another server as a group of this one: its tools, resources, templates, prompts and completions.
  */
 import { type Capabilities, McpError, type MethodTable, Revision } from "@effect-mcp/protocol"
+import { GroupRegistration, GroupRuntime } from "@effect-mcp/server/internal"
+import type * as McpGroup from "@effect-mcp/server/McpGroup"
+import type * as McpMiddleware from "@effect-mcp/server/McpMiddleware"
+import { McpServer } from "@effect-mcp/server/McpServer"
 import * as CallbackContext from "@effect-mcp/session/CallbackContext"
 import * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"
@@ -16,16 +20,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
-import { GroupRuntime } from "./internal/entries/GroupRuntime.ts"
-import * as Askers from "./internal/proxy/Askers.ts"
-import { type Bounds, type Connect, Connections } from "./internal/proxy/Connections.ts"
-import * as ProxiedGroup from "./internal/proxy/ProxiedGroup.ts"
-import * as RemoteErrors from "./internal/proxy/RemoteErrors.ts"
+import * as Askers from "./internal/Askers.ts"
+import { type Bounds, type Connect, Connections } from "./internal/Connections.ts"
+import * as ProxiedGroup from "./internal/ProxiedGroup.ts"
+import * as RemoteErrors from "./internal/RemoteErrors.ts"
 import { trust } from "./internal/trust.ts"
-import type * as McpGroup from "./McpGroup.ts"
-import type * as McpMiddleware from "./McpMiddleware.ts"
-import { McpServer } from "./McpServer.ts"
 
 /**
  * Options of the members of a proxied server.
@@ -230,7 +229,8 @@ const register = Effect.fnUntraced(function*(
  *
  * @example
  * ```ts
- * import { McpMount, McpProxy, McpServer } from "@effect-mcp/server"
+ * import { McpProxy } from "@effect-mcp/gateway"
+ * import { McpMount, McpServer } from "@effect-mcp/server"
  * import { StdioClient, StreamableHttpClient } from "@effect-mcp/transport"
  * import * as Layer from "effect/Layer"
  *
@@ -310,7 +310,8 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
  *
  * @example
  * ```ts
- * import { McpGroup, McpProxy, McpResource, McpServer } from "@effect-mcp/server"
+ * import { McpProxy } from "@effect-mcp/gateway"
+ * import { McpGroup, McpResource, McpServer } from "@effect-mcp/server"
  * import { ClientSession } from "@effect-mcp/session"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"

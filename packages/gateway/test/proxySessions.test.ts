@@ -1,5 +1,5 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content, Revision } from "@effect-mcp/protocol"
-import { McpProxy } from "@effect-mcp/server"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { assert, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
-import { connect, handshake, info } from "./support/connect.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
 import { type Client, clients, everything, tool } from "./support/proxies.ts"
 
 it.live("a proxy reconnects when the session of the lists has ended, with its lists and its subscriptions", () =>

@@ -1,5 +1,6 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content } from "@effect-mcp/protocol"
-import { McpGroup, McpProxy, McpRequest, McpServer } from "@effect-mcp/server"
+import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext } from "@effect-mcp/session"
 import { Authentication, StreamableHttpClient, StreamableHttpServer } from "@effect-mcp/transport"
 import { assert, it } from "@effect/vitest"
@@ -10,8 +11,8 @@ import { HttpServer } from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { info } from "./support/connect.ts"
-import { describeForBothEras } from "./support/eras.ts"
+import { info } from "../../server/test/support/connect.ts"
+import { describeForBothEras } from "../../server/test/support/eras.ts"
 import { answering, answersOf } from "./support/proxies.ts"
 
 describeForBothEras("over Streamable HTTP", ({ client }) => {

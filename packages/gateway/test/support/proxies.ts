@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { info } from "./connect.ts"
+import { info } from "../../../server/test/support/connect.ts"
 
 /** The session of a client. */
 export type Client = ClientSession.ClientSessionShape

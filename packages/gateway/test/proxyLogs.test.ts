@@ -1,10 +1,11 @@
-import { McpGroup, McpProxy, McpRequest, McpServer } from "@effect-mcp/server"
+import { McpProxy } from "@effect-mcp/gateway"
+import { McpGroup, McpRequest, McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import { handshake, info } from "./support/connect.ts"
+import { handshake, info } from "../../server/test/support/connect.ts"
 import { clients } from "./support/proxies.ts"
 
 describe("log messages of the server", () => {

@@ -9,22 +9,10 @@ import {
   type Resource,
   type Tool
 } from "@effect-mcp/protocol"
+import { ArgumentHeaders, type RegistryEntry, Tasks, validName } from "@effect-mcp/server/internal"
+import * as UriTemplate from "@effect-mcp/server/UriTemplate"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as UriTemplate from "../../UriTemplate.ts"
-import * as ArgumentHeaders from "../entries/ArgumentHeaders.ts"
-import { validName } from "../entries/ToolDefinition.ts"
-import type {
-  Complete,
-  Entry,
-  PromptEntry,
-  ResourceEntry,
-  Served,
-  ServerContext,
-  TemplateEntry,
-  ToolEntry
-} from "../registry/Entry.ts"
-import * as Tasks from "../tasks/Tasks.ts"
 import type { Lists } from "./RemoteLists.ts"
 
 /** Sends a request to the proxied server, on behalf of the client whose request is being served. */
@@ -32,13 +20,13 @@ export type Forward = <Name extends ForwardedMethod>(
   name: Name,
   params: MethodTable.ParamsOf<Name>,
   use: Use
-) => Served<MethodTable.ResultOf<Name>>
+) => RegistryEntry.Served<MethodTable.ResultOf<Name>>
 
 /** The use of a member by a request: its name or URI, its arguments, and the server that serves it. */
 export interface Use {
   readonly name: string
   readonly arguments: unknown
-  readonly server: ServerContext
+  readonly server: RegistryEntry.ServerContext
 }
 
 /** The methods that are forwarded. */
@@ -79,17 +67,22 @@ const ofShortUris = (template: UriTemplate.UriTemplate): UriTemplate.UriTemplate
 export class RemoteEntries {
   readonly #remote: Remote
   /** The members by their kind and definition. */
-  #known: ReadonlyMap<string, Entry> = new Map()
+  #known: ReadonlyMap<string, RegistryEntry.Entry> = new Map()
 
   constructor(remote: Remote) {
     this.#remote = remote
   }
 
   /** Returns the members of these lists, and those that cannot be served. */
-  of(lists: Lists): { readonly entries: ReadonlyArray<Entry>; readonly leftOut: ReadonlyArray<LeftOut> } {
+  of(lists: Lists): { readonly entries: ReadonlyArray<RegistryEntry.Entry>; readonly leftOut: ReadonlyArray<LeftOut> } {
     const leftOut: Array<LeftOut> = []
-    const known = new Map<string, Entry>()
-    const add = (kind: Entry["kind"], definition: object, make: () => Entry | LeftOut, variant = "") => {
+    const known = new Map<string, RegistryEntry.Entry>()
+    const add = (
+      kind: RegistryEntry.Kind,
+      definition: object,
+      make: () => RegistryEntry.Entry | LeftOut,
+      variant = ""
+    ) => {
       const key = `${kind}${variant} ${JSON.stringify(definition)}`
       const made = this.#known.get(key) ?? make()
       if ("problem" in made) leftOut.push(made)
@@ -109,7 +102,7 @@ export class RemoteEntries {
     return { entries: [...known.values()], leftOut }
   }
 
-  #tool(definition: Tool.Tool): ToolEntry | LeftOut {
+  #tool(definition: Tool.Tool): RegistryEntry.ToolEntry | LeftOut {
     const { name } = definition
     if (!validName.test(name)) {
       return {
@@ -144,7 +137,7 @@ export class RemoteEntries {
     }
   }
 
-  #prompt(definition: Prompt.Prompt): PromptEntry {
+  #prompt(definition: Prompt.Prompt): RegistryEntry.PromptEntry {
     const { name } = definition
     return {
       kind: "prompt",
@@ -158,7 +151,7 @@ export class RemoteEntries {
     }
   }
 
-  #resource(definition: Resource.Resource): ResourceEntry | LeftOut {
+  #resource(definition: Resource.Resource): RegistryEntry.ResourceEntry | LeftOut {
     const { uri } = definition
     if (!URL.canParse(uri) || uri.length > maxUriLength) {
       return {
@@ -176,7 +169,7 @@ export class RemoteEntries {
     }
   }
 
-  #template(definition: Resource.ResourceTemplate, isMatched: boolean): TemplateEntry | LeftOut {
+  #template(definition: Resource.ResourceTemplate, isMatched: boolean): RegistryEntry.TemplateEntry | LeftOut {
     const { uriTemplate } = definition
     const expander = UriTemplate.expander<string>(uriTemplate)
     if (Result.isFailure(expander)) {
@@ -201,7 +194,7 @@ export class RemoteEntries {
     }
   }
 
-  #complete(ref: Completion.CompleteParams["ref"]): Complete {
+  #complete(ref: Completion.CompleteParams["ref"]): RegistryEntry.Complete {
     const name = ref.type === "ref/prompt" ? ref.name : ref.uri
     return (completing, server) => {
       const { argument, others, typed } = completing

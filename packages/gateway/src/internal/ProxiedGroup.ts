@@ -1,6 +1,8 @@
 /** The group of a proxied server: registers its members, keeps them current, and forwards updates of resources. */
 
 import { CloseReason, Excerpt, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
+import { type GroupRuntime, Hinted, type RegistryEntry } from "@effect-mcp/server/internal"
+import type { McpServerShape } from "@effect-mcp/server/McpServer"
 import type { ClientSession, ListReading, RequestError, RequestOptions } from "@effect-mcp/session"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Clock from "effect/Clock"
@@ -9,10 +11,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { McpServerShape } from "../../McpServer.ts"
-import type { GroupRuntime } from "../entries/GroupRuntime.ts"
-import * as Hinted from "../entries/Hinted.ts"
-import type { Declarable, Served, ServerContext } from "../registry/Entry.ts"
 import type { ServedRequest } from "./Askers.ts"
 import { type Connections, openTime } from "./Connections.ts"
 import * as PassedQuestions from "./PassedQuestions.ts"
@@ -44,7 +42,7 @@ const changes = {
   resources: "notifications/resources/list_changed"
 } as const
 
-const declarable: ReadonlyArray<Declarable> = ["tools", "prompts", "resources", "completions"]
+const declarable: ReadonlyArray<RegistryEntry.Declarable> = ["tools", "prompts", "resources", "completions"]
 
 /** Returns the `_meta` that is forwarded: all of it but the progress token, which belongs to the client's session. */
 const forwardedMeta = (request: ServedRequest): Meta.Meta | undefined => {
@@ -203,7 +201,7 @@ export const make = Effect.fnUntraced(function*(
   const send = <Name extends ForwardedMethod>(
     name: Name,
     params: MethodTable.ParamsOf<Name>
-  ): Served<MethodTable.ResultOf<Name>> =>
+  ): RegistryEntry.Served<MethodTable.ResultOf<Name>> =>
     Effect.flatMap(
       RequestContext.RequestContext,
       (request) =>
@@ -250,12 +248,12 @@ export const make = Effect.fnUntraced(function*(
       observe: (uri: string) => subscriptions.acquire(uri),
       ...(options.readsUnlisted ?
         {
-          unlisted: (uri: string, server: ServerContext) =>
+          unlisted: (uri: string, server: RegistryEntry.ServerContext) =>
             forward("resources/read", { uri }, { name: uri, arguments: undefined, server })
         }
         : undefined),
       ...(runtime === undefined ? undefined : {
-        permits: (uri: string, server: ServerContext) => runtime.permits(uri, server)
+        permits: (uri: string, server: RegistryEntry.ServerContext) => runtime.permits(uri, server)
       })
     })
   })

@@ -1,6 +1,7 @@
 /** Secrets of a proxied server that fails, and its names in a log. */
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content } from "@effect-mcp/protocol"
-import { McpGroup, McpProxy } from "@effect-mcp/server"
+import { McpGroup } from "@effect-mcp/server"
 import { RequestError, ServerSession } from "@effect-mcp/session"
 import { StdioClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,8 +12,8 @@ import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { connect, handshake, info } from "./support/connect.ts"
-import { describeForBothEras } from "./support/eras.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
+import { describeForBothEras } from "../../server/test/support/eras.ts"
 import { tool } from "./support/proxies.ts"
 
 /** Collects what is logged. */

@@ -1,12 +1,13 @@
-import { McpGroup, McpProxy } from "@effect-mcp/server"
+import { McpProxy } from "@effect-mcp/gateway"
+import { McpGroup } from "@effect-mcp/server"
 import { RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
-import * as Askers from "../src/internal/proxy/Askers.ts"
-import { RemoteEntries } from "../src/internal/proxy/RemoteEntries.ts"
-import { info } from "./support/connect.ts"
-import { describeForBothEras } from "./support/eras.ts"
+import { info } from "../../server/test/support/connect.ts"
+import { describeForBothEras } from "../../server/test/support/eras.ts"
+import * as Askers from "../src/internal/Askers.ts"
+import { RemoteEntries } from "../src/internal/RemoteEntries.ts"
 
 /** Returns the members of a server with these templates. */
 const entriesOf = (templates: ReadonlyArray<string>) => {

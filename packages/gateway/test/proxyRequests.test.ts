@@ -1,5 +1,5 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content } from "@effect-mcp/protocol"
-import { McpProxy } from "@effect-mcp/server"
 import { ClientSession, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
-import { connect, handshake, info } from "./support/connect.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
 import { answering, answersOf, asking, type Client, clients, tool } from "./support/proxies.ts"
 
 const modern = { revisions: ["2026-07-28"] } as const

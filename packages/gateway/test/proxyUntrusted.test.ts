@@ -1,5 +1,6 @@
+import { McpProxy } from "@effect-mcp/gateway"
 import { Content, Revision } from "@effect-mcp/protocol"
-import { McpMount, McpProxy } from "@effect-mcp/server"
+import { McpMount } from "@effect-mcp/server"
 import { RequestContext, ServerSession, type Transport } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -7,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Ref from "effect/Ref"
-import { info } from "./support/connect.ts"
-import { describeForBothEras } from "./support/eras.ts"
+import { info } from "../../server/test/support/connect.ts"
+import { describeForBothEras } from "../../server/test/support/eras.ts"
 import { EverythingLive, tool } from "./support/proxies.ts"
 
 /** Collects the warnings that are logged. */

@@ -1,0 +1,4 @@
+/**
+ * Gateways: other servers as groups of one server.
+ */
+export * as McpProxy from "./McpProxy.ts"
