@@ -1,6 +1,4 @@
-/**
- * The parts of this package that other packages of this project use. They change without notice.
- */
+/** The parts of this package that other packages of this project use. They change without notice. */
 export * as generators from "./internal/arbitrary/generators.ts"
 export * as jsonValues from "./internal/arbitrary/jsonValues.ts"
 export type * as Journal from "./internal/simulation/Journal.ts"

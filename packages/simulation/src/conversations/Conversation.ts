@@ -1,6 +1,4 @@
-/**
- * A conversation to simulate: its commands, its connection, and the seed of all random decisions.
- */
+/** A conversation to simulate: its commands, its connection, and the seed of all random decisions. */
 import { Faults } from "@effect-mcp/testing"
 import { Setting } from "@effect-mcp/testing/internal"
 import * as Arbitrary from "effect/Arbitrary"

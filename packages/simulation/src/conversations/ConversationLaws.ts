@@ -1,6 +1,4 @@
-/**
- * The laws of sessions, as checks of the history of a conversation.
- */
+/** The laws of sessions, as checks of the history of a conversation. */
 import { Faults } from "@effect-mcp/testing"
 import { ProtocolLaws, type Search } from "@effect-mcp/testing/internal"
 import * as CancellationLaws from "./CancellationLaws.ts"

@@ -1,6 +1,4 @@
-/**
- * The complete record of a simulated conversation.
- */
+/** The complete record of a simulated conversation. */
 import type { Journal as Recorded } from "@effect-mcp/testing/internal"
 import type { Command } from "./Command.ts"
 import type { Conversation } from "./Conversation.ts"
@@ -17,9 +15,6 @@ export type Event = Recorded.Event<Commanded>
 
 /** An event with its time and place. */
 export type Entry = Recorded.Entry<Commanded>
-
-/** The journal of a conversation. */
-export type Journal = Recorded.Journal<Commanded>
 
 /** The events, and the resources that were left after the end. */
 export interface History {

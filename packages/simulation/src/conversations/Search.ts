@@ -1,6 +1,4 @@
-/**
- * A search for a conversation in which a law does not hold, and for the shortest such one.
- */
+/** A search for a conversation in which a law does not hold, and for the shortest such one. */
 import { Search } from "@effect-mcp/testing/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

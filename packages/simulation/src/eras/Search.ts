@@ -1,6 +1,4 @@
-/**
- * A search for a trial in which a law of both eras does not hold, and for the simplest such one.
- */
+/** A search for a trial in which a law of both eras does not hold, and for the simplest such one. */
 import { Report, Search } from "@effect-mcp/testing/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,6 +1,4 @@
-/**
- * A trial: a script, the calls of it that run at the same time, and the connection that carries them.
- */
+/** A trial: a script, the calls of it that run at the same time, and the connection that carries them. */
 import { Faults } from "@effect-mcp/testing"
 import { Setting } from "@effect-mcp/testing/internal"
 import * as Schema from "effect/Schema"

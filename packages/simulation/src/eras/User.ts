@@ -1,6 +1,4 @@
-/**
- * The user of a client. Each answer is a function of its question, and takes a time that depends on it as well.
- */
+/** The user of a client. Each answer is a function of its question, and takes a time that depends on it as well. */
 import type { Elicitation, InputRequired, Roots, Sampling } from "@effect-mcp/protocol"
 import * as Hash from "effect/Hash"
 

@@ -1,6 +1,4 @@
-/**
- * The mutants of the replay: servers of revision 2026-07-28 with one bug each, one line away from the library.
- */
+/** The mutants of the replay: servers of revision 2026-07-28 with one bug each, one line away from the library. */
 import { type Mutant, mutantsOf } from "./Mutant.ts"
 
 const replay = "packages/session/src/internal/server/replay"

@@ -1,6 +1,4 @@
-/**
- * The mutants: sessions and framings with one bug each, one line away from the library.
- */
+/** The mutants: sessions and framings with one bug each, one line away from the library. */
 import { type Mutant, mutantsOf } from "./Mutant.ts"
 
 const session = "packages/session/src/internal"

@@ -1,6 +1,4 @@
-/**
- * Generators of the params and results of each method, from its schema and from further rules of the specification.
- */
+/** Generators of the params and results of each method, from its schema and from further rules of the specification. */
 import { Elicitation, type JsonRpc, MethodTable, Revision, type Sampling } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"

@@ -1,6 +1,4 @@
-/**
- * A command with its input drawn: all that a conversation needs of it, with the types of input and result erased.
- */
+/** A command with its input drawn: all that a conversation needs of it, with the types of input and result erased. */
 import type { ClientSession } from "@effect-mcp/session"
 import type * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"

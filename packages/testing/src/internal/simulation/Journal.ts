@@ -1,6 +1,4 @@
-/**
- * The record of what happens in a simulated conversation.
- */
+/** The record of what happens in a simulated conversation. */
 import type { JsonRpc, MethodDefinition } from "@effect-mcp/protocol"
 import type { SessionEvent, Transport } from "@effect-mcp/session"
 

@@ -1,6 +1,4 @@
-/**
- * The steps of a user's conversation and their generator: commands of the user, time that passes, and faults.
- */
+/** The steps of a user's conversation and their generator: commands of the user, time that passes, and faults. */
 import type { MethodDefinition } from "@effect-mcp/protocol"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Formatter from "effect/Formatter"
