@@ -205,12 +205,14 @@ export const mutants: ReadonlyArray<Mutant> = [
       "const all = globalThis.all ??= new WeakMap(); this.exchanges = all.get(this.clock) ?? new PendingRequests(0); all.set(this.clock, this.exchanges)"
     ],
     ["leaves calls waiting when it ends", "this.exchanges.close(reason)", ""],
-    ["does not close its connection", "yield* Scope.close(this.#connectionScope, Exit.void)", ""],
     [
       "treats the end of input as the end of the connection",
       "writable ? \"Graceful\" : \"DrainInbound\"",
       "\"DrainInbound\""
-    ],
+    ]
+  ]),
+  ...mutantsOf(`${session}/engine/SessionShutdown.ts`, [
+    ["does not close its connection", "yield* Scope.close(scope, Exit.void)", ""],
     ["closes without waiting for its handlers", "if (isBusy()) yield* within(handledOrCutOff, finishMillis)", ""]
   ]),
   ...mutantsOf(`${session}/engine/Timer.ts`, [

@@ -1,14 +1,41 @@
-/** The runtime of one session: its connection, its tables, its handshake state, and its shutdown. */
+/**
+ * The runtime of one session: its connection, its tables and its handshake state.
+ *
+ * The declaration of each field of `SessionRuntime` states who writes it, and when it is empty or closed. These
+ * invariants connect the fields:
+ *
+ * - **Steps.** The read loop calls `deliver`, the timer calls `expire`, and fibers of callers and handlers call the
+ *   rest. A change of the state or of a table is one synchronous step, so no other code sees half of it. `deliver` and
+ *   `expire` never suspend.
+ * - **The state.** `Closing` and `Closed` have the close reason, and no other state has one. The machine leaves
+ *   `Closing` only for `Closed`. The step that reaches the first of them begins the shutdown, so a session has one
+ *   shutdown, with one reason.
+ * - **A pending request** is in `exchanges` from its opening until the finalizer of its caller removes it. The outbox
+ *   marks it as `handed` before it calls the transport. A response to a request that is not `handed` completes nothing.
+ *   An entry of the outbox whose request is completed is not sent.
+ * - **Progress** of a pending request waits in a mailbox, which ends before the response completes the request. The
+ *   caller therefore receives the progress before the response, and none after it.
+ * - **A request of the peer** is in `inflight` from the start of its handler until the handler has ended, and the
+ *   transport has received the handler's reply. Whatever ends the request claims it first, and one claim succeeds. A
+ *   claim for the reply keeps the id taken until the transport has the reply. Any other claim frees the id at once.
+ * - **Deadlines** are fields of what they end: a pending request, a message or a stream in the outbox, and the wait for
+ *   `initialize` here. Setting a deadline calls `timer.watch`, and so does making it earlier. Making it later does not:
+ *   the timer then wakes too early, and `expire` returns the next deadline.
+ * - **Memory** of messages that wait is charged to `budget`: by `inflight`, by `outbox`, and by each buffer with
+ *   `bounds`. The part that took a charge releases it.
+ * - **The end.** After the shutdown has begun, `exchanges` is closed, and no request of either side starts. The order
+ *   of the shutdown is in `SessionShutdown.ts`. After it, the state is `Closed`, no event follows the event `Closed`,
+ *   and no fiber is left but those that could not be interrupted. The event has the number of such handlers.
+ */
 
 import { CloseReason, type Handshake, type JsonRpc, type MethodDefinition, type Revision } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Ref from "effect/Ref"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
@@ -16,13 +43,11 @@ import type { Limits } from "../../Limits.ts"
 import { MemoryBudget } from "../../MemoryBudget.ts"
 import type { InFlight, Session } from "../../Session.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
-import { HandlerCutoff } from "../../Shutdown.ts"
 import { type Connection, type Hooks, type Inbound, type StreamOrigin, Transport } from "../../Transport.ts"
 import { TransportError } from "../../TransportError.ts"
 import { compareAndSetUnsafe } from "../collections/compareAndSet.ts"
 import type * as SlidingBuffer from "../collections/SlidingBuffer.ts"
 import * as SessionDuration from "../telemetry/SessionDuration.ts"
-import { isBatch } from "./Batch.ts"
 import { Capacity } from "./Capacity.ts"
 import { IncomingRequests } from "./IncomingRequests.ts"
 import { NotificationQueue } from "./NotificationQueue.ts"
@@ -31,20 +56,11 @@ import { Outbox, type Overflow } from "./Outbox.ts"
 import { PendingRequests } from "./PendingRequests.ts"
 import { RateLimit } from "./RateLimit.ts"
 import { Replies } from "./Replies.ts"
+import * as SessionShutdown from "./SessionShutdown.ts"
 import { everything, Subscriptions } from "./Subscriptions.ts"
 import { Timer } from "./Timer.ts"
 
-/** The milliseconds that interrupted handlers have for their finalizers before the session closes. */
-const cleanupMillis = 1000
-
-/** The milliseconds that a session has after `gracefulCloseTimeout`, to clean up and to send waiting messages. */
-const extraMillis = 3000
-
-/**
- * The work that a shutdown waits for. `Graceful`: handlers and their replies. `DrainInbound`: notifications that have
- * arrived, because the peer reads no more replies. `Immediate`: none.
- */
-export type ShutdownMode = "Graceful" | "DrainInbound" | "Immediate"
+type ShutdownMode = SessionShutdown.ShutdownMode
 
 /** A state of either side. */
 export type State = Handshake.ClientState | Handshake.ServerState | Handshake.SessionlessServerState
@@ -127,10 +143,6 @@ export const reasonOf = (error: TransportError): CloseReason.CloseReason =>
 const revisionOf = (state: State): Revision.Revision | undefined =>
   "profile" in state ? state.profile.revision : undefined
 
-/** Waits for an effect, for a limited time. */
-const within = (wait: Effect.Effect<unknown>, millis: number): Effect.Effect<void> =>
-  Effect.asVoid(Effect.timeoutOption(Effect.interruptible(wait), Duration.millis(millis)))
-
 /** The events that end a session in any state. */
 type Ending = Handshake.EventOf<"Close" | "TransportEnded">
 
@@ -156,39 +168,72 @@ interface SessionRuntimeDependencies<S extends State> {
 }
 
 /**
- * The state, the tables and the shutdown of one session. A process may have thousands of sessions, most of them idle,
- * so parts that a session may never need are made on demand.
+ * The state and the tables of one session. A process may have thousands of sessions, most of them idle, so parts that a
+ * session may never need are made on demand.
  */
 export class SessionRuntime<S extends State> {
   readonly role: MethodDefinition.Role
   readonly limits: Limits
+  /** The services of the program that made the session. Every fiber that the session starts has them. */
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
+  /** The connection that the transport has opened in `#connectionScope`. */
   readonly connection: Connection
   readonly observe: ((event: SessionEvent) => void) | undefined
   /** The memory budget of the process. */
   readonly budget: MemoryBudget
+  /** The bounds of each buffer: notifications for handlers, events for a stream, messages for a stream. */
   readonly bounds: SlidingBuffer.Bounds
+  /** The earliest deadline. Its fiber exists while there is one. The shutdown stops it. */
   readonly timer: Timer
+  /**
+   * The requests of this side without a response, by id: a `HashMap` of Deferreds in a `Ref`. The fiber of the caller
+   * opens and removes them. The read loop, the timer, the outbox and the shutdown complete them, and the first
+   * completion counts. No id is given twice. The first step of the shutdown closes the table: it fails all requests in
+   * it, and no other can be opened.
+   */
   readonly exchanges: PendingRequests
+  /**
+   * The requests of the peer whose handler or reply is not done, by id, with the fibers of their handlers. Only
+   * `RequestServer` adds one. The shutdown waits until none is left, then claims and interrupts the rest.
+   */
   readonly inflight: IncomingRequests
+  /**
+   * The messages that wait for the transport: those of callers and handlers, and replies. A caller that no longer waits
+   * withdraws its message, unless the transport has it. The outbox is empty while the transport makes nothing wait. The
+   * shutdown flushes it, then stops it.
+   */
   readonly outbox: Outbox
+  /** Passes replies to the outbox. It stores none: replies of a batch wait in the batch, which is their origin. */
   readonly replies: Replies
+  /**
+   * The notifications that wait for their handlers, which run one at a time. `InboundProcessor` adds to it. It is empty
+   * while no handler runs. The shutdown waits for it, then drops the rest and interrupts the handler.
+   */
   readonly notifications: NotificationQueue
+  /** The streams of events. Each ends with its reader, and the last step of the shutdown ends all. */
   readonly observers: Observers
+  /** The streams of the peer's messages. `InboundProcessor` writes them. They end in the same way. */
   readonly subscriptions: Subscriptions
-  /** Whether the session ends if it receives no `initialize` in time. Its peer may use it without a handshake. */
+  /**
+   * Whether the session ends if it receives no `initialize` in time. Its peer may use it without a handshake: the first
+   * request that does so sets this to `false`.
+   */
   needsHandshake = true
   readonly #side: RoleDefinition<S>
+  /** The state of the handshake. Only `commit` writes it, by compare-and-set. */
   readonly #state: Ref.Ref<Reachable<S>>
+  /** Completed once, after the fiber of the shutdown has ended. */
   readonly #closed = Deferred.makeUnsafe<CloseReason.CloseReason>()
+  /** The scope of the connection. After `make`, only the shutdown closes it. */
   readonly #connectionScope: Scope.Closeable
   readonly #connectedAt: number
+  /** The receiver of inbound frames, and the fiber of the read loop: `undefined` until `read`. */
   #inbound: InboundHandler | undefined
   #reader: Fiber.Fiber<void> | undefined
   #malformedReplies: RateLimit | undefined
   #unmatchedWarnings: RateLimit | undefined
-  /** The changes of state to emit later, see `deferEvents`. */
+  /** The changes of state to emit later. `undefined` except within `deferEvents`, which is one step. */
   #held: Array<SessionEvent> | undefined
 
   constructor({ connection, connectionScope, limits, observe, side, surroundings }: SessionRuntimeDependencies<S>) {
@@ -370,34 +415,17 @@ export class SessionRuntime<S extends State> {
     return Number.POSITIVE_INFINITY
   }
 
-  /**
-   * Interrupts all handlers. Their requests get no reply, and the other requests of their batches do not wait for them.
-   */
-  #interruptAll(): void {
-    for (const { origin } of this.inflight.interruptAll()) if (isBatch(origin)) this.replies.settle(origin)
-  }
-
   #shutDown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined, mode: ShutdownMode): void {
     this.exchanges.close(reason)
     this.#side.onEnd(reason)
+    const connected = { scope: this.#connectionScope, reader: () => this.#reader }
+    const ending = Effect.andThen(SessionShutdown.run(this, connected, reason), this.#finish(reason, revision))
     // An observer of the fiber reports the end, and not the fiber itself, so that nothing of the session is left then.
-    this.fork(Effect.uninterruptible(this.#teardown(reason, revision))).addObserver(() => {
+    this.fork(Effect.uninterruptible(ending)).addObserver(() => {
       this.#side.onClosed?.(reason)
       Deferred.doneUnsafe(this.#closed, Exit.succeed(reason))
     })
-    if (mode !== "Graceful") this.#stop(mode)
-  }
-
-  /** Moves to `Closed`, unless the session was closed before its handshake was done. */
-  #finish(): void {
-    const state: State = this.state()
-    if (state._tag === "Closing") this.commit(state, this.#side.machine.step(state, { _tag: "Drained" }).state)
-  }
-
-  #stop(mode: ShutdownMode): void {
-    this.#interruptAll()
-    if (mode === "Immediate") this.notifications.stop()
-    this.outbox.stop()
+    if (mode !== "Graceful") SessionShutdown.shorten(this, mode)
   }
 
   /**
@@ -407,49 +435,21 @@ export class SessionRuntime<S extends State> {
   #hasten(event: Ending, mode: ShutdownMode): void {
     const state: State = this.state()
     if (!("reason" in state)) return
-    if (mode !== "Graceful") return this.#stop(mode)
-    if (event._tag !== "Close" || state.reason._tag === "Requested") return
-    this.#interruptAll()
-    this.notifications.stop()
+    if (mode !== "Graceful") return SessionShutdown.shorten(this, mode)
+    if (event._tag === "Close" && state.reason._tag !== "Requested") SessionShutdown.interruptHandlers(this)
   }
 
-  #unfinished() {
-    const method = this.notifications.unfinished()
-    return method === undefined ? this.inflight.unfinished() : [...this.inflight.unfinished(), { method, count: 1 }]
-  }
-
-  #teardown(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
-    const { connection, context, inflight, limits, notifications, outbox, timer } = this
-    const finishMillis = reason._tag === "PeerEnded" && connection.halfCloseMillis !== undefined
-      ? Math.min(limits.gracefulCloseTimeout, connection.halfCloseMillis)
-      : limits.gracefulCloseTimeout
-    const handled = Effect.andThen(inflight.drained, notifications.drained)
-    const handledOrCutOff = Effect.raceFirst(handled, Context.get(context, HandlerCutoff))
-    // Most sessions end while nothing is in flight, and then need no clock.
-    const isBusy = () => inflight.size > 0 || !notifications.isIdle
-    return Effect.gen({ self: this }, function*() {
-      const began = timer.now()
-      if (isBusy()) yield* within(handledOrCutOff, finishMillis)
-      this.#interruptAll()
-      notifications.stop()
-      if (isBusy()) yield* within(handled, cleanupMillis)
-      // Before the transport closes, all of this takes at most three seconds longer than `gracefulCloseTimeout`.
-      const left = limits.gracefulCloseTimeout + extraMillis - (timer.now() - began)
-      if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulCloseTimeout, left), 0))
-      outbox.stop()
-      timer.stop()
-      this.#reader?.interruptUnsafe()
-      connection.onSessionEnd?.(reason)
-      yield* Scope.close(this.#connectionScope, Exit.void)
-      if (this.#reader !== undefined && this.#reader.pollUnsafe() === undefined) {
-        yield* within(Fiber.await(this.#reader), cleanupMillis)
-      }
-      this.#finish()
-      const millis = timer.now() - this.#connectedAt
-      yield* SessionDuration.record({ role: this.role, reason, revision, millis })
-      this.emit({ _tag: "Closed", reason, unfinished: this.#unfinished() })
-      this.observers.end()
-      this.subscriptions.end()
+  /** Moves to `Closed`, unless the session was closed before its handshake was done, and reports the end. */
+  #finish(reason: CloseReason.CloseReason, revision: Revision.Revision | undefined): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const state: State = this.state()
+      if (state._tag === "Closing") this.commit(state, this.#side.machine.step(state, { _tag: "Drained" }).state)
+      const millis = this.timer.now() - this.#connectedAt
+      return Effect.map(SessionDuration.record({ role: this.role, reason, revision, millis }), () => {
+        this.emit({ _tag: "Closed", reason, unfinished: SessionShutdown.unfinished(this) })
+        this.observers.end()
+        this.subscriptions.end()
+      })
     })
   }
 }
