@@ -40,7 +40,7 @@ const usageErrors: ReadonlyArray<readonly [keyof typeof programs, ReadonlyArray<
   ["hostile", ["--side", "both"], /^--side takes one of server, client, gateway, not "both"$/],
   ["simulate", ["--sessions", "1.5"], /^--sessions takes an integer of at least 1, not "1\.5"$/],
   ["simulate", ["--conversation", "{"], /^--conversation takes a conversation as a report prints it: /],
-  ["mutants", ["--only", "nothing"], /^--only takes the name of a mutant in table\.ts, not "nothing"$/],
+  ["mutants", ["--only", "nothing"], /^--only takes the name of a mutant in a table, not "nothing"$/],
   ["conformance", ["--revision", "1999-01-01"], /^--revision takes one of .*2025-11-25.*, not "1999-01-01"$/],
   ["conformance", ["--side"], /^Option '--side <value>' argument missing/],
   ["requirements", ["--mutants", "--sample", "0"], /^--sample takes an integer of at least 1, not "0"$/]

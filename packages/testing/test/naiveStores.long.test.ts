@@ -18,7 +18,7 @@ const brokenOf = (laws: ReturnType<typeof EventStoreLaws.laws>) =>
       Random.withSeed("stores")
     )
 
-describe.concurrent("a naive store of events", () => {
+describe.concurrent("a naive store of events", { timeout: 180_000 }, () => {
   const whatever =
     "[SHS-17] [SHS-18] [SHS-20] after any operations, a replay returns the later events of that stream, and no others"
 
@@ -127,7 +127,7 @@ describe.concurrent("a naive store of events", () => {
   })
 })
 
-describe.concurrent("a naive store of sessions", () => {
+describe.concurrent("a naive store of sessions", { timeout: 180_000 }, () => {
   const broken: Readonly<Record<NaiveSessionStore.Mistake, Array<string>>> = {
     "it compares ids without regard to case": [
       "sessions with similar ids are separate"
@@ -210,7 +210,7 @@ describe("the law of times of stores of tasks", () => {
   }
 })
 
-describe.concurrent("a naive store of tasks", () => {
+describe.concurrent("a naive store of tasks", { timeout: 180_000 }, () => {
   const options = { runs: 20 }
 
   const broken: Readonly<Record<NaiveTaskStore.Mistake, Array<string>>> = {
