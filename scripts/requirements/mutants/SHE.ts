@@ -192,8 +192,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHE-31",
     at: "StatefulHandler.make",
-    original: "hasSessions ? [[\"GET\", get], posting, [\"DELETE\", remove]] : [posting]",
-    broken: "[[\"GET\", get], posting, [\"DELETE\", remove]]",
+    original: "hasSessions ? [getting, posting, deleting] : [posting]",
+    broken: "[getting, posting, deleting]",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without a version"
   },
@@ -279,7 +279,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHE-25",
-    at: "ModernExchange.request",
+    at: "ModernCall.request",
     original: "{ ...RequestHeaders.encode({ method, params, version }), ...own.success }",
     broken: "{ ...RequestHeaders.encode({ method, params, version }) }",
     test: "packages/transport/test/http/client/streamable/modern.test.ts",
@@ -426,7 +426,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "SHE-31",
     at: "StatefulHandler.make",
     original: "[posting]",
-    broken: "[posting, [\"DELETE\", remove]]",
+    broken: "[posting, deleting]",
     test: "packages/transport/test/http/server/streamable/twoEras.test.ts",
     name: "of the new era only rejects requests without a version"
   },

@@ -111,8 +111,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "SHS-13",
     at: "StatefulHandler.make",
-    original: "[[\"GET\", get], posting, [\"DELETE\", remove]]",
-    broken: "[posting, [\"DELETE\", remove]]",
+    original: "[getting, posting, deleting]",
+    broken: "[posting, deleting]",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
     name: "a second GET is answered with 409, and the first stream continues"
   },
@@ -186,7 +186,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-22",
-    at: "StatefulHandler.make",
+    at: "PostRoute.make",
     original: "SessionId.make()",
     broken: "`${SessionId.make()} 1`",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
@@ -210,7 +210,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-25",
-    at: "StatefulHandler.noSessionId",
+    at: "SessionLookup.noSessionId",
     original: "400",
     broken: "404",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
@@ -218,7 +218,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-26",
-    at: "StatefulHandler.unknownSession",
+    at: "SessionLookup.unknownSession",
     original: "404",
     broken: "410",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",
@@ -291,7 +291,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "SHS-25",
-    at: "StatefulHandler.make",
+    at: "PostRoute.make",
     original: "request.headers[\"mcp-session-id\"] === undefined",
     broken: "request.headers[\"mcp-session-id\"] === \"\"",
     test: "packages/transport/test/http/server/streamable/statuses.test.ts",

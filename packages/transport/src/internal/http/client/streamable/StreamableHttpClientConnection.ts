@@ -9,7 +9,7 @@ import * as HttpCall from "../HttpCall.ts"
 import * as McpEndpoint from "../McpEndpoint.ts"
 import * as ClientState from "./ClientState.ts"
 import { Exchange } from "./Exchange.ts"
-import { ModernExchange, versionOf } from "./ModernExchange.ts"
+import { ModernCall, versionOf } from "./ModernCall.ts"
 import * as SessionCleanup from "./SessionCleanup.ts"
 import { SessionRenewal } from "./SessionRenewal.ts"
 import { StandaloneStream } from "./StandaloneStream.ts"
@@ -41,7 +41,7 @@ const open = Effect.fnUntraced(function*(
   const { renew } = new SessionRenewal(state, sessions, scope, Effect.suspend(() => standalone.start))
   const standalone = settings.standalone ? new StandaloneStream(state, renew, scope) : { start: Effect.void }
   const exchange = new Exchange({ state, sessions, renew, standalone })
-  const modern = new ModernExchange(state)
+  const modern = new ModernCall(state)
   const inScope = forkInScope(scope)
 
   // Finalizers run in reverse: the fibers that are forked into the scope later end before the sessions do.

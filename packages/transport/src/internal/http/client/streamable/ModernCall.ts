@@ -38,7 +38,7 @@ const acceptedAsNotification = {
 }
 
 /** Sends requests of revision 2026-07-28. Each belongs to no session, and its stream cannot be resumed (SHE-10). */
-export class ModernExchange {
+export class ModernCall {
   readonly #state: ClientState
   readonly #tools: ToolHeaders
 

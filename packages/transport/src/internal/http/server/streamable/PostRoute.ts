@@ -1,0 +1,120 @@
+/** POST: a message, in its session or without one. */
+import { type CloseReason, JsonRpc, type Revision } from "@effect-mcp/protocol"
+import type * as SessionHost from "@effect-mcp/session/SessionHost"
+import * as SessionId from "@effect-mcp/session/SessionId"
+import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as ClientAddress from "../../../shared/ClientAddress.ts"
+import * as HttpGuard from "../HttpGuard.ts"
+import * as HttpResponses from "../HttpResponses.ts"
+import { onUndelivered } from "../ResponseDelivery.ts"
+import type { PostResponse } from "./PostResponse.ts"
+import type { SessionlessExchanges } from "./SessionlessExchanges.ts"
+import { idOf, type SessionLookup, unknownSession } from "./SessionLookup.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** The close reason of a session that its client has ended or cannot use. */
+export const peerEnded: CloseReason.CloseReason = { _tag: "PeerEnded", exit: undefined }
+
+/** The host of the route, and the parts of its server that the route uses. */
+export interface PostRouteDependencies {
+  readonly host: SessionHost.SessionHostShape
+  readonly lookup: SessionLookup
+  readonly exchanges: SessionlessExchanges
+  readonly responses: PostResponse
+  readonly revisions: ReadonlyArray<Revision.Revision>
+  readonly maxInitializeBytes: number
+  /** Whether a client can resume the stream of the response to its `initialize`. */
+  readonly isStored: boolean
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+}
+
+/** Makes the route. */
+export const make = (dependencies: PostRouteDependencies) => {
+  const { exchanges, fork, host, isStored, lookup, maxInitializeBytes, responses, revisions } = dependencies
+
+  /** Opens a session with this `initialize` request. */
+  const open = ({ bytes, principal, request }: HttpGuard.Post, initialize: JsonRpc.Request): Effect.Effect<Response> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const id = SessionId.make()
+        const connection = lookup.connectionFor(id)
+        const hosted = yield* host.open(connection, {
+          kind: "streamable-http",
+          id,
+          principal,
+          client: ClientAddress.of(request)
+        })
+        // A client that does not get the session id can never use the session.
+        const orClose = <A>(effect: Effect.Effect<A>) =>
+          Effect.onInterrupt(restore(effect), () => hosted.close(peerEnded))
+        const exchange = connection.post(initialize, bytes, principal)
+        const response = yield* orClose(responses.ofReply(exchange, { "mcp-session-id": id }))
+        if (exchange.isRejected) {
+          yield* hosted.close({ _tag: "HandshakeFailed", problem: "initialize was rejected" })
+          return HttpServerResponse.removeHeader(response, "mcp-session-id")
+        }
+        yield* orClose(host.remember(hosted, [initialize, JsonRpc.notification("notifications/initialized")]))
+        // With a store, a client that got the headers of a stream, with the session id, can resume the stream.
+        if (response.body._tag !== "Stream" || !isStored) {
+          onUndelivered(request, () => void fork(hosted.close(peerEnded)))
+        }
+        return response
+      })
+    ).pipe(
+      Effect.catch((error) => Effect.succeed(HttpResponses.openFailed(error, initialize.id)))
+    )
+
+  /** Serves a request of a revision without a handshake. It ignores ids of sessions and of events. */
+  const postWithoutSession = (
+    received: Omit<HttpGuard.Post, "version">,
+    message: JsonRpc.Classified,
+    era: SessionlessServer.Era
+  ): Effect.Effect<Response, Response> =>
+    Effect.flatMap(host.health, ({ draining, retryAfterMillis }) =>
+      draining
+        ? Effect.fail(HttpResponses.shuttingDown(retryAfterMillis, idOf(received.frame)))
+        : exchanges.serve(received, message, era, responses))
+
+  /** Serves a message of a session, or opens one. */
+  const postInSession = (
+    received: HttpGuard.Post,
+    classified: JsonRpc.Classified
+  ): Effect.Effect<Response, Response> => {
+    const { bytes, frame, principal, request, version } = received
+    const isFirst = request.headers["mcp-session-id"] === undefined
+    if (isFirst && classified._tag === "Request" && classified.message.method === "initialize") {
+      return bytes <= maxInitializeBytes
+        ? open(received, classified.message)
+        : Effect.fail(HttpResponses.initializeTooLarge(classified.message.id, maxInitializeBytes))
+    }
+    return Effect.flatMapEager(
+      lookup.find(received, frame),
+      ({ connection, hosted }) =>
+        Effect.uninterruptibleMask((restore): Effect.Effect<Response, Response> => {
+          if (connection.isClosed) return Effect.fail(unknownSession(frame))
+          hosted.touch()
+          if (version !== undefined) connection.reportMismatch(version)
+          const exchange = connection.post(frame, bytes, principal)
+          const response = responses.ifDecided(exchange, {})
+          if (response !== undefined) return Effect.succeed(response)
+          const release = hosted.hold()
+          return Effect.ensuring(responses.of(exchange, restore), Effect.sync(release))
+        })
+    )
+  }
+
+  return (received: Omit<HttpGuard.Post, "version">): Effect.Effect<Response, Response> => {
+    const message = JsonRpc.classify(received.frame)
+    const era = host.sessionless.eraOf(message, received.request.headers)
+    return era._tag === "Handshake"
+      ? Effect.flatMapEager(
+        HttpGuard.declaredVersion(received.request, revisions),
+        (version) => postInSession({ ...received, version }, message)
+      )
+      : postWithoutSession(received, message, era)
+  }
+}
