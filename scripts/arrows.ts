@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import { isBuiltin } from "node:module"
 import * as path from "node:path"
 import { type Import, parse } from "./syntax.ts"
-import { type Package, packages, publicModules, publicPackages, read, root } from "./workspace.ts"
+import { internalEntries, type Package, packages, publicModules, publicPackages, read, root } from "./workspace.ts"
 
 /** The packages of this workspace that a package may import. */
 const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -29,6 +29,9 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   simulation: ["protocol", "session", "testing"],
   soak: ["protocol", "session", "tasks", "json-schema", "transport", "server", "client", "gateway", "testing"]
 }
+
+/** Packages of programs as users write them: they import no internal entry. */
+const written: ReadonlySet<string> = new Set(["examples", "benchmarks", "comparisons", "conformance"])
 
 /** Packages that import only stable modules of Effect, so that they run on any platform and need few updates. */
 const stableOnly: ReadonlySet<string> = new Set(["protocol", "session", "json-schema"])
@@ -175,10 +178,10 @@ const folderSeparations = Object.entries(folders).flatMap(([name, foldersOf]) =>
 const sharedModules: ReadonlySet<string> = new Set([
   "CallbackContext",
   "Extension",
-  "ForeignCall",
   "Handlers",
   "HandshakeError",
   "HostLimits",
+  "InvalidOption",
   "JsonSchemaValidator",
   "Limits",
   "Listener",
@@ -186,19 +189,15 @@ const sharedModules: ReadonlySet<string> = new Set([
   "Metrics",
   "Middleware",
   "NotificationContext",
-  "PreparedResult",
   "Principal",
   "RequestContext",
   "RequestError",
-  "NumericOption",
   "RequestOptions",
   "RequestStateSeal",
   "Session",
   "SessionClosed",
   "SessionEvent",
-  "SessionId",
   "SessionStore",
-  "Shutdown",
   "Tracing",
   "Transport",
   "TransportError",
@@ -277,9 +276,12 @@ const workspaceFault = ({ from, specifier }: Arrow, to: Package): string | undef
   if (from === to) {
     return `"${specifier}" is the package itself: import its module by a relative path`
   }
-  // The entry `internal` is for the packages of this project.
-  if (specifier !== `${to.manifest.name}/internal` && specifier.split("/").includes("internal")) {
+  const entry = specifier.slice(to.manifest.name.length + 1)
+  if (entry.startsWith("internal/")) {
     return `"${specifier}" is internal to ${to.folder}`
+  }
+  if (internalEntries.has(entry) && written.has(from.folder)) {
+    return `"${specifier}" is internal, and ${from.folder} has programs as users write them`
   }
   return isKnownTo(from, to) ? undefined : `${from.folder} may not import ${to.folder}`
 }

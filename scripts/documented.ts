@@ -6,8 +6,9 @@
  * with a line that does not begin with an asterisk. Types, schemas, constants and metrics need no example. Their
  * `@category` distinguishes these values from others, such as Layers. Functions and classes always need an example.
  */
+import * as path from "node:path"
 import { type Export, parse } from "./syntax.ts"
-import { publicModules, publicPackages, read } from "./workspace.ts"
+import { internalEntries, publicModules, publicPackages, read } from "./workspace.ts"
 
 const selfExplanatory: ReadonlySet<string | undefined> = new Set(["schemas", "constants", "metrics"])
 
@@ -33,8 +34,9 @@ const problemOf = (declaration: Export, others: ReadonlyArray<Export>): string |
     : undefined
 }
 
-// The entry `internal` is for the packages of this project.
-const documented = publicPackages.flatMap(publicModules).filter((file) => !file.endsWith("/src/internal.ts"))
+const documented = publicPackages.flatMap(publicModules).filter((file) =>
+  !internalEntries.has(path.posix.basename(file, ".ts"))
+)
 const exported = documented.flatMap((file) => {
   const { exports } = parse(file, read(file))
   return exports.map((declaration) => ({ file, ...declaration, problem: problemOf(declaration, exports) }))

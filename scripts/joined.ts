@@ -17,7 +17,7 @@ import { type Package, publicPackages, root } from "./workspace.ts"
  */
 const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
   protocol: ["index"],
-  session: ["ServerSession", "internal", "index"],
+  session: ["ServerSession", "internal", "internalEngine", "index"],
   tasks: ["RemoteTasks", "ServerTasks", "index"],
   "json-schema": ["index"],
   transport: ["StdioServer"],

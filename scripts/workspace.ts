@@ -46,6 +46,12 @@ export const packages: ReadonlyArray<Package> = files("packages/*/package.json")
 /** The packages that users install. */
 export const publicPackages: ReadonlyArray<Package> = packages.filter(({ manifest }) => manifest.private !== true)
 
+/**
+ * The entries that only packages of this project may import. `internalEngine` of `session` is apart from `internal`
+ * because its modules load schemas.
+ */
+export const internalEntries: ReadonlySet<string> = new Set(["internal", "internalEngine"])
+
 /** Returns the public modules of a package: all that are not in a folder `internal`. */
 export const publicModules = ({ sources }: Package): ReadonlyArray<string> =>
   sources.filter((file) => !file.includes("/internal/"))

@@ -3,7 +3,7 @@
  */
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as Handlers from "@effect-mcp/session/Handlers"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,7 @@
  * is unstable.
  */
 import { Excerpt, Tool as Protocol } from "@effect-mcp/protocol"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"

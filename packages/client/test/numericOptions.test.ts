@@ -1,6 +1,6 @@
 /** The numbers and durations of a client's options, which are checked when it is created. */
 import { McpClient, McpClients, McpTarget } from "@effect-mcp/client"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { InvalidOption } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -36,7 +36,7 @@ describe("an option that makes no sense", () => {
       ]
       for (const make of makes) {
         const defect = defectOf(make)
-        assert(defect instanceof NumericOption.InvalidOption, String(defect))
+        assert(defect instanceof InvalidOption.InvalidOption, String(defect))
         assert.strictEqual(defect.option, name)
       }
     })
@@ -44,7 +44,7 @@ describe("an option that makes no sense", () => {
 
   it("listWithin: the group is not created", () => {
     const defect = defectOf(McpClients.make({}, { info, listWithin: Number.NaN }))
-    assert(defect instanceof NumericOption.InvalidOption, String(defect))
+    assert(defect instanceof InvalidOption.InvalidOption, String(defect))
     assert.strictEqual(defect.option, "listWithin")
   })
 

@@ -1,7 +1,6 @@
 import { McpProxy } from "@effect-mcp/gateway"
 import { Content, Revision } from "@effect-mcp/protocol"
-import { RequestContext, ServerSession } from "@effect-mcp/session"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { InvalidOption, RequestContext, ServerSession } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -165,7 +164,7 @@ for (const [option, options] of wrong) {
     Effect.gen(function*() {
       const exit = yield* Effect.exit(connect(McpProxy.layer("everything", everything, { info, ...options })))
       const defect = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-      assert(defect instanceof NumericOption.InvalidOption, String(defect))
+      assert(defect instanceof InvalidOption.InvalidOption, String(defect))
       assert.strictEqual(defect.option, option)
     }).pipe(Effect.scoped))
 }

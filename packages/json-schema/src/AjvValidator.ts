@@ -30,14 +30,13 @@
  * not checked; the keyword `nullable: true` of OpenAPI counts beside a `type`; in drafts 07, 06 and 04 the siblings of
  * a `$ref` count.
  */
-import { LeastRecentlyUsed } from "@effect-mcp/session/internal"
+import { LeastRecentlyUsed, NumericOption } from "@effect-mcp/session/internal"
 import {
   type Check,
   type JsonSchema,
   JsonSchemaValidator,
   type JsonSchemaValidatorShape
 } from "@effect-mcp/session/JsonSchemaValidator"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as UnsupportedSchema from "@effect-mcp/session/UnsupportedSchema"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"

@@ -2,7 +2,7 @@
  * Middleware that records who used which member, and with which outcome.
  */
 import { Excerpt, McpError } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

@@ -2,7 +2,7 @@
  * Directories as resources: their regular files, and nothing outside of them.
  */
 import { Excerpt, McpError, Resource } from "@effect-mcp/protocol"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

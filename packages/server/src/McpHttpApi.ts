@@ -3,7 +3,7 @@
  * security, decoding and handlers run as for a request over HTTP.
  */
 import type { McpError } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as HttpApi from "effect/http-api/HttpApi"

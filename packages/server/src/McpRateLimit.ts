@@ -3,7 +3,7 @@
  * the rate limiter of Effect that it can use is unstable.
  */
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -1,8 +1,7 @@
 /**
  * Middleware that keeps results of tools, resources and prompts for a time.
  */
-import * as JsonWeight from "@effect-mcp/session/JsonWeight"
-import * as PreparedResult from "@effect-mcp/session/PreparedResult"
+import { PreparedResult, Weight } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -136,7 +135,7 @@ export const layer = <Self extends McpMiddleware.AnyId>(
             target,
             until: began + Duration.toMillis(Duration.fromInputUnsafe(time)),
             // A transport that writes bytes keeps those beside the text.
-            bytes: bytesOf(key) + 2 * bytesOf(text ?? "") + JsonWeight.of(result) + JsonWeight.of(target.arguments)
+            bytes: bytesOf(key) + 2 * bytesOf(text ?? "") + Weight.of(result) + Weight.of(target.arguments)
           })
         }
         return result

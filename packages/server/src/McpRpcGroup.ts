@@ -3,7 +3,7 @@
  * because `effect/rpc` is unstable.
  */
 import type { McpError } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Tool from "effect/ai/Tool"
 import type * as Context from "effect/Context"

@@ -10,8 +10,8 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Timer } from "./internal/engine/Timer.ts"
+import * as NumericOption from "./internal/NumericOption.ts"
 import { EventLog } from "./internal/stores/EventLog.ts"
-import * as NumericOption from "./NumericOption.ts"
 
 /**
  * The name of a stream, and the session that it belongs to. Streams of different sessions can have the same name. A

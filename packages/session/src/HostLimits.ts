@@ -2,7 +2,7 @@
  * The limits of a host: the number of its sessions, their lifetimes, and the eviction of sessions when it is full.
  */
 import * as Duration from "effect/Duration"
-import * as NumericOption from "./NumericOption.ts"
+import * as NumericOption from "./internal/NumericOption.ts"
 
 /**
  * Limits of the number of sessions of a host, and of their lifetimes. Every member has a default.

@@ -2,7 +2,7 @@
  * The limits of a session: its timeouts, and the bounds of its buffers.
  */
 import * as Duration from "effect/Duration"
-import * as NumericOption from "./NumericOption.ts"
+import * as NumericOption from "./internal/NumericOption.ts"
 
 /**
  * Options for the limits of a session. Timeouts are durations; `"Infinity"` switches one off. Sizes are bytes of

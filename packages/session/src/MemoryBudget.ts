@@ -11,7 +11,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as NumericOption from "./NumericOption.ts"
+import * as NumericOption from "./internal/NumericOption.ts"
 
 /**
  * A number of bytes that sessions, sessionless servers and transports share. They charge the memory that they hold for

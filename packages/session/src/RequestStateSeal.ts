@@ -13,7 +13,7 @@ import * as Result from "effect/Result"
 import * as NodeCipher from "./internal/ciphers/NodeCipher.ts"
 import * as WebCipher from "./internal/ciphers/WebCipher.ts"
 import * as webCrypto from "./internal/webCrypto.ts"
-import { InvalidOption } from "./NumericOption.ts"
+import { InvalidOption } from "./InvalidOption.ts"
 
 /**
  * The error of a seal whose operation failed, for example because a key service cannot be reached.

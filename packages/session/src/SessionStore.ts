@@ -10,8 +10,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
+import * as NumericOption from "./internal/NumericOption.ts"
 import { trust } from "./internal/trust.ts"
-import * as NumericOption from "./NumericOption.ts"
 
 /**
  * A stored session, which consists of JSON values.

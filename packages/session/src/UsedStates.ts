@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as NumericOption from "./NumericOption.ts"
+import * as NumericOption from "./internal/NumericOption.ts"
 
 /**
  * The error of a store that could not say whether a state was used. The state is then rejected.

@@ -1,35 +1,13 @@
 /**
- * Parts of this package that other packages of this project use. They change without notice.
+ * Parts of this package that other packages of this project use. They change without notice. None of them loads schemas
+ * or a session, so that a transport costs little to import.
  */
-export type { CallTaskRequests } from "./internal/client/CallTaskRequests.ts"
-export type { AskedSession, GatedClientTasks } from "./internal/client/ClientTaskGate.ts"
-export * as Paging from "./internal/client/Paging.ts"
-export * as TaskPolling from "./internal/client/TaskPolling.ts"
-export type { TaskResults } from "./internal/client/TaskResults.ts"
 export * as LeastRecentlyUsed from "./internal/collections/LeastRecentlyUsed.ts"
-export * as SlidingMailbox from "./internal/collections/SlidingMailbox.ts"
-export * as ClientQuestion from "./internal/engine/ClientQuestion.ts"
-export type { Dispatch } from "./internal/engine/Dispatch.ts"
-export { HandlerContext } from "./internal/engine/HandlerContext.ts"
-export * as ModernErrorCode from "./internal/engine/ModernErrorCode.ts"
-export * as OnceSteps from "./internal/engine/OnceSteps.ts"
-export * as Outgoing from "./internal/engine/Outgoing.ts"
-export { OwnErrors } from "./internal/engine/OwnErrors.ts"
-export * as ProgressMailbox from "./internal/engine/ProgressMailbox.ts"
+export * as ForeignCall from "./internal/engine/ForeignCall.ts"
+export { HandlerCutoff } from "./internal/engine/HandlerCutoff.ts"
+export * as PreparedResult from "./internal/engine/PreparedResult.ts"
 export { RateLimit } from "./internal/engine/RateLimit.ts"
-export * as RequestRejections from "./internal/engine/RequestRejections.ts"
-export * as ResendPolicy from "./internal/engine/ResendPolicy.ts"
-export * as SemanticChecks from "./internal/engine/SemanticChecks.ts"
-export * as TaskRequests from "./internal/engine/TaskRequests.ts"
-export { validate } from "./internal/engine/validation.ts"
+export * as SessionId from "./internal/engine/SessionId.ts"
 export * as Weight from "./internal/engine/Weight.ts"
-export * as ForwardedContext from "./internal/server/ForwardedContext.ts"
-export type { AnsweredQuestion } from "./internal/server/replay/ReplayedRun.ts"
-export type {
-  BecomingRun,
-  Beginning,
-  GatedServerTasks,
-  ServerTaskGate,
-  TaskServer
-} from "./internal/server/ServerTaskGate.ts"
+export * as NumericOption from "./internal/NumericOption.ts"
 export * as webCrypto from "./internal/webCrypto.ts"

@@ -1,5 +1,5 @@
 import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
-import { type ClientSession, type ServerSession, Shutdown } from "@effect-mcp/session"
+import type { ClientSession, ServerSession } from "@effect-mcp/session"
 import { FiberCount } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -8,6 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import { HandlerCutoff } from "../src/internal/engine/HandlerCutoff.ts"
 import { closedEvents, closedFor, peerEnded, requested, serving } from "./support/closing.ts"
 import * as Link from "./support/Link.ts"
 import {
@@ -189,7 +190,7 @@ describe("a session that this side closes", () => {
       const { effect, seen } = traced(Effect.never)
       const { raw, session } = yield* Effect.provideService(
         serving(effect),
-        Shutdown.HandlerCutoff,
+        HandlerCutoff,
         Deferred.await(cutoff)
       )
       const close = yield* start(session.close)

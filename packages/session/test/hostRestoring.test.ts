@@ -1,6 +1,5 @@
 import { CloseReason, JsonRpc, type RequestId, Revision } from "@effect-mcp/protocol"
 import { MemoryTransport, type SessionEvent, type SessionHost, SessionStore, Transport } from "@effect-mcp/session"
-import * as SessionId from "@effect-mcp/session/SessionId"
 import { FiberCount, RawPeer } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -14,6 +13,7 @@ import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as SessionId from "../src/internal/engine/SessionId.ts"
 import {
   endOf,
   handshakeMessages,

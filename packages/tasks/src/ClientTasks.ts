@@ -1,7 +1,8 @@
 /**
  * The tasks of a client: answers to a server that outlive the requests of its questions.
  */
-import { type GatedClientTasks, webCrypto } from "@effect-mcp/session/internal"
+import { webCrypto } from "@effect-mcp/session/internal"
+import type { GatedClientTasks } from "@effect-mcp/session/internalEngine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -3,7 +3,7 @@
  */
 import type { Elicitation, Sampling } from "@effect-mcp/protocol"
 import type { ClientSessionShape } from "@effect-mcp/session/ClientSession"
-import type { CallTaskRequests, TaskRequests } from "@effect-mcp/session/internal"
+import type { CallTaskRequests, TaskRequests } from "@effect-mcp/session/internalEngine"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import type { ServerSessionShape } from "@effect-mcp/session/ServerSession"

@@ -1,8 +1,8 @@
 /**
  * The tasks of a server: calls of tools that outlive their requests.
  */
-import type { GatedServerTasks } from "@effect-mcp/session/internal"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
+import type { GatedServerTasks } from "@effect-mcp/session/internalEngine"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * The store of tasks: work that outlives the request that started it.
  */
 import { ExactJson } from "@effect-mcp/protocol"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"

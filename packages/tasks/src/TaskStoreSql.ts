@@ -2,7 +2,7 @@
  * The store of tasks in an SQL database. An entry point of its own, because the SQL modules of Effect are unstable.
  */
 import { ExactJson } from "@effect-mcp/protocol"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

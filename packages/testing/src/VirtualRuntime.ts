@@ -10,7 +10,7 @@
  * run, and whose states no other runtime can open.
  */
 import { RequestStateSeal, UsedStates } from "@effect-mcp/session"
-import * as SessionId from "@effect-mcp/session/SessionId"
+import { SessionId } from "@effect-mcp/session/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -1,4 +1,4 @@
-import * as SessionId from "@effect-mcp/session/SessionId"
+import { SessionId } from "@effect-mcp/session/internal"
 import { VirtualRuntime } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"

@@ -6,7 +6,7 @@
  * The session ends with its stream, which cannot be resumed. `HttpFallbackClient` finds out which of the two HTTP
  * transports a server supports.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

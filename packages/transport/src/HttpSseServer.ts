@@ -7,7 +7,7 @@
  *
  * Both endpoints can stand beside Streamable HTTP, in front of the same {@link SessionHost} (SSE-09).
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"

@@ -3,7 +3,7 @@
  * (STD-02, TRN-04). The decoder takes chunks of any size and calls a function with each frame. It does no I/O, so it
  * works for a pipe, a socket or a test.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Result from "effect/Result"

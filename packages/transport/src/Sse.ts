@@ -8,7 +8,7 @@
  * with an id from one that inherits the last id, which a resuming client must do to recognize repeated events. A test
  * compares the two on streams within both limits.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import type { FrameError } from "@effect-mcp/session/Transport"
 import * as Result from "effect/Result"
 import * as GrowingBuffer from "./internal/shared/GrowingBuffer.ts"

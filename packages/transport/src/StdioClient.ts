@@ -4,7 +4,7 @@
  * the child's input, then sends `SIGTERM` to its process group, then `SIGKILL` (STD-07). No process of the group is
  * left.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

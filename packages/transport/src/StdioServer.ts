@@ -2,8 +2,7 @@
  * The server of stdio. It exchanges messages over the standard input and output of this process, which clients start as
  * their child (STD-01). Only messages go to standard output (STD-03).
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
-import { HandlerCutoff } from "@effect-mcp/session/Shutdown"
+import { HandlerCutoff, NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"

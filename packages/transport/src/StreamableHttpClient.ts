@@ -8,7 +8,7 @@
  * resumed, and the session sends such a request once more. Any other request that may have been carried out fails as
  * `OutcomeUnknown`.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -12,8 +12,8 @@
  */
 import { EventStore } from "@effect-mcp/session/EventStore"
 import type * as Handlers from "@effect-mcp/session/Handlers"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Limits from "@effect-mcp/session/Limits"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import * as Clock from "effect/Clock"

@@ -4,7 +4,7 @@
  *
  * {@link layer} works over any socket of Effect, such as one of TCP or TLS.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -6,8 +6,8 @@
  * client without a session receives an error with the reason. Windows is not supported, because its pipes are not
  * files.
  */
+import { NumericOption } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Data from "effect/Data"

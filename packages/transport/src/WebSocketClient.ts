@@ -5,7 +5,7 @@
  *
  * Both sides send the same close codes; see `WebSocketServer`.
  */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Transport from "@effect-mcp/session/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -37,8 +37,8 @@
  * 1000, 1001 and a close frame without a code are a normal end. Any other code, and a connection that ends without a
  * close frame, is a failure of the transport.
  */
+import { NumericOption } from "@effect-mcp/session/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,5 @@
 /** Invalid numbers and durations in the options of all transports. */
-import { SessionHost } from "@effect-mcp/session"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { InvalidOption, SessionHost } from "@effect-mcp/session"
 import {
   Authentication,
   HttpFallbackClient,
@@ -164,7 +163,7 @@ describe.each(constructors)("%s", (_, make, options) => {
           const exit = yield* Effect.exit(Effect.suspend(() => make({ [name]: value })))
           assert(Exit.isFailure(exit), `${name}: ${String(value)} was accepted`)
           const defect = Cause.squash(exit.cause)
-          assert(defect instanceof NumericOption.InvalidOption, String(defect))
+          assert(defect instanceof InvalidOption.InvalidOption, String(defect))
           assert.match(defect.message, new RegExp(String.raw`^(?:reconnect\.)?${name} must be .*, not `))
         }
       })

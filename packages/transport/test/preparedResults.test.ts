@@ -1,4 +1,4 @@
-import { PreparedResult } from "@effect-mcp/session"
+import { PreparedResult } from "@effect-mcp/session/internal"
 import { JsonLines } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"

@@ -1,7 +1,8 @@
 /** The lists of a proxied server, read with bounds. */
 
 import { ErrorCode, Excerpt, type Prompt, type Resource, type Tool } from "@effect-mcp/protocol"
-import { type ClientSession, ListReading, type RequestError } from "@effect-mcp/session"
+import type { ClientSession, RequestError } from "@effect-mcp/session"
+import { ListReading } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 

@@ -2,7 +2,7 @@
 
 import { ErrorCode } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import * as ListReading from "@effect-mcp/session/ListReading"
+import { ListReading } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"

@@ -2,7 +2,7 @@
 
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import type * as ListReading from "@effect-mcp/session/ListReading"
+import type { ListReading } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -2,7 +2,7 @@
 
 import type { Resource } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import { ResendPolicy } from "@effect-mcp/session/internal"
+import { ResendPolicy } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"

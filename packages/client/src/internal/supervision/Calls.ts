@@ -2,7 +2,7 @@
 
 import type { CloseReason } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import { ResendPolicy } from "@effect-mcp/session/internal"
+import { ResendPolicy } from "@effect-mcp/session/internalEngine"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Duration from "effect/Duration"

@@ -2,8 +2,8 @@
 
 import { ErrorCode, type Task, type Tool } from "@effect-mcp/protocol"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
-import { ResendPolicy } from "@effect-mcp/session/internal"
+import { ForeignCall } from "@effect-mcp/session/internal"
+import { ResendPolicy } from "@effect-mcp/session/internalEngine"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import * as RemoteTasks from "@effect-mcp/tasks/RemoteTasks"
 import * as Clock from "effect/Clock"

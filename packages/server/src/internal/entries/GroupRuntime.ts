@@ -1,7 +1,7 @@
 /** Runs the handlers of a group: with the services of its Layer and of the request, inside of its middleware. */
 
 import type { McpError } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as McpMiddleware from "../../McpMiddleware.ts"

@@ -1,8 +1,7 @@
 /** Hints for caches in results, for clients of revisions that have them. */
 
 import { type Caching, Revision } from "@effect-mcp/protocol"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
-import * as PreparedResult from "@effect-mcp/session/PreparedResult"
+import { NumericOption, PreparedResult } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

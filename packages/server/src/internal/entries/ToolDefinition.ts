@@ -1,8 +1,8 @@
 /** The form of a tool in `tools/list`, from its definition and its annotations, with its codecs. */
 
 import { ParameterHeader, type Tool as Protocol } from "@effect-mcp/protocol"
+import { NumericOption } from "@effect-mcp/session/internal"
 import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
 import type { ServerTasks } from "@effect-mcp/tasks"
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"

@@ -2,8 +2,8 @@
 
 import { Completion, Excerpt, McpError, type Resource, TaskExtension } from "@effect-mcp/protocol"
 import type { Handlers } from "@effect-mcp/session"
+import { PreparedResult } from "@effect-mcp/session/internal"
 import * as Listener from "@effect-mcp/session/Listener"
-import * as PreparedResult from "@effect-mcp/session/PreparedResult"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

@@ -3,7 +3,7 @@
 import { McpError, Revision, RevisionProjection } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
-import * as PreparedResult from "../../PreparedResult.ts"
+import * as PreparedResult from "./PreparedResult.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
 
 const isResult = (value: unknown): value is object => typeof value === "object" && value !== null

@@ -5,7 +5,7 @@
  * order:
  *
  * 1. Handlers and queued notifications finish: for `gracefulCloseTimeout`, or, if the peer has ended its output, for no
- *    longer than the transport keeps ours open. `Shutdown.HandlerCutoff` ends this step early.
+ *    longer than the transport keeps ours open. `HandlerCutoff` ends this step early.
  * 2. The handlers that are left are interrupted, and their requests get no reply. Their finalizers have one second.
  * 3. The outbox sends the waiting messages, for a limited time. Then it stops: a message that still waits fails, and so
  *    does a later one.
@@ -24,9 +24,9 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Limits } from "../../Limits.ts"
-import { HandlerCutoff } from "../../Shutdown.ts"
 import type { Connection } from "../../Transport.ts"
 import { isBatch } from "./Batch.ts"
+import { HandlerCutoff } from "./HandlerCutoff.ts"
 import type { IncomingRequests } from "./IncomingRequests.ts"
 import type { NotificationQueue } from "./NotificationQueue.ts"
 import type { Outbox } from "./Outbox.ts"

@@ -1,9 +1,9 @@
 /** Replies in the form of a revision without a handshake. */
 
 import { Caching, type Implementation, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
-import * as PreparedResult from "../../PreparedResult.ts"
 import type { StreamOrigin } from "../../Transport.ts"
 import * as ModernErrorCode from "../engine/ModernErrorCode.ts"
+import * as PreparedResult from "../engine/PreparedResult.ts"
 import type { ReplySink } from "../engine/RequestServer.ts"
 
 const isMembers = (value: unknown): value is { readonly [name: string]: unknown } =>

@@ -2,7 +2,7 @@
 
 import { type JsonRpc, type McpError, MethodTable, type Profile, type Progress, Task } from "@effect-mcp/protocol"
 import { CallbackContext } from "@effect-mcp/session/CallbackContext"
-import { type AskedSession, type Dispatch, RequestRejections, validate } from "@effect-mcp/session/internal"
+import { type AskedSession, type Dispatch, RequestRejections, validate } from "@effect-mcp/session/internalEngine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

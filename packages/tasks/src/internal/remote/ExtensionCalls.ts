@@ -1,7 +1,7 @@
 /** Calls that become tasks in revision 2026-07-28, in which the server decides. */
 
 import { MethodDefinition, Task, TaskExtension, Tool } from "@effect-mcp/protocol"
-import { type CallTaskRequests, TaskPolling, type TaskResults, validate } from "@effect-mcp/session/internal"
+import { type CallTaskRequests, TaskPolling, type TaskResults, validate } from "@effect-mcp/session/internalEngine"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** Calls that become tasks in revision 2025-11-25, in which the client decides. */
 
 import { MethodTable } from "@effect-mcp/protocol"
-import { type CallTaskRequests, Paging } from "@effect-mcp/session/internal"
+import { type CallTaskRequests, Paging } from "@effect-mcp/session/internalEngine"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import type { CallTask, CallTaskOptions, CallTasks } from "./CallTasks.ts"

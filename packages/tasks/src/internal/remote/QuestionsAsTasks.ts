@@ -1,7 +1,7 @@
 /** Questions of a server that become tasks of its client, in revision 2025-11-25. */
 
 import { MethodTable } from "@effect-mcp/protocol"
-import { OwnErrors, SemanticChecks, type TaskRequests } from "@effect-mcp/session/internal"
+import { OwnErrors, SemanticChecks, type TaskRequests } from "@effect-mcp/session/internalEngine"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"
 import { trust } from "../trust.ts"

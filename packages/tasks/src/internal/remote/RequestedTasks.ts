@@ -1,7 +1,7 @@
 /** Requests of revision 2025-11-25 that become tasks of the peer, as the side that sends them uses them. */
 
 import { type MethodDefinition, MethodTable, Task } from "@effect-mcp/protocol"
-import { ProgressMailbox, TaskPolling, type TaskRequests } from "@effect-mcp/session/internal"
+import { ProgressMailbox, TaskPolling, type TaskRequests } from "@effect-mcp/session/internalEngine"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import type { RequestOptions } from "@effect-mcp/session/RequestOptions"
 import * as Duration from "effect/Duration"

@@ -1,7 +1,7 @@
 /** The tasks of a store, as the principals that own them see them. */
 
 import { McpError } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as StoredTask from "../../StoredTask.ts"

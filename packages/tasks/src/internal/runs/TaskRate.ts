@@ -1,7 +1,8 @@
 /** The rate of the requests about tasks of each client. */
 
 import { ErrorCode, McpError } from "@effect-mcp/protocol"
-import { HandlerContext, LeastRecentlyUsed, RateLimit } from "@effect-mcp/session/internal"
+import { LeastRecentlyUsed, RateLimit } from "@effect-mcp/session/internal"
+import { HandlerContext } from "@effect-mcp/session/internalEngine"
 import type { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 

@@ -1,6 +1,6 @@
 /** The times and limits of tasks, with their defaults. */
 
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"
 import type { PrincipalLimits } from "../../TaskStore.ts"
 import type { TaskRunsOptions } from "./TaskRuns.ts"

@@ -1,7 +1,7 @@
 /** The states of a stored task, as each revision sends them. */
 
 import { InputRequired, McpError, Task, type TaskExtension } from "@effect-mcp/protocol"
-import { ModernErrorCode } from "@effect-mcp/session/internal"
+import { ModernErrorCode } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

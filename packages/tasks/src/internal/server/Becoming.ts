@@ -1,7 +1,7 @@
 /** A call that may become a task while its handler runs, in the revision in which the server decides. */
 
 import type { JsonRpc, McpError } from "@effect-mcp/protocol"
-import { type BecomingRun, type Beginning, ForwardedContext, type TaskServer } from "@effect-mcp/session/internal"
+import { type BecomingRun, type Beginning, ForwardedContext, type TaskServer } from "@effect-mcp/session/internalEngine"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

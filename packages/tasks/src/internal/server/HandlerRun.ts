@@ -1,7 +1,7 @@
 /** The runs of handlers as tasks: that of a call, and that of a task whose process has ended. */
 
 import { type McpError, MethodTable, Revision, type Task } from "@effect-mcp/protocol"
-import { Outgoing, type TaskServer } from "@effect-mcp/session/internal"
+import { Outgoing, type TaskServer } from "@effect-mcp/session/internalEngine"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import * as Context from "effect/Context"

@@ -9,7 +9,7 @@ import {
   OwnErrors,
   TaskRequests,
   type TaskServer
-} from "@effect-mcp/session/internal"
+} from "@effect-mcp/session/internalEngine"
 import type { QuestionOptions, RequestContext } from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Effect from "effect/Effect"

@@ -19,7 +19,7 @@ import {
   type ServerTaskGate,
   type TaskServer,
   validate
-} from "@effect-mcp/session/internal"
+} from "@effect-mcp/session/internalEngine"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

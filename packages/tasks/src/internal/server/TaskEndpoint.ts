@@ -1,6 +1,6 @@
 /** The tasks of an endpoint: which requests become tasks, their store, their runs, and the messages of the runs. */
 
-import type { Beginning } from "@effect-mcp/session/internal"
+import type { Beginning } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { PrincipalLimits, TaskStore } from "../../TaskStore.ts"

@@ -1,7 +1,8 @@
 /** The log messages and the progress of a task, which wait until a client asks for its result. */
 
 import type { Logging, Meta, Progress } from "@effect-mcp/protocol"
-import { SlidingMailbox, Weight } from "@effect-mcp/session/internal"
+import { Weight } from "@effect-mcp/session/internal"
+import { SlidingMailbox } from "@effect-mcp/session/internalEngine"
 import type { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { RequestContext } from "@effect-mcp/session/RequestContext"
 import type * as Cause from "effect/Cause"

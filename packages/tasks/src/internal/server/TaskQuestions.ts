@@ -1,7 +1,7 @@
 /** The questions of a task that runs in this process. They wait in its store for a client that asks for its result. */
 
 import { CanonicalJson, McpError, type Profile, type RevisionProjection } from "@effect-mcp/protocol"
-import { ClientQuestion, OnceSteps } from "@effect-mcp/session/internal"
+import { ClientQuestion, OnceSteps } from "@effect-mcp/session/internalEngine"
 import type { QuestionOptions } from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as Duration from "effect/Duration"

@@ -1,7 +1,7 @@
 /** The request for the result of a task in revision 2025-11-25. Its stream carries the messages of the task. */
 
 import { ErrorCode, type Logging, McpError, Task } from "@effect-mcp/protocol"
-import { ClientQuestion, Outgoing, validate } from "@effect-mcp/session/internal"
+import { ClientQuestion, Outgoing, validate } from "@effect-mcp/session/internalEngine"
 import { RequestContext } from "@effect-mcp/session/RequestContext"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import type { ServerSessionShape } from "@effect-mcp/session/ServerSession"

@@ -1,6 +1,6 @@
 /** An outgoing frame, encoded as JSON. */
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import * as PreparedResult from "@effect-mcp/session/PreparedResult"
+import { PreparedResult } from "@effect-mcp/session/internal"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

@@ -1,5 +1,6 @@
 import type { Transport } from "@effect-mcp/session"
-import { MemoryBudget, PreparedResult, TransportError } from "@effect-mcp/session"
+import { MemoryBudget, TransportError } from "@effect-mcp/session"
+import { PreparedResult } from "@effect-mcp/session/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

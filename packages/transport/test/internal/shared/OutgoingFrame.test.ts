@@ -1,5 +1,5 @@
 import { JsonRpc, McpError } from "@effect-mcp/protocol"
-import { PreparedResult } from "@effect-mcp/session"
+import { PreparedResult } from "@effect-mcp/session/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import { type Encoded, encodeForBytes, replaceUnserializable } from "../../../src/internal/shared/OutgoingFrame.ts"

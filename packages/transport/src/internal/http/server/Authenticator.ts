@@ -1,6 +1,6 @@
 /** The call of `Authentication.identify` for each request, with its timeout and its error responses. */
 import { ErrorCode } from "@effect-mcp/protocol"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"

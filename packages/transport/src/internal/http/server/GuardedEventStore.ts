@@ -1,6 +1,6 @@
 /** The `EventStore` as a server calls it: with a timeout, and with failures that cost only resumption. */
 import { type EventStore, EventStoreError } from "@effect-mcp/session/EventStore"
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
+import { ForeignCall } from "@effect-mcp/session/internal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** The checks and defaults of `HttpServerOptions`. */
-import * as NumericOption from "@effect-mcp/session/NumericOption"
+import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"
 import type { AccessOptions, ListenOptions, Options } from "../../../HttpServerOptions.ts"
 import * as FrameText from "../../shared/FrameText.ts"

@@ -1,6 +1,6 @@
 /** The exchange of one message of the client: its POST, and the delivery of the response. */
 import type { JsonRpc } from "@effect-mcp/protocol"
-import { ResendPolicy } from "@effect-mcp/session/internal"
+import { ResendPolicy } from "@effect-mcp/session/internalEngine"
 import type * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"
 import { encoded } from "../../../shared/OutgoingFrame.ts"

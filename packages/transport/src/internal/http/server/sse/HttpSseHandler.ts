@@ -1,7 +1,7 @@
 /** The handlers of HTTP+SSE: a GET opens a session with its event stream, and a POST carries one message. */
+import { SessionId } from "@effect-mcp/session/internal"
 import * as Principal from "@effect-mcp/session/Principal"
 import * as SessionHost from "@effect-mcp/session/SessionHost"
-import * as SessionId from "@effect-mcp/session/SessionId"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"

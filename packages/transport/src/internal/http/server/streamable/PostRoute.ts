@@ -1,7 +1,7 @@
 /** POST: a message, in its session or without one. */
 import { type CloseReason, JsonRpc, type Revision } from "@effect-mcp/protocol"
+import { SessionId } from "@effect-mcp/session/internal"
 import type * as SessionHost from "@effect-mcp/session/SessionHost"
-import * as SessionId from "@effect-mcp/session/SessionId"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"

@@ -1,17 +1,11 @@
-/**
- * Reads of lists with bounds. A server decides how many pages a list has, and how much is in them.
- */
+/** Reads of lists with bounds. A server decides how many pages a list has, and how much is in them. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type * as RequestError from "./RequestError.ts"
+import type * as RequestError from "../../RequestError.ts"
 
-/**
- * The bounds of one list.
- *
- * @category models
- */
+/** The bounds of one list. */
 export interface Bounds {
   readonly maxMembers: number
   /** The characters of all names and texts in the members, and a few for each value. */
@@ -20,11 +14,7 @@ export interface Bounds {
   readonly listTimeout: Duration.Input
 }
 
-/**
- * The part of a list that was read.
- *
- * @category models
- */
+/** The part of a list that was read. */
 export interface Reading<A> {
   readonly members: ReadonlyArray<A>
   /** The reason why further members are missing, if some are. */
@@ -55,20 +45,6 @@ const charactersOf = (value: unknown): number => {
 /**
  * Reads a list up to its bounds. The members that arrived until then are returned with the `problem`, and so are those
  * of a server that breaks the rules of pages later. Fails with an error of the first page, and with a rejected cursor.
- *
- * @example
- * ```ts
- * import { ListReading } from "@effect-mcp/session"
- * import * as Effect from "effect/Effect"
- * import * as Stream from "effect/Stream"
- *
- * const bounds = { maxMembers: 2, maxCharacters: 1_000, listTimeout: "1 second" } as const
- *
- * export const read = ListReading.read(Stream.forever(Stream.succeed("a")), bounds)
- * // => { members: ["a", "a"], problem: "it has more than 2 members; set maxMembers to read more" }
- * ```
- *
- * @category reading
  */
 export const read = <A>(
   members: Stream.Stream<A, RequestError.RequestError>,

@@ -1,10 +1,11 @@
 /** Reads of lists with bounds. */
-import { ListReading, RequestError } from "@effect-mcp/session"
+import { RequestError } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as ListReading from "../../../src/internal/client/ListReading.ts"
 
 const bounds = { maxMembers: 3, maxCharacters: 1_000, listTimeout: "1 minute" } as const
 

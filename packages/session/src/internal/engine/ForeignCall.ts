@@ -1,23 +1,9 @@
-/**
- * Calls of code that the program supplies, such as a store, each with a deadline.
- */
+/** Calls of code that the program supplies, such as a store, each with a deadline. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
-/**
- * The error of a call that has not finished within its deadline.
- *
- * @example
- * ```ts
- * import * as ForeignCall from "@effect-mcp/session/ForeignCall"
- *
- * export const message = new ForeignCall.TimedOut({ call: "SessionStore.load", millis: 5000 }).message
- * // => "SessionStore.load: timed out after 5000 ms"
- * ```
- *
- * @category errors
- */
+/** The error of a call that has not finished within its deadline. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{
   /** The name of the call, such as `SessionStore.load`. */
   readonly call: string
@@ -63,20 +49,6 @@ const running = <A, E>(call: string, millis: number, effect: Effect.Effect<A, E>
 /**
  * Runs an effect that the program supplies. Fails with `TimedOut` after `millis`, even if the effect cannot be
  * interrupted: the effect then continues alone, and its outcome is dropped. An exception of the function is a defect.
- *
- * @example
- * ```ts
- * import * as ForeignCall from "@effect-mcp/session/ForeignCall"
- * import * as Effect from "effect/Effect"
- *
- * const hangs = Effect.uninterruptible(Effect.never)
- *
- * export const message = ForeignCall.within("Store.load", 10, () => hangs).pipe(
- *   Effect.catchTag("TimedOut", ({ message }) => Effect.succeed(message))
- * ) // => "Store.load: timed out after 10 ms"
- * ```
- *
- * @category combinators
  */
 export const within = <A, E>(
   call: string,

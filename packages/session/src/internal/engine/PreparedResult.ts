@@ -1,7 +1,5 @@
-/**
- * Results that are encoded once and sent many times, such as a list that is the same for all clients.
- */
-import { trust } from "./internal/trust.ts"
+/** Results that are encoded once and sent many times, such as a list that is the same for all clients. */
+import { trust } from "../trust.ts"
 
 /** The JSON texts of the results; `undefined` until a transport encodes the result. */
 const texts = new WeakMap<object, string | undefined>()
@@ -10,36 +8,13 @@ const texts = new WeakMap<object, string | undefined>()
  * Marks a result as one that is sent again and does not change any more. A transport keeps its JSON text as long as the
  * result exists, and the following responses with the same object reuse the text. The session converts it once for each
  * older revision.
- *
- * @example
- * ```ts
- * import { PreparedResult } from "@effect-mcp/session"
- * import * as Effect from "effect/Effect"
- *
- * const list = PreparedResult.make({ tools: [{ name: "now", inputSchema: { type: "object" as const } }] })
- *
- * export const handlers = { "tools/list": () => Effect.succeed(list) }
- * ```
- *
- * @category constructors
  */
 export const make = <A extends object>(result: A): A => {
   if (!texts.has(result)) texts.set(result, undefined)
   return result
 }
 
-/**
- * Returns whether a result is marked as one that is sent again.
- *
- * @example
- * ```ts
- * import { PreparedResult } from "@effect-mcp/session"
- *
- * export const isMarked = PreparedResult.isPrepared(PreparedResult.make({ tools: [] })) // => true
- * ```
- *
- * @category predicates
- */
+/** Returns whether a result is marked as one that is sent again. */
 export const isPrepared = (result: object): boolean => texts.has(result)
 
 /** The other forms of prepared results, by their keys. */
@@ -48,19 +23,6 @@ const forms = new WeakMap<object, WeakMap<object, object>>()
 /**
  * Returns another form of a result. The form of a prepared result is prepared as well, and made once for each key.
  * `form` must depend on nothing but the result and the key.
- *
- * @example
- * ```ts
- * import { PreparedResult } from "@effect-mcp/session"
- *
- * const hint = { ttlMs: 60_000 }
- * const list = PreparedResult.make({ tools: [] })
- * const hinted = () => PreparedResult.derive(list, hint, (result) => ({ ...result, ...hint }))
- *
- * export const isMadeOnce = hinted() === hinted() // => true
- * ```
- *
- * @category constructors
  */
 export const derive = <A extends object, B extends object>(result: A, key: object, form: (result: A) => B): B => {
   if (!isPrepared(result)) return form(result)
@@ -77,17 +39,6 @@ export const derive = <A extends object, B extends object>(result: A, key: objec
 /**
  * Encodes a prepared result, or returns its text if it was encoded before. Returns `undefined` for any other value.
  * Throws what `JSON.stringify` throws. Transports call it.
- *
- * @example
- * ```ts
- * import { PreparedResult } from "@effect-mcp/session"
- *
- * export const text = PreparedResult.textOf(PreparedResult.make({ tools: [] })) // => "{\"tools\":[]}"
- *
- * export const none = PreparedResult.textOf({ tools: [] }) // => undefined
- * ```
- *
- * @category encoding
  */
 export const textOf = (result: unknown): string | undefined => {
   if (typeof result !== "object" || result === null || !isPrepared(result)) return undefined

@@ -1,21 +1,8 @@
-/**
- * Ids of sessions, for transports that need the id before the host opens the session.
- */
+/** Ids of sessions, for transports that need the id before the host opens the session. */
 import * as Context from "effect/Context"
-import * as webCrypto from "./internal/webCrypto.ts"
+import * as webCrypto from "../webCrypto.ts"
 
-/**
- * Returns a new id: visible ASCII (SHS-22), from a cryptographic source (SHS-21).
- *
- * @example
- * ```ts
- * import * as SessionId from "@effect-mcp/session/SessionId"
- *
- * export const length = SessionId.make().length // => 36
- * ```
- *
- * @category constructors
- */
+/** Returns a new id: visible ASCII (SHS-22), from a cryptographic source (SHS-21). */
 export const make = (): string => webCrypto.randomUUID()
 
 /**
@@ -23,17 +10,6 @@ export const make = (): string => webCrypto.randomUUID()
  * random bits, from a cryptographic source. Effect's `Random` would not do, because a program may give it a seed, and
  * each start of the program would then have the same ids. A simulation provides texts that its seed reproduces (law
  * 13).
- *
- * @example
- * ```ts
- * import * as SessionId from "@effect-mcp/session/SessionId"
- * import * as Layer from "effect/Layer"
- *
- * // For a test that compares messages as a whole.
- * export const fixed = Layer.succeed(SessionId.RequestIdPrefix, () => "restored-")
- * ```
- *
- * @category services
  */
 export const RequestIdPrefix: Context.Reference<() => string> = Context.Reference(
   "@effect-mcp/session/SessionId/RequestIdPrefix",

@@ -1,4 +1,3 @@
-import * as ForeignCall from "@effect-mcp/session/ForeignCall"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -6,7 +5,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
-import { settled, start } from "./support/sessions.ts"
+import * as ForeignCall from "../../../src/internal/engine/ForeignCall.ts"
+import { settled, start } from "../../support/sessions.ts"
 
 describe("a call of foreign code", () => {
   for (

@@ -2,6 +2,7 @@ import { AjvValidator } from "@effect-mcp/json-schema"
 import {
   ClientSession,
   EventStore,
+  InvalidOption,
   Limits,
   MemoryBudget,
   MemoryTransport,
@@ -11,13 +12,13 @@ import {
   SessionStore,
   Transport
 } from "@effect-mcp/session"
-import * as NumericOption from "@effect-mcp/session/NumericOption"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
+import * as NumericOption from "../../src/internal/NumericOption.ts"
 
 const info = { name: "test", version: "1.0.0" }
 
@@ -59,7 +60,7 @@ describe("a rule for numbers", () => {
     for (const value of [...rejected, Number.NaN]) {
       assert.throws(
         () => NumericOption.check<Options>({ size: value }, { ...rules, size: rule }, "options."),
-        NumericOption.InvalidOption,
+        InvalidOption.InvalidOption,
         `options.size must be ${rule.allowed}, not ${value}`
       )
     }
@@ -85,7 +86,7 @@ describe("a rule for durations", () => {
 
   it("rejects values that are no duration or negative", () => {
     for (const input of [Number.NaN, -1, "-1 second", "soon", "", null, { seconds: Number.NaN }, Duration.millis(-1)]) {
-      assert.throws(() => check(input, NumericOption.duration), NumericOption.InvalidOption)
+      assert.throws(() => check(input, NumericOption.duration), InvalidOption.InvalidOption)
     }
     assert.throws(() => check(0, NumericOption.interval), "within must be a duration above 0, not 0")
   })
@@ -143,7 +144,7 @@ it.effect.each(constructors)(
       const exit = yield* Effect.exit(Effect.suspend(make))
       assert(Exit.isFailure(exit))
       const defect = Cause.squash(exit.cause)
-      assert(defect instanceof NumericOption.InvalidOption)
+      assert(defect instanceof InvalidOption.InvalidOption)
       assert.strictEqual(defect.option, option)
     })
 )
@@ -151,7 +152,7 @@ it.effect.each(constructors)(
 it("each limit rejects NaN and negative numbers", () => {
   for (const name of Object.keys(Limits.make())) {
     for (const value of [Number.NaN, -1]) {
-      assert.throws(() => Limits.make({ [name]: value }), NumericOption.InvalidOption, `limits.${name} must be `)
+      assert.throws(() => Limits.make({ [name]: value }), InvalidOption.InvalidOption, `limits.${name} must be `)
     }
   }
 })

@@ -1,53 +1,9 @@
-/**
- * Checks of numbers and durations in options: counts, sizes, ports, timeouts. A number that makes no sense, such as
- * `NaN`, is a mistake in the program. It is reported when the session, server, store or transport is created, and not
- * when the limit is reached.
- */
-import * as Data from "effect/Data"
+/** Checks of numbers and durations in options: counts, sizes, ports, timeouts. */
 import * as Duration from "effect/Duration"
-import { trust } from "./internal/trust.ts"
+import { InvalidOption } from "../InvalidOption.ts"
+import { trust } from "./trust.ts"
 
-/**
- * The defect of an option with a value that it does not accept.
- *
- * @example
- * ```ts
- * import { Limits } from "@effect-mcp/session"
- * import * as NumericOption from "@effect-mcp/session/NumericOption"
- *
- * const messageOf = () => {
- *   try {
- *     return Limits.make({ maxIncomingRequests: Number("many") })
- *   } catch (error) {
- *     return error instanceof NumericOption.InvalidOption ? error.message : undefined
- *   }
- * }
- *
- * export const message = messageOf()
- * // => "limits.maxIncomingRequests must be a whole number of at least 1, or Infinity, not NaN"
- * ```
- *
- * @category errors
- */
-export class InvalidOption extends Data.TaggedError("InvalidOption")<{
-  /** The path of the option, such as `limits.maxIncomingRequests`. */
-  readonly option: string
-  /** The value of the option. */
-  readonly given: unknown
-  /** The values that the option accepts, in words. */
-  readonly allowed: string
-}> {
-  override get message(): string {
-    const given = typeof this.given === "string" ? JSON.stringify(this.given) : String(this.given)
-    return `${this.option} must be ${this.allowed}, not ${given}`
-  }
-}
-
-/**
- * The values that an option accepts: numbers, or durations, which are checked in milliseconds.
- *
- * @category models
- */
+/** The values that an option accepts: numbers, or durations, which are checked in milliseconds. */
 export interface Rule<Kind extends "Number" | "Duration"> {
   /** The type of the option. */
   readonly kind: Kind
@@ -66,69 +22,41 @@ const whole = (minimum: number): Rule<"Number"> => ({
   holds: isWholeFrom(minimum)
 })
 
-/**
- * A count or a size of at least 1. `Infinity` means no limit.
- *
- * @category constants
- */
+/** A count or a size of at least 1. `Infinity` means no limit. */
 export const count: Rule<"Number"> = whole(1)
 
-/**
- * A count or a size of at least 0. `Infinity` means no limit.
- *
- * @category constants
- */
+/** A count or a size of at least 0. `Infinity` means no limit. */
 export const countFromZero: Rule<"Number"> = whole(0)
 
-/**
- * A TCP port. 0 stands for any free port.
- *
- * @category constants
- */
+/** A TCP port. 0 stands for any free port. */
 export const port: Rule<"Number"> = {
   kind: "Number",
   allowed: "a port from 0 to 65535",
   holds: (value) => Number.isInteger(value) && value >= 0 && value <= 65_535
 }
 
-/**
- * The permissions of a file, from `0o000` to `0o777`.
- *
- * @category constants
- */
+/** The permissions of a file, from `0o000` to `0o777`. */
 export const fileMode: Rule<"Number"> = {
   kind: "Number",
   allowed: "permissions from 0 to 0o777",
   holds: (value) => Number.isInteger(value) && value >= 0 && value <= 0o777
 }
 
-/**
- * The factor between two delays, at least 1.
- *
- * @category constants
- */
+/** The factor between two delays, at least 1. */
 export const growth: Rule<"Number"> = {
   kind: "Number",
   allowed: "a finite number of at least 1",
   holds: (value) => value >= 1 && value < Number.POSITIVE_INFINITY
 }
 
-/**
- * A duration of at least 0. An infinite one means no limit.
- *
- * @category constants
- */
+/** A duration of at least 0. An infinite one means no limit. */
 export const duration: Rule<"Duration"> = {
   kind: "Duration",
   allowed: "a duration of at least 0",
   holds: (millis) => millis >= 0
 }
 
-/**
- * The time between two recurring actions, such as pings. An infinite one switches them off.
- *
- * @category constants
- */
+/** The time between two recurring actions, such as pings. An infinite one switches them off. */
 export const interval: Rule<"Duration"> = {
   kind: "Duration",
   allowed: "a duration above 0",
@@ -142,8 +70,6 @@ type NumericName<Options> = {
 
 /**
  * The rules of a type of options: one for each option that is a number or a duration. A missing rule does not compile.
- *
- * @category models
  */
 export type Rules<Options> = {
   readonly [Name in NumericName<Options>]: [Exclude<Options[Name], undefined>] extends [number] ? Rule<"Number">
@@ -171,25 +97,6 @@ const millisOf = (input: unknown): number => {
  * Checks the numbers and durations of options. Throws an {@link InvalidOption} for the first one that its rule does not
  * accept. An option that is not set is not checked. `prefix` precedes the names of the options in messages, such as
  * `"limits."`.
- *
- * @example
- * ```ts
- * import * as NumericOption from "@effect-mcp/session/NumericOption"
- * import type * as Duration from "effect/Duration"
- *
- * interface Options {
- *   readonly maxBufferBytes?: number
- *   readonly flushInterval?: Duration.Input
- * }
- *
- * // A transport checks its options when it is created.
- * export const make = (options: Options = {}) => {
- *   NumericOption.check(options, { maxBufferBytes: NumericOption.count, flushInterval: NumericOption.interval })
- *   return { capacity: options.maxBufferBytes ?? 65_536 }
- * }
- * ```
- *
- * @category checks
  */
 export const check = <Options extends object>(
   options: Options | undefined,
