@@ -16,7 +16,7 @@ import { type Package, publicPackages, root } from "./workspace.ts"
  * it, so that a server does not load the modules of clients.
  */
 const joined: { readonly [folder: string]: ReadonlyArray<string> } = {
-  protocol: ["index"],
+  protocol: ["index", "internal"],
   session: ["ServerSession", "internal", "internalEngine", "index"],
   tasks: ["RemoteTasks", "ServerTasks", "index"],
   "json-schema": ["index"],

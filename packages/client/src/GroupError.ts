@@ -1,7 +1,7 @@
 /**
  * The errors of a group of servers: names that it does not have, and those that it has already.
  */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 
 const namesOf = (servers: ReadonlyArray<string>): string => Excerpt.line(servers.join(", "))

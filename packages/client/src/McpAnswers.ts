@@ -6,13 +6,13 @@ import {
   type Elicitation,
   ElicitationContent,
   type ElicitationSchema,
-  Excerpt,
   type McpError,
   type MethodTable,
   type Profile,
   type Roots,
   type Sampling
 } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { CallbackContext } from "@effect-mcp/session/CallbackContext"
 import type * as Handlers from "@effect-mcp/session/Handlers"
 import * as Data from "effect/Data"

@@ -2,7 +2,8 @@
  * The tools of servers as a toolkit of `effect/ai`, for language models. An entry point of its own, because `effect/ai`
  * is unstable.
  */
-import { Excerpt, Tool as Protocol } from "@effect-mcp/protocol"
+import { Tool as Protocol } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import * as AiError from "effect/ai/AiError"

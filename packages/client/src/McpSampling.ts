@@ -2,7 +2,8 @@
  * A `LanguageModel` of `effect/ai` that answers servers: messages, images, audio and tools in both directions. An entry
  * point of its own, because `effect/ai` is unstable.
  */
-import { Content, Excerpt, McpError, type Sampling } from "@effect-mcp/protocol"
+import { Content, McpError, type Sampling } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"

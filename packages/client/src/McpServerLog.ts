@@ -1,7 +1,8 @@
 /**
  * Log messages of servers, in the log of the program.
  */
-import { Excerpt, type Logging } from "@effect-mcp/protocol"
+import type { Logging } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as JsonExcerpt from "./internal/logs/JsonExcerpt.ts"

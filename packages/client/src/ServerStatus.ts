@@ -1,7 +1,8 @@
 /**
  * The status of a supervised client: whether its server can be called now.
  */
-import { CloseReason, Excerpt, type Profile } from "@effect-mcp/protocol"
+import { CloseReason, type Profile } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { HandshakeError } from "@effect-mcp/session/HandshakeError"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as PlainText from "./PlainText.ts"

@@ -1,7 +1,7 @@
 /**
  * The error of a call whose server is down.
  */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Data from "effect/Data"
 import * as PermanentProblem from "./internal/supervision/PermanentProblem.ts"

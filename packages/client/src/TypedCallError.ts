@@ -1,7 +1,8 @@
 /**
  * Errors of calls that are typed by definitions, besides the failures that a definition declares.
  */
-import { Excerpt, type Tool } from "@effect-mcp/protocol"
+import type { Tool } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 
 /**

@@ -1,5 +1,6 @@
 import { ToolFingerprint } from "@effect-mcp/client"
-import { CanonicalJson, Tool } from "@effect-mcp/protocol"
+import { Tool } from "@effect-mcp/protocol"
+import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 

@@ -4,7 +4,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ElicitationSchema, Field, MultiSelectField, NumberField, StringField } from "./ElicitationSchema.ts"
-import * as Excerpt from "./Excerpt.ts"
+import * as Excerpt from "./internal/text/Excerpt.ts"
 import * as TextFormat from "./internal/TextFormat.ts"
 
 /**

@@ -2,7 +2,7 @@
  * JSON-RPC 2.0 as MCP uses it: the kinds of message, and their classification before any schema runs.
  */
 import { InternalError } from "./ErrorCode.ts"
-import * as Excerpt from "./Excerpt.ts"
+import * as Excerpt from "./internal/text/Excerpt.ts"
 import { trust } from "./internal/trust.ts"
 import { isRequestId, isTooLong, maximumBytes, type RequestId } from "./RequestId.ts"
 

@@ -5,7 +5,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "./Capabilities.ts"
 import * as ErrorCode from "./ErrorCode.ts"
-import * as Excerpt from "./Excerpt.ts"
+import * as Excerpt from "./internal/text/Excerpt.ts"
 
 /**
  * The error object of a JSON-RPC error response as a typed failure: a whole-number code, a message, and optional data

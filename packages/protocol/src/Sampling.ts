@@ -4,7 +4,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AudioContent, ContentBlock, ImageContent, TextContent } from "./Content.ts"
-import * as Excerpt from "./Excerpt.ts"
+import * as Excerpt from "./internal/text/Excerpt.ts"
 import { Meta, RequestMeta } from "./Meta.ts"
 import { TaskMetadata } from "./Task.ts"
 import { Tool } from "./Tool.ts"

@@ -1,19 +1,19 @@
 /** The messages of revision 2026-07-28 against the schema of the specification, and its examples. */
 import {
-  Caching,
   Discover,
   InputRequired,
   McpError,
   MethodDefinition,
   MethodTable,
   RequestMetadata,
-  ResultType,
   RevisionProjection,
   Subscription
 } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
+import * as Caching from "../src/internal/results/Caching.ts"
+import * as ResultType from "../src/internal/results/ResultType.ts"
 import * as GeneratedSchema from "./generatedSchema.ts"
 import { definitionOf, strictly } from "./official.ts"
 import { isMembers } from "./wire.ts"

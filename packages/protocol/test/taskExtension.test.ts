@@ -1,8 +1,9 @@
 /** The messages of the tasks extension against its official schema, and its examples. */
-import { ResultType, Task, TaskExtension } from "@effect-mcp/protocol"
+import { Task, TaskExtension } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
+import * as ResultType from "../src/internal/results/ResultType.ts"
 import * as GeneratedSchema from "./generatedSchema.ts"
 import { strictly } from "./official.ts"
 import { isMembers } from "./wire.ts"

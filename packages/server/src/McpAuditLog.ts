@@ -1,7 +1,8 @@
 /**
  * Middleware that records who used which member, and with which outcome.
  */
-import { Excerpt, McpError } from "@effect-mcp/protocol"
+import { McpError } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { ForeignCall } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Cause from "effect/Cause"

@@ -1,7 +1,6 @@
 /**
  * Hints for the caches of clients of revision 2026-07-28: for the lists of a server, and for its resources.
  */
-import type { Caching } from "@effect-mcp/protocol"
 import type * as Duration from "effect/Duration"
 
 /**
@@ -17,7 +16,7 @@ export interface CacheHint {
    * result: no member of the groups in the list has `visible`, and the resource has neither `visible` nor middleware.
    * Default: `"private"`.
    */
-  readonly scope?: Caching.Scope
+  readonly scope?: "private" | "public"
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * Directories as resources: their regular files, and nothing outside of them.
  */
-import { Excerpt, McpError, Resource } from "@effect-mcp/protocol"
+import { McpError, Resource } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,6 @@
 /** Groups that clients of revision 2026-07-28 use, which have no session. */
-import { type Caching, Completion, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { Completion, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import type { Caching } from "@effect-mcp/protocol/internal"
 import { McpGroup, McpMiddleware, McpPrompt, McpResource, McpServer } from "@effect-mcp/server"
 import { type Principal, RequestContext, SessionlessServer } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"

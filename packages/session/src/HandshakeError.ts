@@ -1,7 +1,8 @@
 /**
  * Errors of the handshake of a client.
  */
-import { CloseReason, Excerpt, type McpError, PlainText, Revision } from "@effect-mcp/protocol"
+import { CloseReason, type McpError, PlainText, Revision } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 

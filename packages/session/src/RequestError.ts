@@ -1,7 +1,8 @@
 /**
  * Errors of requests and notifications that this side sends.
  */
-import { CloseReason, Excerpt, type InputRequired, type McpError, type Meta } from "@effect-mcp/protocol"
+import { CloseReason, type InputRequired, type McpError, type Meta } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 import type { TransportError } from "./TransportError.ts"
 import type { UnsupportedSchema } from "./UnsupportedSchema.ts"

@@ -1,7 +1,8 @@
 /**
  * Errors of transports.
  */
-import { CloseReason, Excerpt } from "@effect-mcp/protocol"
+import { CloseReason } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 import * as Formatter from "effect/Formatter"
 

@@ -186,7 +186,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "ParameterHeader.isEqual",
     original: "type === \"integer\"",
     broken: "type === null",
-    test: "packages/protocol/test/ParameterHeader.test.ts",
+    test: "packages/protocol/test/internal/headers/ParameterHeader.test.ts",
     name: "integers are equal by value"
   },
   {
@@ -266,7 +266,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "HeaderValue.encode",
     original: "plain.test(text) && !isEncoded(text)",
     broken: "plain.test(text)",
-    test: "packages/protocol/test/HeaderValue.test.ts",
+    test: "packages/protocol/test/internal/headers/HeaderValue.test.ts",
     name: "a text as the value of a header"
   },
   {
@@ -274,7 +274,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     at: "HeaderValue.encode",
     original: "plain.test(text)",
     broken: "/^[\\x20-\\x7E]*$/.test(text)",
-    test: "packages/protocol/test/HeaderValue.test.ts",
+    test: "packages/protocol/test/internal/headers/HeaderValue.test.ts",
     name: "a text as the value of a header"
   },
   {

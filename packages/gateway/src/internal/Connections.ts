@@ -1,6 +1,7 @@
 /** The sessions with a proxied server: one for the lists, and one for each session of a client, or one for all. */
 
-import { Capabilities, CloseReason, ErrorCode, Excerpt, McpError, Revision } from "@effect-mcp/protocol"
+import { Capabilities, CloseReason, ErrorCode, McpError, Revision } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { ClientSession, ServerSession } from "@effect-mcp/session"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"

@@ -1,6 +1,7 @@
 /** The group of a proxied server: registers its members, keeps them current, and forwards updates of resources. */
 
-import { CloseReason, Excerpt, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
+import { CloseReason, InputRequired, type Meta, type MethodTable, Revision } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { type GroupRuntime, Hinted, type RegistryEntry } from "@effect-mcp/server/internal"
 import type { McpServerShape } from "@effect-mcp/server/McpServer"
 import type { ClientSession, RequestError, RequestOptions } from "@effect-mcp/session"

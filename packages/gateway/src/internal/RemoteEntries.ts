@@ -1,14 +1,7 @@
 /** The members of a proxied server, as the registry keeps them. */
 
-import {
-  type Completion,
-  Excerpt,
-  type MethodTable,
-  ParameterHeader,
-  type Prompt,
-  type Resource,
-  type Tool
-} from "@effect-mcp/protocol"
+import type { Completion, MethodTable, Prompt, Resource, Tool } from "@effect-mcp/protocol"
+import { Excerpt, ParameterHeader } from "@effect-mcp/protocol/internal"
 import { ArgumentHeaders, type RegistryEntry, Tasks, validName } from "@effect-mcp/server/internal"
 import * as UriTemplate from "@effect-mcp/server/UriTemplate"
 import * as Effect from "effect/Effect"

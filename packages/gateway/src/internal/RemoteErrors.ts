@@ -1,6 +1,7 @@
 /** The errors of requests between a proxied server and clients, without causes, which may have secrets. */
 
-import { ErrorCode, Excerpt, McpError } from "@effect-mcp/protocol"
+import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { RequestError } from "@effect-mcp/session"
 import type { Inbound, Transport } from "@effect-mcp/session/Transport"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 /** The lists of a proxied server, read with bounds. */
 
-import { ErrorCode, Excerpt, type Prompt, type Resource, type Tool } from "@effect-mcp/protocol"
+import { ErrorCode, type Prompt, type Resource, type Tool } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { ClientSession, RequestError } from "@effect-mcp/session"
 import { ListReading } from "@effect-mcp/session/internalEngine"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** Sets of JSON values, for `enum`, `const` and `uniqueItems`. */
 
-import { CanonicalJson } from "@effect-mcp/protocol"
+import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import type { Steps } from "./Steps.ts"
 
 const isStructure = (value: unknown): value is object => typeof value === "object" && value !== null

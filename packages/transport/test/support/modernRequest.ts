@@ -1,5 +1,6 @@
 /** A POST of revision 2026-07-28 by hand. */
-import { RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import { RequestMetadata } from "@effect-mcp/protocol"
+import { RequestHeaders } from "@effect-mcp/protocol/internal"
 
 export const version = "2026-07-28"
 

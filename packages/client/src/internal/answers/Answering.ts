@@ -1,13 +1,7 @@
 /** The answers of one client, as the handlers and the capabilities of its sessions. */
 
-import {
-  type Capabilities,
-  type Elicitation,
-  ElicitationContent,
-  Excerpt,
-  McpError,
-  Sampling
-} from "@effect-mcp/protocol"
+import { type Capabilities, type Elicitation, ElicitationContent, McpError, Sampling } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { CallbackContext } from "@effect-mcp/session/CallbackContext"
 import type * as ClientSession from "@effect-mcp/session/ClientSession"
 import type * as Handlers from "@effect-mcp/session/Handlers"

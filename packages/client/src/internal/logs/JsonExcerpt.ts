@@ -1,6 +1,6 @@
 /** The beginning of a value as JSON, at a cost that its length and depth do not decide. */
 
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as PlainText from "../../PlainText.ts"
 
 /** The deepest level that is written. `JSON.stringify` would exhaust the stack on a value of a server. */

@@ -1,6 +1,6 @@
 /** The last lines that the child process of one client has written to its standard error. */
 
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 
 /** The number of lines that are kept, and the length of one, in characters. */
 const kept = { lines: 20, length: 1_000 }

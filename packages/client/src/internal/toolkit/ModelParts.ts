@@ -1,6 +1,7 @@
 /** The result of a remote tool as parts of a prompt. */
 
-import { CanonicalJson, type Content, type Tool as Protocol } from "@effect-mcp/protocol"
+import type { Content, Tool as Protocol } from "@effect-mcp/protocol"
+import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import * as Prompt from "effect/ai/Prompt"
 import * as Result from "effect/Result"
 import * as ModelFile from "./ModelFile.ts"

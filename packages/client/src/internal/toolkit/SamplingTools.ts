@@ -1,6 +1,7 @@
 /** The tools that a server offers to the model with a question. */
 
-import { Excerpt, ModelSchema, type Sampling, type Tool as McpTool } from "@effect-mcp/protocol"
+import { ModelSchema, type Sampling, type Tool as McpTool } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"

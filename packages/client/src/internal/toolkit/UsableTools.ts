@@ -1,6 +1,7 @@
 /** The tools of a group that a provider of a model gets. */
 
-import { Excerpt, ModelSchema, type Tool } from "@effect-mcp/protocol"
+import { ModelSchema, type Tool } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as GroupList from "../../GroupList.ts"

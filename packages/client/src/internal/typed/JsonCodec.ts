@@ -1,5 +1,5 @@
 /** The conversions between the values of a schema and JSON, as servers of groups have them. */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"

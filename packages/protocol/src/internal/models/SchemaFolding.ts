@@ -1,7 +1,7 @@
 /** The root of a schema as one object schema: without references, alternatives and conditions. */
 
-import * as Excerpt from "../../Excerpt.ts"
 import type { ObjectSchema } from "../../Tool.ts"
+import * as Excerpt from "../text/Excerpt.ts"
 
 /** A JSON Schema that is an object. */
 export interface JsonSchema {

@@ -1,6 +1,6 @@
 /** The approval of a tool call by the user, for tools with `needsApproval`. */
 
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 /** The comparison of arguments of tools with the headers that repeat them, in revision 2026-07-28. */
 
-import { McpError, ParameterHeader } from "@effect-mcp/protocol"
+import { McpError } from "@effect-mcp/protocol"
+import { ParameterHeader } from "@effect-mcp/protocol/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Effect from "effect/Effect"
 

@@ -1,6 +1,7 @@
 /** The completion of arguments: by the completers of the program, and by the literals of schemas. */
 
-import { Completion, Excerpt, McpError } from "@effect-mcp/protocol"
+import { Completion, McpError } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"

@@ -1,6 +1,7 @@
 /** Hints for caches in results, for clients of revisions that have them. */
 
-import { type Caching, Revision } from "@effect-mcp/protocol"
+import { Revision } from "@effect-mcp/protocol"
+import type { Caching } from "@effect-mcp/protocol/internal"
 import { NumericOption, PreparedResult } from "@effect-mcp/session/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Duration from "effect/Duration"

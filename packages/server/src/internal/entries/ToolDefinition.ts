@@ -1,6 +1,7 @@
 /** The form of a tool in `tools/list`, from its definition and its annotations, with its codecs. */
 
-import { ParameterHeader, type Tool as Protocol } from "@effect-mcp/protocol"
+import type { Tool as Protocol } from "@effect-mcp/protocol"
+import { ParameterHeader } from "@effect-mcp/protocol/internal"
 import { NumericOption } from "@effect-mcp/session/internal"
 import { JsonSchemaValidator } from "@effect-mcp/session/JsonSchemaValidator"
 import type { ServerTasks } from "@effect-mcp/tasks"

@@ -1,14 +1,7 @@
 /** Tools: definitions of `effect/ai/Tool` with their handlers, as `tools/list` and `tools/call` serve them. */
 
-import {
-  Capabilities,
-  Content,
-  Excerpt,
-  McpError,
-  type ParameterHeader,
-  Revision,
-  type Tool as Protocol
-} from "@effect-mcp/protocol"
+import { Capabilities, Content, McpError, Revision, type Tool as Protocol } from "@effect-mcp/protocol"
+import { Excerpt, type ParameterHeader } from "@effect-mcp/protocol/internal"
 import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Tool from "effect/ai/Tool"

@@ -1,6 +1,7 @@
 /** The arguments of a tool that calls an endpoint: its path parameters, query, headers and payload as one object. */
 
-import { Excerpt, type Tool } from "@effect-mcp/protocol"
+import type { Tool } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"

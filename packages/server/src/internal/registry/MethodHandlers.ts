@@ -1,6 +1,7 @@
 /** The handlers of the protocol's methods, which serve the members of a registry. */
 
-import { Completion, Excerpt, McpError, type Resource, TaskExtension } from "@effect-mcp/protocol"
+import { Completion, McpError, type Resource, TaskExtension } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { Handlers } from "@effect-mcp/session"
 import { PreparedResult } from "@effect-mcp/session/internal"
 import * as Listener from "@effect-mcp/session/Listener"

@@ -1,5 +1,5 @@
 /** The error of a value that does not fit a schema, with a text that a model can act on. */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Data from "effect/Data"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { isObject } from "./JsonSchemaKeywords.ts"

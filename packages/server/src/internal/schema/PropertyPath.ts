@@ -1,5 +1,5 @@
 /** The text of a path into a value or a schema, such as `tasks[0].due`. */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 
 const isName = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/
 

@@ -1,5 +1,6 @@
 /** Parameters of a tool that are given as JSON Schema, without a codec. */
-import { ExactJson, Excerpt, type Tool } from "@effect-mcp/protocol"
+import { ExactJson, type Tool } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -2,17 +2,16 @@
 
 import {
   ErrorCode,
-  Excerpt,
   Implementation,
   type JsonRpc,
   McpError,
   MethodTable,
   Profile,
   RequestMetadata,
-  ResultType,
   Revision,
   RevisionProjection
 } from "@effect-mcp/protocol"
+import { Excerpt, ResultType } from "@effect-mcp/protocol/internal"
 import * as Result from "effect/Result"
 import type { HandshakeErrorReason } from "../../HandshakeError.ts"
 import type { RequestError } from "../../RequestError.ts"

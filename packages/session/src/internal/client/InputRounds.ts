@@ -3,15 +3,14 @@
 import {
   Capabilities,
   ErrorCode,
-  Excerpt,
   InputRequired,
   JsonRpc,
   McpError,
   type Profile,
-  ResultType,
   Sampling,
   TaskExtension
 } from "@effect-mcp/protocol"
+import { Excerpt, ResultType } from "@effect-mcp/protocol/internal"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -1,6 +1,7 @@
 /** The results that a client keeps for as long as its server allows, in a revision without a handshake. */
 
-import { Caching, ErrorCode, JsonRpc, MethodTable } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, MethodTable } from "@effect-mcp/protocol"
+import { Caching } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { Limits } from "../../Limits.ts"

@@ -1,6 +1,7 @@
 /** The part of a client's session in a revision without a handshake. */
 
-import { type CloseReason, JsonRpc, MethodTable, type Profile, ResultType, TaskExtension } from "@effect-mcp/protocol"
+import { type CloseReason, JsonRpc, MethodTable, type Profile, TaskExtension } from "@effect-mcp/protocol"
+import { ResultType } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as RequestError from "../../RequestError.ts"
 import type { AttemptLayer, Layers } from "../engine/Layers.ts"

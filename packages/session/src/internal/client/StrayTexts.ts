@@ -1,6 +1,7 @@
 /** Texts of a server that are no messages, before its response to the handshake. */
 
-import { Excerpt, PlainText } from "@effect-mcp/protocol"
+import { PlainText } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as HandshakeError from "../../HandshakeError.ts"

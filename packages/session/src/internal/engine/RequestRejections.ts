@@ -3,7 +3,8 @@
 // They are plain objects, because a peer decides how many occur, and an `Error` with a stack costs as much as a
 // request.
 
-import { ErrorCode, Excerpt, JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, type MethodDefinition, Revision } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 
 const withCode = (code: number) => (message: string): JsonRpc.ErrorObject => ({ code, message })
 

@@ -1,6 +1,7 @@
 /** The member of a server that a request uses, as messages to operators name it. */
 
-import { Excerpt, type JsonRpc } from "@effect-mcp/protocol"
+import type { JsonRpc } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 
 /** The member of params that names the target, by method. Other methods have none. */
 const members: ReadonlyMap<string, "name" | "uri"> = new Map([

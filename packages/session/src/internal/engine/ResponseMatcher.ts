@@ -1,6 +1,7 @@
 /** The matching of responses of the peer to pending requests. */
 
-import { Excerpt, type Handshake, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { type Handshake, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { SessionEvent } from "../../SessionEvent.ts"

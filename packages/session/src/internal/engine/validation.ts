@@ -1,6 +1,6 @@
 /** The validation of received values against schemas. */
 
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { trust } from "../trust.ts"

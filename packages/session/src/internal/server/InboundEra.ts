@@ -1,6 +1,7 @@
 /** The door of a server: it decides once in which era a message is served. The decision travels with the message. */
 
-import { type JsonRpc, McpError, RequestHeaders, RequestMetadata, Revision } from "@effect-mcp/protocol"
+import { type JsonRpc, McpError, RequestMetadata, Revision } from "@effect-mcp/protocol"
+import { RequestHeaders } from "@effect-mcp/protocol/internal"
 import * as Result from "effect/Result"
 import type { StreamOrigin } from "../../Transport.ts"
 import { isBatch } from "../engine/Batch.ts"

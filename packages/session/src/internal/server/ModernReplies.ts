@@ -1,6 +1,7 @@
 /** Replies in the form of a revision without a handshake. */
 
-import { Caching, type Implementation, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { type Implementation, JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { Caching } from "@effect-mcp/protocol/internal"
 import type { StreamOrigin } from "../../Transport.ts"
 import * as ModernErrorCode from "../engine/ModernErrorCode.ts"
 import * as PreparedResult from "../engine/PreparedResult.ts"

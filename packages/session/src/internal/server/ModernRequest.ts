@@ -3,7 +3,6 @@
 import {
   type Capabilities,
   ErrorCode,
-  Excerpt,
   type JsonRpc,
   type Logging,
   McpError,
@@ -11,6 +10,7 @@ import {
   RequestMetadata,
   Revision
 } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Result from "effect/Result"
 
 /** The client of one request, as its metadata describes it. */

@@ -7,7 +7,6 @@
 
 import {
   type Capabilities,
-  Excerpt,
   Handshake,
   type Implementation,
   type Initialize,
@@ -19,6 +18,7 @@ import {
   Revision,
   RevisionProjection
 } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Result from "effect/Result"
 import type { SessionEvent } from "../../SessionEvent.ts"
 import type { StreamOrigin } from "../../Transport.ts"

@@ -1,6 +1,6 @@
 /** The status message of a task, which its progress sets. */
 
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { OwnedTasks } from "../runs/OwnedTasks.ts"

@@ -2,7 +2,6 @@
 
 import {
   ErrorCode,
-  Excerpt,
   JsonRpc,
   McpError,
   type Profile,
@@ -11,6 +10,7 @@ import {
   Task,
   TaskExtension
 } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import {
   type BecomingRun,
   type Beginning,

@@ -1,6 +1,7 @@
 /** The questions of a task that runs in this process. They wait in its store for a client that asks for its result. */
 
-import { CanonicalJson, McpError, type Profile, type RevisionProjection } from "@effect-mcp/protocol"
+import { McpError, type Profile, type RevisionProjection } from "@effect-mcp/protocol"
+import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import { ClientQuestion, OnceSteps } from "@effect-mcp/session/internalEngine"
 import type { QuestionOptions } from "@effect-mcp/session/RequestContext"
 import * as RequestError from "@effect-mcp/session/RequestError"

@@ -1,5 +1,5 @@
 /** The decompression of HTTP responses (RFC 9110, 8.4). */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"

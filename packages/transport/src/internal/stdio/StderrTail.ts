@@ -1,5 +1,5 @@
 /** The standard error of a child process: its lines, and the last ones for the exit report. */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 
 /** The most characters of a line. Without a limit, a line without an end would fill the memory. */
 const longestLine = 64 * 1024

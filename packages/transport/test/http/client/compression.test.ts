@@ -1,4 +1,5 @@
-import { Excerpt, Revision } from "@effect-mcp/protocol"
+import { Revision } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { ClientSession, Transport } from "@effect-mcp/session"
 import { HttpFallbackClient, StreamableHttpClient } from "@effect-mcp/transport"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,7 +1,6 @@
 /** One run of a handler that may ask its client, in a revision without requests of the server. */
 
 import {
-  CanonicalJson,
   Capabilities,
   Elicitation,
   ErrorCode,
@@ -11,6 +10,7 @@ import {
   type Profile,
   type RevisionProjection
 } from "@effect-mcp/protocol"
+import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

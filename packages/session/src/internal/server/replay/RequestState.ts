@@ -1,6 +1,7 @@
 /** The state of a call with questions, which travels through the client in `requestState`. */
 
-import { CanonicalJson, ErrorCode, ExactJson, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
+import { ErrorCode, ExactJson, InputRequired, type JsonRpc } from "@effect-mcp/protocol"
+import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Result from "effect/Result"

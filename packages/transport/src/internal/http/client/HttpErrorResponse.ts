@@ -1,5 +1,6 @@
 /** The HTTP response with which a server rejects a message. */
-import { ErrorCode, ExactJson, Excerpt, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { ErrorCode, ExactJson, type JsonRpc, RequestId } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Clock from "effect/Clock"

@@ -13,7 +13,8 @@
  *    (400), the body (400, 408, 413, 503).
  * 7. The handler of its route.
  */
-import { ErrorCode, Excerpt, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, Revision } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import { MemoryBudget } from "@effect-mcp/session/MemoryBudget"
 import type { Principal } from "@effect-mcp/session/Principal"
 import * as Clock from "effect/Clock"

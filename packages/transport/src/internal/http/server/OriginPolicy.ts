@@ -1,5 +1,5 @@
 /** The policy on `Host` and `Origin`, against DNS rebinding and pages of other origins (HTTP-11, HTTP-12). */
-import { Excerpt } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import * as NetAddress from "effect/net/NetAddress"
 
 /** The hosts and origins that are accepted. */

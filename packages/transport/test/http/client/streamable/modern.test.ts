@@ -1,5 +1,5 @@
 /** The client of Streamable HTTP in revision 2026-07-28, and its choice between that revision and older ones. */
-import { HeaderValue } from "@effect-mcp/protocol"
+import { HeaderValue } from "@effect-mcp/protocol/internal"
 import { RequestContext } from "@effect-mcp/session"
 import { RemoteTasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /** One URL that serves both eras: sessions, and requests of revision 2026-07-28, which carry their client. */
-import { RequestHeaders } from "@effect-mcp/protocol"
+import { RequestHeaders } from "@effect-mcp/protocol/internal"
 import { Listener, RequestContext } from "@effect-mcp/session"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

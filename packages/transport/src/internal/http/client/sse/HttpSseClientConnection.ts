@@ -1,5 +1,6 @@
 /** The connection of an HTTP+SSE client: one SSE stream, and POSTs to the endpoint that it names. */
-import { Excerpt, JsonRpc, type Profile } from "@effect-mcp/protocol"
+import { JsonRpc, type Profile } from "@effect-mcp/protocol"
+import { Excerpt } from "@effect-mcp/protocol/internal"
 import type * as Transport from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Deferred from "effect/Deferred"

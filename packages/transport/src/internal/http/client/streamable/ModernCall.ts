@@ -1,5 +1,6 @@
 /** The exchange of one request of revision 2026-07-28: its POST, its headers, and the delivery of the response. */
-import { type JsonRpc, RequestHeaders, RequestMetadata } from "@effect-mcp/protocol"
+import { type JsonRpc, RequestMetadata } from "@effect-mcp/protocol"
+import { RequestHeaders } from "@effect-mcp/protocol/internal"
 import type { Inbound } from "@effect-mcp/session/Transport"
 import * as TransportError from "@effect-mcp/session/TransportError"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,6 @@
 /** The headers that repeat arguments of listed tools, in revision 2026-07-28. */
-import { Excerpt, type JsonRpc, ParameterHeader } from "@effect-mcp/protocol"
+import type { JsonRpc } from "@effect-mcp/protocol"
+import { Excerpt, ParameterHeader } from "@effect-mcp/protocol/internal"
 import type { Inbound, TransportEvent } from "@effect-mcp/session/Transport"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"

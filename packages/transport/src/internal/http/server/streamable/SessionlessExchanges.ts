@@ -1,5 +1,6 @@
 /** The POSTs that are served without a session, each with a fiber of its own. */
-import { ErrorCode, JsonRpc, ParameterHeader, Revision } from "@effect-mcp/protocol"
+import { ErrorCode, JsonRpc, Revision } from "@effect-mcp/protocol"
+import { ParameterHeader } from "@effect-mcp/protocol/internal"
 import type { Principal } from "@effect-mcp/session/Principal"
 import type * as SessionlessServer from "@effect-mcp/session/SessionlessServer"
 import type { TransportError } from "@effect-mcp/session/TransportError"

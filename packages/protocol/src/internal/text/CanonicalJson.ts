@@ -1,12 +1,6 @@
-/**
- * Canonical texts of JSON values, for comparisons and hashes.
- */
+/** Canonical texts of JSON values, for comparisons and hashes. */
 
-/**
- * A budget of steps for a text. A step is about ten nanoseconds of work. `spend` throws if the budget is exhausted.
- *
- * @category models
- */
+/** A budget of steps for a text. A step is about ten nanoseconds of work. `spend` throws if the budget is exhausted. */
 export interface Budget {
   readonly spend: (steps: number) => void
 }
@@ -56,15 +50,6 @@ const maxStructures = 1_000_000
  *
  * The text is that of RFC 8785: members are sorted by the UTF-16 units of their names, and there is no white space. It
  * does not recurse, because peers decide how deeply a value is nested.
- *
- * @example
- * ```ts
- * import { CanonicalJson } from "@effect-mcp/protocol"
- *
- * export const text = CanonicalJson.textOf({ b: [1, -0], a: "x" }) // => "{\"a\":\"x\",\"b\":[1,0]}"
- * ```
- *
- * @category formatting
  */
 export const textOf = (value: unknown, budget: Budget = unbounded): string => {
   const open: Array<Open> = []

@@ -1,29 +1,11 @@
-/**
- * The type of a result, in revision 2026-07-28: the member `resultType` says how to read it.
- */
+/** The type of a result, in revision 2026-07-28: the member `resultType` says how to read it. */
 
-/**
- * The types of the specification. Extensions add types of their own (MSG-21).
- *
- * @category constants
- */
+/** The types of the specification. Extensions add types of their own (MSG-21). */
 export const core: ReadonlySet<string> = new Set(["complete", "input_required"])
 
 /**
  * Returns the type of a result, or `undefined` if it is none of the accepted types, so that the response is invalid
  * (MSG-19). A result without a type is complete (MSG-20).
- *
- * @example
- * ```ts
- * import { ResultType } from "@effect-mcp/protocol"
- *
- * export const types = [{ resultType: "input_required" }, { tools: [] }, { resultType: "task" }].map((result) =>
- *   ResultType.of(result)
- * )
- * // => ["input_required", "complete", undefined]
- * ```
- *
- * @category decoding
  */
 export const of = (
   result: { readonly resultType?: unknown },

@@ -1,48 +1,26 @@
-/**
- * Hints for the caches of clients, in revision 2026-07-28: the time for which a result may be kept, and for whom.
- */
+/** Hints for the caches of clients, in revision 2026-07-28: the time for which a result may be kept, and for whom. */
 import * as Schema from "effect/Schema"
 
-/**
- * The principals that may get a kept result: `"private"` the one that asked for it, `"public"` any.
- *
- * @category models
- */
+/** The principals that may get a kept result: `"private"` the one that asked for it, `"public"` any. */
 export type Scope = "private" | "public"
 
-/**
- * The hint for the caches of clients.
- *
- * @category models
- */
+/** The hint for the caches of clients. */
 export interface CacheHint {
   /** The time for which the result is fresh, in milliseconds. 0 means that it is stale at once. */
   readonly ttlMs: number
   readonly cacheScope: Scope
 }
 
-/**
- * The schema of {@link CacheHint}, as servers send it (CCH-01, CCH-02).
- *
- * @category schemas
- */
+/** The schema of {@link CacheHint}, as servers send it (CCH-01, CCH-02). */
 export const CacheHint: Schema.Codec<CacheHint> = Schema.Struct({
   ttlMs: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
   cacheScope: Schema.Literals(["private", "public"])
 })
 
-/**
- * The hint of results that are not to be kept: stale at once, and private.
- *
- * @category constants
- */
+/** The hint of results that are not to be kept: stale at once, and private. */
 export const none: CacheHint = { ttlMs: 0, cacheScope: "private" }
 
-/**
- * The methods whose results have a hint (CCH-01).
- *
- * @category constants
- */
+/** The methods whose results have a hint (CCH-01). */
 export const methods: ReadonlySet<string> = new Set([
   "server/discover",
   "tools/list",
@@ -55,15 +33,6 @@ export const methods: ReadonlySet<string> = new Set([
 /**
  * Reads the hint of a received result. A missing, negative or otherwise invalid time counts as 0 (CCH-03), and a scope
  * that is not `"public"` as private.
- *
- * @example
- * ```ts
- * import { Caching } from "@effect-mcp/protocol"
- *
- * export const hint = Caching.read({ ttlMs: -1, cacheScope: "public" }) // => { ttlMs: 0, cacheScope: "public" }
- * ```
- *
- * @category decoding
  */
 export const read = (result: { readonly ttlMs?: unknown; readonly cacheScope?: unknown }): CacheHint => ({
   ttlMs: typeof result.ttlMs === "number" && Number.isFinite(result.ttlMs) ? Math.max(0, Math.trunc(result.ttlMs)) : 0,

@@ -1,6 +1,7 @@
 /**
- * The values of the headers that repeat a part of the request's body, in revision 2026-07-28. A text that a header
- * cannot carry is encoded as `=?base64?…?=` (SHE-19).
+ * The values of the headers that repeat a part of the request's body, in revision 2026-07-28.
+ *
+ * A text that a header cannot carry is encoded as `=?base64?…?=` (SHE-19).
  */
 import * as Base64 from "effect/encoding/Base64"
 import * as Option from "effect/Option"
@@ -15,38 +16,13 @@ const plain = /^(?:[\x21-\x7E](?:[\x20-\x7E\t]*[\x21-\x7E])?)?$/
 const isEncoded = (value: string): boolean =>
   value.startsWith(prefix) && value.endsWith(suffix) && value.length >= prefix.length + suffix.length
 
-/**
- * Encodes a text as the value of a header. A text that could be mistaken for an encoded one is encoded as well.
- *
- * @example
- * ```ts
- * import { HeaderValue } from "@effect-mcp/protocol"
- *
- * export const values = [HeaderValue.encode("us-west1"), HeaderValue.encode("Hello, 世界")]
- * // => ["us-west1", "=?base64?SGVsbG8sIOS4lueVjA==?="]
- * ```
- *
- * @category encoding
- */
+/** Encodes a text as the value of a header. A text that could be mistaken for an encoded one is encoded as well. */
 export const encode = (text: string): string =>
   plain.test(text) && !isEncoded(text) ? text : `${prefix}${Base64.encode(text)}${suffix}`
 
 /**
  * Decodes the value of a header. Returns none if a header cannot have this value, or if an encoded value is not base64
  * of UTF-8 (SHE-20).
- *
- * @example
- * ```ts
- * import { HeaderValue } from "@effect-mcp/protocol"
- * import * as Option from "effect/Option"
- *
- * export const decoded = ["=?base64?IHBhZGRlZCA=?=", "=?base64?%?="].map((value) =>
- *   Option.getOrUndefined(HeaderValue.decode(value))
- * )
- * // => [" padded ", undefined]
- * ```
- *
- * @category decoding
  */
 export const decode = (value: string): Option.Option<string> => {
   if (!plain.test(value)) return Option.none()

@@ -1,6 +1,6 @@
-import { CanonicalJson } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import * as CanonicalJson from "../../../src/internal/text/CanonicalJson.ts"
 
 describe("the canonical text of a value", () => {
   it("does not depend on the order of members, and differs for values that differ", () => {

@@ -1,7 +1,7 @@
-import { HeaderValue } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as HeaderValue from "../../../src/internal/headers/HeaderValue.ts"
 
 const decode = (value: string) => Option.getOrUndefined(HeaderValue.decode(value))
 

@@ -1,24 +1,17 @@
 /**
  * The headers of Streamable HTTP that repeat the version, the method and the name of a request, in revision 2026-07-28.
+ *
  * Proxies route by them, so a server rejects a request whose headers differ from its body (SHE-17).
  */
 import * as Option from "effect/Option"
-import * as Excerpt from "./Excerpt.ts"
+import * as Excerpt from "../text/Excerpt.ts"
+import { trust } from "../trust.ts"
 import * as HeaderValue from "./HeaderValue.ts"
-import { trust } from "./internal/trust.ts"
 
-/**
- * The names of the headers, in lower case.
- *
- * @category constants
- */
+/** The names of the headers, in lower case. */
 export const names = { version: "mcp-protocol-version", method: "mcp-method", name: "mcp-name" } as const
 
-/**
- * The member of the params that `Mcp-Name` repeats, by method. An extension adds its own methods.
- *
- * @category models
- */
+/** The member of the params that `Mcp-Name` repeats, by method. An extension adds its own methods. */
 export interface NameSources {
   readonly [method: string]: string
 }
@@ -26,8 +19,6 @@ export interface NameSources {
 /**
  * The methods whose requests have `Mcp-Name`: those of the specification (SHE-16), and those of the tasks extension
  * (TKX-15).
- *
- * @category constants
  */
 export const nameSources: NameSources = {
   "tools/call": "name",
@@ -47,11 +38,7 @@ const nameOf = (method: string, params: object, sources: NameSources): string | 
   return typeof value === "string" ? value.toWellFormed() : undefined
 }
 
-/**
- * A request whose headers are written or checked.
- *
- * @category models
- */
+/** A request whose headers are written or checked. */
 export interface Described {
   readonly method: string
   readonly params: object
@@ -59,21 +46,7 @@ export interface Described {
   readonly version: string
 }
 
-/**
- * Returns the headers of a request, by their names (SHE-11, SHE-16).
- *
- * @example
- * ```ts
- * import { RequestHeaders } from "@effect-mcp/protocol"
- *
- * const request = { method: "tools/call", params: { name: "add" }, version: "2026-07-28" }
- *
- * export const headers = RequestHeaders.encode(request)
- * // => { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "add" }
- * ```
- *
- * @category encoding
- */
+/** Returns the headers of a request, by their names (SHE-11, SHE-16). */
 export const encode = (
   { method, params, version }: Described,
   sources: NameSources = nameSources
@@ -89,19 +62,6 @@ export const encode = (
 /**
  * Returns the first difference between the headers of a request and its body, or `undefined` (SHE-12, SHE-17, SHE-18).
  * The names of the given headers are in lower case.
- *
- * @example
- * ```ts
- * import { RequestHeaders } from "@effect-mcp/protocol"
- *
- * const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" }
- * const request = { method: "tools/call", params: { name: "add" }, version: "2026-07-28" }
- *
- * export const problem = RequestHeaders.difference(headers, request)
- * // => "the header mcp-method is \"tools/list\", and the method of the body is \"tools/call\""
- * ```
- *
- * @category guards
  */
 export const difference = (
   received: { readonly [name: string]: string | undefined },

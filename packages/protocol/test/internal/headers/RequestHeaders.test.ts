@@ -1,6 +1,6 @@
-import { RequestHeaders } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import * as RequestHeaders from "../../../src/internal/headers/RequestHeaders.ts"
 
 const version = "2026-07-28"
 

@@ -1,19 +1,16 @@
 /**
- * The headers that repeat arguments of a tool, in revision 2026-07-28. A property of a tool's input schema asks for one
- * by the annotation `x-mcp-header`.
+ * The headers that repeat arguments of a tool, in revision 2026-07-28.
+ *
+ * A property of a tool's input schema asks for one by the annotation `x-mcp-header`.
  */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Excerpt from "./Excerpt.ts"
+import * as Excerpt from "../text/Excerpt.ts"
 import * as HeaderValue from "./HeaderValue.ts"
 
 type Members = { readonly [name: string]: unknown }
 
-/**
- * A header that repeats one argument.
- *
- * @category models
- */
+/** A header that repeats one argument. */
 export interface ParameterHeader {
   /** The name of the header in lower case, such as `mcp-param-region`. */
   readonly name: string
@@ -28,19 +25,7 @@ const keyword = "x-mcp-header"
 /** The beginning of the names of these headers, in lower case. */
 const namePrefix = "mcp-param-"
 
-/**
- * Returns those of the headers of a request that repeat arguments, by their names in lower case.
- *
- * @example
- * ```ts
- * import { ParameterHeader } from "@effect-mcp/protocol"
- *
- * export const received = ParameterHeader.from({ host: "localhost", "mcp-param-region": "us-west1" })
- * // => { "mcp-param-region": "us-west1" }
- * ```
- *
- * @category decoding
- */
+/** Returns those of the headers of a request that repeat arguments, by their names in lower case. */
 export const from = (
   headers: { readonly [name: string]: string | undefined }
 ): { readonly [name: string]: string } => {
@@ -119,19 +104,6 @@ class Reader {
 /**
  * Returns the headers that the input schema of a tool asks for, or the reason why its annotations are invalid (SHE-21
  * to SHE-23). A client leaves out a tool with invalid annotations (SHE-26).
- *
- * @example
- * ```ts
- * import { ParameterHeader } from "@effect-mcp/protocol"
- * import * as Result from "effect/Result"
- *
- * const region = { type: "string", "x-mcp-header": "Region" }
- *
- * export const headers = Result.getOrThrow(ParameterHeader.of({ type: "object", properties: { region } }))
- * // => [{ name: "mcp-param-region", path: ["region"], type: "string" }]
- * ```
- *
- * @category constructors
  */
 export const of = (inputSchema: object): Result.Result<ReadonlyArray<ParameterHeader>, string> => {
   const reader = new Reader()
@@ -161,19 +133,6 @@ const textOf = (value: unknown, type: ParameterHeader["type"]): Option.Option<st
 /**
  * Returns the headers of a call with these arguments, by their names (SHE-25). An absent argument has none. Fails with
  * the reason if an argument is not of the type of its header: an integer must be safe (SHE-24).
- *
- * @example
- * ```ts
- * import { ParameterHeader } from "@effect-mcp/protocol"
- * import * as Result from "effect/Result"
- *
- * const header = { name: "mcp-param-region", path: ["region"], type: "string" } as const
- *
- * export const sent = Result.getOrThrow(ParameterHeader.encode([header], { region: "us-west1" }))
- * // => { "mcp-param-region": "us-west1" }
- * ```
- *
- * @category encoding
  */
 export const encode = (
   headers: ReadonlyArray<ParameterHeader>,
@@ -199,20 +158,6 @@ const isEqual = (header: string, text: string, type: ParameterHeader["type"]): b
 /**
  * Returns the first difference between the headers of a call and its arguments, or `undefined` (SHE-28). Headers of
  * other parameters do not matter.
- *
- * @example
- * ```ts
- * import { ParameterHeader } from "@effect-mcp/protocol"
- *
- * const header = { name: "mcp-param-limit", path: ["limit"], type: "integer" } as const
- *
- * export const problems = ["42.0", "43"].map((value) =>
- *   ParameterHeader.difference([header], { "mcp-param-limit": value }, { limit: 42 })
- * )
- * // => [undefined, "the header mcp-param-limit is \"43\", and the argument \"limit\" is \"42\""]
- * ```
- *
- * @category guards
  */
 export const difference = (
   headers: ReadonlyArray<ParameterHeader>,

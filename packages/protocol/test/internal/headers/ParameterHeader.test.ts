@@ -1,7 +1,7 @@
-import { ParameterHeader } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as ParameterHeader from "../../../src/internal/headers/ParameterHeader.ts"
 
 type Members = { readonly [name: string]: unknown }
 

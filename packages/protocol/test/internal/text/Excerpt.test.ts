@@ -1,5 +1,5 @@
-import { Excerpt } from "@effect-mcp/protocol"
 import { assert, it } from "@effect/vitest"
+import * as Excerpt from "../../../src/internal/text/Excerpt.ts"
 
 it("a text within the limit is returned unchanged", () => {
   for (const text of ["", "tools/call", "x".repeat(Excerpt.defaultLength)]) assert.strictEqual(Excerpt.of(text), text)
