@@ -23,7 +23,7 @@ export * as SemanticChecks from "./internal/engine/SemanticChecks.ts"
 export * as TaskRequests from "./internal/engine/TaskRequests.ts"
 export { validate } from "./internal/engine/validation.ts"
 export * as ForwardedContext from "./internal/server/ForwardedContext.ts"
-export type { AnsweredQuestion } from "./internal/server/replay/ReplayedRun.ts"
+export type { AnsweredQuestion } from "./internal/server/replay/QuestionJournal.ts"
 export type {
   BecomingRun,
   Beginning,

@@ -27,7 +27,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-04",
-    at: "ReplayedRun.ask",
+    at: "QuestionJournal.enter",
     original: "before !== undefined && before !== digest",
     broken: "false",
     test: "packages/session/test/replay/questions.test.ts",
@@ -107,7 +107,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "MRTR-11",
-    at: "ReplayedRun.#cut",
+    at: "RunFiber.cut",
     original:
       "this.#close()\n    const root = this.#root\n    root?.interruptUnsafe()\n    const isEnded = root === undefined || root.pollUnsafe() !== undefined",
     broken: "this.#isClosed = true\n    const root = this.#root\n    const isEnded = true",
@@ -127,9 +127,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     id: "MRTR-13",
     at: "ReplayedRun.#suspend",
     original:
-      "{\n      return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\\`limits.maxRounds\\`)`))\n    }",
+      "{\n      return this.#fiber.cut(failure(`it asks in more than ${maxRounds} rounds (\\`limits.maxRounds\\`)`))\n    }",
     broken:
-      "{\n      return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\\`limits.maxRounds\\`)`))\n    }\n    if (this.#taken.size > 0) return this.#cut(failure(\"an answer is missing\"))",
+      "{\n      return this.#fiber.cut(failure(`it asks in more than ${maxRounds} rounds (\\`limits.maxRounds\\`)`))\n    }\n    if (this.#journal.answers.length > 0) return this.#fiber.cut(failure(\"an answer is missing\"))",
     test: "packages/session/test/replay/questions.test.ts",
     name: "may ask the same again after an answer is missing"
   },
@@ -200,9 +200,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     id: "MRTR-13",
     at: "ReplayedRun.serve",
-    original: "this.#state = state",
+    original: "this.#journal = new QuestionJournal({ responses, state })",
     broken:
-      "if ([...responses.keys()].some((key) => !Object.hasOwn(state.questions, key))) {\n          return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n        }\n        this.#state = state",
+      "if ([...responses.keys()].some((key) => !Object.hasOwn(state.questions, key))) {\n          return Effect.fail(McpError.invalidParams(\"an answer to no question\"))\n        }\n        this.#journal = new QuestionJournal({ responses, state })",
     test: "packages/session/test/replay/questions.test.ts",
     name: "may ask the same again after an answer is missing"
   }

@@ -2,16 +2,18 @@
 import { type Mutant, mutantsOf } from "./Mutant.ts"
 
 const replay = "packages/session/src/internal/server/replay"
+const questionJournal = `${replay}/QuestionJournal.ts`
 const replayedRun = `${replay}/ReplayedRun.ts`
+const runFiber = `${replay}/RunFiber.ts`
 const sentLogs = `${replay}/SentLogs.ts`
 const onceSteps = "packages/session/src/internal/engine/OnceSteps.ts"
 
 export const mutants: ReadonlyArray<Mutant> = [
-  ...mutantsOf(replayedRun, [
+  ...mutantsOf(questionJournal, [
     [
       "knows questions by their position",
-      "const own = key ?? this.#keyOf(digest)",
-      "const own = key ?? String(this.#questions.size)"
+      "const key = given ?? this.#keyOf(digest)",
+      "const key = given ?? String(this.#questions.size)"
     ],
     [
       "gives the first answer to every question",
@@ -25,29 +27,33 @@ export const mutants: ReadonlyArray<Mutant> = [
     ],
     [
       "forgets the answers of earlier rounds",
-      "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },",
+      "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.state.answers },",
       "answers: this.#answered,"
     ],
-    ["forgets the answers that no question has taken", "answers: { ...this.#answered, ...", "answers: { ..."],
+    ["forgets the answers that no question has taken", "answers: { ...this.#answered, ...", "answers: { ..."]
+  ]),
+  ...mutantsOf(replayedRun, [
     [
       "seals no step of once",
-      "steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),",
+      "steps: this.#steps === undefined ? this.#journal.state.steps : Object.fromEntries(this.#steps.results),",
       "steps: {},"
     ],
     ["cuts a run in the middle of a step of once", "(this.#steps?.running ?? 0) === 0", "true"],
-    [
-      "cuts a run that can go on",
-      "if (this.#mayBeCut && this.#scheduler?.isIdle === true) this.#suspend()",
-      "if (this.#mayBeCut) this.#suspend()"
-    ],
     ["cannot cut uninterruptible code", "Effect.interruptible(Effect.flatten(", "(Effect.flatten("],
     [
       "sends progress again",
       "if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress",
       ""
     ],
-    ["sends what finalizers report after the cut", "    if (this.#isClosed) return false\n", ""],
+    ["sends what finalizers report after the cut", "    if (this.#fiber.isClosed) return false\n", ""],
     ["sends log messages again", "this.#logs = new SentLogs(state.logs)", ""]
+  ]),
+  ...mutantsOf(runFiber, [
+    [
+      "cuts a run that can go on",
+      "if (this.#mayBeCut && this.#scheduler?.isIdle === true) this.#dependencies.onStuck()",
+      "if (this.#mayBeCut) this.#dependencies.onStuck()"
+    ]
   ]),
   ...mutantsOf(onceSteps, [
     [

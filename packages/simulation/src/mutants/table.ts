@@ -23,7 +23,9 @@ const inputRounds = `${session}/client/InputRounds.ts`
 const listening = `${session}/client/Listening.ts`
 const listenStream = `${session}/server/ListenStream.ts`
 const modernReplies = `${session}/server/ModernReplies.ts`
+const questionJournal = `${session}/server/replay/QuestionJournal.ts`
 const replayedRun = `${session}/server/replay/ReplayedRun.ts`
+const runFiber = `${session}/server/replay/RunFiber.ts`
 const requestState = `${session}/server/replay/RequestState.ts`
 const handshakeRows = "packages/protocol/src/internal/handshake/rows.ts"
 
@@ -317,19 +319,23 @@ export const mutants: ReadonlyArray<Mutant> = [
       "const questions = [...this.#open].slice(0, 1).map("
     ],
     [
+      "runs a step again although its result is sealed",
+      "steps: this.#steps === undefined ? this.#journal.state.steps : Object.fromEntries(this.#steps.results),",
+      "steps: {},"
+    ]
+  ]),
+  ...mutantsOf(questionJournal, [
+    [
       "loses the answers of earlier rounds",
-      "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },",
+      "answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.state.answers },",
       "answers: {},"
-    ],
+    ]
+  ]),
+  ...mutantsOf(runFiber, [
     [
       "does not interrupt a run that waits for an answer",
       "    this.#close()\n    const root = this.#root\n    root?.interruptUnsafe()\n",
       "    this.#isClosed = true\n    const root = this.#root\n"
-    ],
-    [
-      "runs a step again although its result is sealed",
-      "steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),",
-      "steps: {},"
     ]
   ]),
   ...mutantsOf(requestState, [

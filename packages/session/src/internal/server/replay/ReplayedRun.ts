@@ -12,18 +12,16 @@ import {
 } from "@effect-mcp/protocol"
 import { CanonicalJson } from "@effect-mcp/protocol/internal"
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
-import * as Scheduler from "effect/Scheduler"
+import * as Result from "effect/Result"
 import * as RequestError from "../../../RequestError.ts"
 import * as ClientQuestion from "../../engine/ClientQuestion.ts"
 import type { IncomingRequest } from "../../engine/IncomingRequests.ts"
 import * as OnceSteps from "../../engine/OnceSteps.ts"
-import { trust } from "../../trust.ts"
+import { type AnsweredQuestion, type JournalQuestion, QuestionJournal } from "./QuestionJournal.ts"
 import * as RequestState from "./RequestState.ts"
-import { RunScheduler } from "./RunScheduler.ts"
+import { RunFiber } from "./RunFiber.ts"
 import { SentLogs } from "./SentLogs.ts"
 
 /** The request of a run, and the server that serves it. */
@@ -34,20 +32,9 @@ export interface RunDependencies {
 }
 
 /** A question without an answer, and the fibers that wait for it. */
-interface Asked {
-  readonly question: InputRequired.InputRequest
-  /** The key that the program has given. */
-  readonly given: string | undefined
+interface Asked extends JournalQuestion {
   /** Resumes each of these fibers with another effect. */
   readonly waiting: Set<(next: Effect.Effect<unknown, RequestError.RequestError>) => void>
-}
-
-/** A question with its answer. */
-export interface AnsweredQuestion {
-  readonly question: InputRequired.InputRequest
-  /** The key that the program has given. */
-  readonly given: string | undefined
-  readonly answer: unknown
 }
 
 /** Asks in another way than by the result of the call. */
@@ -57,24 +44,12 @@ export type Ask = (
   key: string | undefined
 ) => Effect.Effect<unknown, RequestError.RequestError>
 
-/** The time that the finalizers of a run that is cut have, in milliseconds. Then the questions are sent anyway. */
-const finalizersMillis = 1_000
-
-/** The most runs in a row that may take none of the answers to the questions before. */
-const maxUntaken = 5
-
-/** Begins the keys of pages that a handler has failed for. Its next run takes no answer to them. */
-const visitPrefix = "visit."
-
 const noResponses: ReadonlyMap<string, unknown> = new Map()
 
 /**
  * One run of a handler. When it asks, it waits; when nothing of it can go on without an answer, it is cut: its fibers
  * are interrupted, and the client receives all of its questions. The client repeats the request with the answers, and
- * another run takes them where this one asked.
- *
- * A failure or an interruption that is raised where the handler asks would not do: `catchCause` and `race` swallow
- * both. The run is therefore interrupted from outside, and whatever the handler makes of that is dropped.
+ * another run takes them where this one asked. The journal of the call finds them.
  */
 export class ReplayedRun {
   /** The request of the run, when its handler starts. */
@@ -82,30 +57,23 @@ export class ReplayedRun {
   readonly #dependencies: RunDependencies
   readonly #owner: RequestState.Owner
   readonly #profile: Profile.ClientProfile
-  #state = RequestState.initial
-  #responses = noResponses
+  #journal = new QuestionJournal({ state: RequestState.initial, responses: noResponses })
   #steps: OnceSteps.OnceSteps | undefined
-  #scheduler: RunScheduler | undefined
-  #dispatcher: Scheduler.SchedulerDispatcher | undefined
-  #root: Fiber.Fiber<unknown, McpError.McpError> | undefined
-  #resume: ((outcome: Effect.Effect<unknown, McpError.McpError>) => void) | undefined
+  #logs = new SentLogs({})
+  readonly #fiber = new RunFiber({
+    isWaiting: () => this.#open.size > 0 && this.#digesting === 0 && (this.#steps?.running ?? 0) === 0,
+    onStuck: () => this.#suspend(),
+    onClose: () => {
+      this.#progress = this.incoming?.highest ?? Number.NEGATIVE_INFINITY
+    },
+    outcomeOf: (exit) => Exit.isSuccess(exit) ? exit : this.#failureOf(exit)
+  })
   /** The questions without an answer by their keys. */
   readonly #open = new Map<string, Asked>()
-  readonly #waiting = new Set<Fiber.Fiber<unknown, unknown>>()
-  /** The digests of all questions of this run by their keys. */
-  readonly #questions = new Map<string, string>()
-  readonly #occurrences = new Map<string, number>()
-  readonly #taken = new Map<string, unknown>()
-  readonly #answers: Array<AnsweredQuestion> = []
   /** The number of digests that are being made. The run is not cut meanwhile. */
   #digesting = 0
-  /** The number of runs in a row, this one included, that took none of the answers to the questions before. */
-  #untaken = 0
-  #logs = new SentLogs({})
   /** The highest progress when the run ended. Its finalizers may report more, which is not sent. */
   #progress = Number.NEGATIVE_INFINITY
-  #isClosed = false
-  #isChecking = false
   #isSuspended = false
   /** Asks the questions of a handler that goes on as a task. */
   #ask: Ask | undefined
@@ -123,35 +91,33 @@ export class ReplayedRun {
 
   /** Serves the request: its result is that of the handler, or an `InputRequiredResult`. */
   serve<R>(handling: Effect.Effect<unknown, McpError.McpError, R>): Effect.Effect<unknown, McpError.McpError, R> {
-    if (!RequestState.isRetry(this.#owner.params)) return this.#run(handling)
+    if (!RequestState.isRetry(this.#owner.params)) return this.#fiber.run(handling)
     const restored = RequestState.restore(this.#dependencies.settings, this.#owner)
     return Effect.flatMap(
       Effect.mapError(restored, ({ code, message }) => new McpError.McpError({ code, message })),
       ({ responses, state }) => {
-        this.#state = state
-        this.#responses = responses
+        this.#journal = new QuestionJournal({ responses, state })
         this.#logs = new SentLogs(state.logs)
         // Progress that the client has received is not sent again.
         if (this.incoming !== undefined && state.progress !== undefined) this.incoming.highest = state.progress
-        return this.#run(handling)
+        return this.#fiber.run(handling)
       }
     )
   }
 
   /** Calls a function when the handler has ended. Its finalizers may run for longer than the reply waits for them. */
   whenEnded(then: () => void): void {
-    if (this.#root === undefined || this.#ask !== undefined) then()
-    else this.#root.addObserver(() => then())
+    this.#fiber.whenEnded(then)
   }
 
   /** Whether the call has no result yet. */
   get isOpen(): boolean {
-    return !this.#isClosed
+    return !this.#fiber.isClosed
   }
 
   /** The questions of this run that have an answer, in the order in which it has asked them. */
   get answers(): ReadonlyArray<AnsweredQuestion> {
-    return this.#answers
+    return this.#journal.answers
   }
 
   /** The steps that must not run again. */
@@ -161,14 +127,14 @@ export class ReplayedRun {
 
   /** Ends the run with this result, while its handler goes on as a task, whose questions are asked by `ask`. */
   detach(result: object, ask: Ask): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.#fiber.isClosed) return
     this.#ask = ask
-    for (const { given, question: { method, params = {} }, waiting } of this.#open.values()) {
-      for (const resume of waiting) resume(ask(method, params, given))
-    }
-    this.#open.clear()
-    this.#resume?.(Effect.succeed(result))
+    this.#fiber.detach(Effect.succeed(result), () => {
+      for (const { given, question: { method, params = {} }, waiting } of this.#open.values()) {
+        for (const resume of waiting) resume(ask(method, params, given))
+      }
+      this.#open.clear()
+    })
   }
 
   /**
@@ -176,7 +142,7 @@ export class ReplayedRun {
    * place. Log messages that earlier runs have sent are not sent again.
    */
   admits(message: JsonRpc.Notification): boolean {
-    if (this.#isClosed) return false
+    if (this.#fiber.isClosed) return false
     return message.method !== "notifications/message" || this.#logs.admits(message)
   }
 
@@ -186,7 +152,7 @@ export class ReplayedRun {
     schemas: OnceSteps.StepSchemas,
     step: Effect.Effect<unknown, unknown>
   ): Effect.Effect<unknown, unknown> {
-    return Effect.suspend(() => this.#isClosed ? Effect.interrupt : this.#onceSteps.run(key, schemas, step))
+    return Effect.suspend(() => this.#fiber.isClosed ? Effect.interrupt : this.#onceSteps.run(key, schemas, step))
   }
 
   /** Asks the client: returns its answer, or waits until the run is cut (MRTR-01). */
@@ -205,15 +171,11 @@ export class ReplayedRun {
         if (blocked !== undefined) return Effect.fail(RequestError.make(name, blocked))
         const question = ClientQuestion.make(known, params, this.#profile, this.#dependencies.projection)
         return Effect.flatMap(this.#digestOf(question), (digest) => {
-          if (this.#isClosed) return this.#ask?.(name, params, key) ?? Effect.interrupt
-          const own = key ?? this.#keyOf(digest)
-          const { questions } = this.#state
-          const before = this.#questions.get(own) ?? (Object.hasOwn(questions, own) ? questions[own] : undefined)
-          if (before !== undefined && before !== digest) {
-            return this.#fail(`two different questions have the key ${JSON.stringify(own)}`)
-          }
-          this.#questions.set(own, digest)
-          return this.#answerTo(own, known, question, params, key)
+          if (this.#fiber.isClosed) return this.#ask?.(name, params, key) ?? Effect.interrupt
+          const entered = this.#journal.enter(digest, key)
+          return Result.isFailure(entered)
+            ? this.#fail(entered.failure)
+            : this.#answerTo(entered.success, known, question, params, key)
         })
       })
     )
@@ -226,8 +188,8 @@ export class ReplayedRun {
   get #onceSteps(): OnceSteps.OnceSteps {
     return this.#steps ??= new OnceSteps.OnceSteps({
       maxCharacters: this.#dependencies.settings.maxCharacters,
-      changed: () => this.#check()
-    }, Object.entries(this.#state.steps))
+      changed: () => this.#fiber.check()
+    }, Object.entries(this.#journal.state.steps))
   }
 
   #digestOf(question: InputRequired.InputRequest): Effect.Effect<string> {
@@ -238,21 +200,11 @@ export class ReplayedRun {
         Effect.onExit(digest, () =>
           Effect.sync(() => {
             this.#digesting--
-            this.#check()
+            this.#fiber.check()
           })),
         () => this.#fail("the seal of the server failed")
       )
     })
-  }
-
-  /**
-   * Returns the key of a question: its digest, and the number of times that it was asked before. Its position would not
-   * do: if branches change their order, the answer to one question would be given to another.
-   */
-  #keyOf(digest: string): string {
-    const occurrence = this.#occurrences.get(digest) ?? 0
-    this.#occurrences.set(digest, occurrence + 1)
-    return occurrence === 0 ? digest : `${digest}.${occurrence + 1}`
   }
 
   #answerTo(
@@ -262,9 +214,8 @@ export class ReplayedRun {
     params: object,
     given: string | undefined
   ): Effect.Effect<unknown, RequestError.RequestError> {
-    const answer = this.#takeAnswer(key)
+    const answer = this.#journal.take(key, { question, given })
     if (answer !== undefined) {
-      this.#answers.push({ question, given, answer })
       const problem = ClientQuestion.problemOf(row, params, answer)
       return problem === undefined
         ? Effect.succeed(answer)
@@ -278,132 +229,59 @@ export class ReplayedRun {
           const resumeWith = (next: Effect.Effect<unknown, RequestError.RequestError>) => resume(Effect.succeed(next))
           asked.waiting.add(resumeWith)
           this.#open.set(key, asked)
-          this.#waiting.add(fiber)
-          this.#check()
+          this.#fiber.wait(fiber)
+          this.#fiber.check()
           return Effect.sync(() => {
-            this.#waiting.delete(fiber)
+            this.#fiber.leave(fiber)
             asked.waiting.delete(resumeWith)
             // A question that lost a race is not asked.
-            if (asked.waiting.size === 0 && !this.#isClosed) this.#open.delete(key)
+            if (asked.waiting.size === 0 && !this.#fiber.isClosed) this.#open.delete(key)
           })
         })
       ))
     )
   }
 
-  /** Returns the answer to a question. One in the state wins, because the client cannot change it. */
-  #takeAnswer(key: string): unknown {
-    const answer = Object.hasOwn(this.#state.answers, key) ? this.#state.answers[key] : this.#responses.get(key)
-    if (answer !== undefined) this.#taken.set(key, answer)
-    return answer
-  }
-
   // ===================================================================================================================
-  // The run
+  // The end of the run
   // ===================================================================================================================
-
-  #run<R>(handling: Effect.Effect<unknown, McpError.McpError, R>): Effect.Effect<unknown, McpError.McpError, R> {
-    return Effect.withFiber((outer) => {
-      const parent = Context.get(outer.context, Scheduler.Scheduler)
-      const scheduler = this.#scheduler = new RunScheduler(parent, () => this.#check())
-      this.#dispatcher = outer.currentDispatcher
-      return Effect.callback<unknown, McpError.McpError>((resume) => {
-        this.#resume = resume
-        // The outer fiber runs in the context of the handler.
-        const context = trust<Context.Context<R>>(outer.context)
-        const root = this.#root = Effect.runForkWith(context)(handling, { scheduler })
-        root.addObserver((exit) => this.#finish(exit))
-        return Effect.suspend(() => {
-          this.#close()
-          return Fiber.interrupt(root)
-        })
-      })
-    })
-  }
-
-  /** Ends the run with the exit of its handler, unless it was cut before. */
-  #finish(exit: Exit.Exit<unknown, McpError.McpError>): void {
-    if (this.#isClosed) return
-    this.#close()
-    this.#resume?.(Exit.isSuccess(exit) ? exit : this.#failureOf(exit))
-  }
-
-  /** Ends the questions of the run. Detached fibers may wait for answers that no client will give. */
-  #close(): void {
-    this.#isClosed = true
-    this.#progress = this.incoming?.highest ?? Number.NEGATIVE_INFINITY
-    for (const fiber of this.#waiting) fiber.interruptUnsafe()
-  }
-
-  /** Looks in the next turn of the scheduler whether the run can go on. All microtasks are done then. */
-  #check(): void {
-    if (this.#isChecking || !this.#mayBeCut) return
-    this.#isChecking = true
-    this.#dispatcher?.scheduleTask(() => {
-      this.#isChecking = false
-      if (this.#mayBeCut && this.#scheduler?.isIdle === true) this.#suspend()
-    }, 0)
-  }
-
-  get #mayBeCut(): boolean {
-    return !this.#isClosed && this.#open.size > 0 && this.#digesting === 0 && (this.#steps?.running ?? 0) === 0
-  }
 
   /** Cuts the run at its questions, or fails if the handler asks in a way that no client could answer. */
   #suspend(): void {
     const { maxRounds } = this.#dependencies
-    const answered = Object.keys(this.#answered).filter((key) => !key.startsWith(visitPrefix))
-    // A branch that waited for a timer before may be the first one to ask now. Its question is new, too.
-    this.#untaken = answered.length > 0 && !answered.some((key) => this.#taken.has(key)) ? this.#state.untaken + 1 : 0
-    if (this.#untaken > maxUntaken) {
-      return this.#cut(failure(
+    if (this.#journal.isAimless) {
+      return this.#fiber.cut(failure(
         "it asks other questions in each run, and none of those that were answered: its questions depend on " +
           "something that changes between runs, such as the time; seal that thing with once"
       ))
     }
-    if (this.#state.round >= maxRounds) {
-      return this.#cut(failure(`it asks in more than ${maxRounds} rounds (\`limits.maxRounds\`)`))
+    if (this.#journal.state.round >= maxRounds) {
+      return this.#fiber.cut(failure(`it asks in more than ${maxRounds} rounds (\`limits.maxRounds\`)`))
     }
     const questions = [...this.#open].map(([key, { question }]) => [key, question] as const)
-    this.#cut(this.#inputRequired(Object.fromEntries(questions)))
+    this.#fiber.cut(this.#inputRequired(Object.fromEntries(questions), this.#journal.untaken))
   }
 
   /** Ends the run because of a mistake in the program. */
   #fail(problem: string): Effect.Effect<never> {
     return Effect.suspend(() => {
-      this.#cut(failure(problem))
+      this.#fiber.cut(failure(problem))
       return Effect.interrupt
     })
   }
 
-  /** Ends the run with this outcome, whatever its handler makes of its interruption. */
-  #cut(outcome: Effect.Effect<unknown, McpError.McpError>): void {
-    if (this.#isClosed) return
-    this.#close()
-    const root = this.#root
-    root?.interruptUnsafe()
-    const isEnded = root === undefined || root.pollUnsafe() !== undefined
-    this.#resume?.(
-      isEnded
-        ? outcome
-        : Effect.andThen(Effect.timeoutOption(Fiber.await(root), finalizersMillis), outcome)
-    )
-  }
-
   /** Returns the questions with the sealed state, which has all answers so far. */
-  #inputRequired(questions: InputRequired.InputRequests): Effect.Effect<unknown, McpError.McpError> {
+  #inputRequired(
+    questions: InputRequired.InputRequests,
+    untaken: number
+  ): Effect.Effect<unknown, McpError.McpError> {
     return Effect.suspend(() => {
       const { settings } = this.#dependencies
-      const state: RequestState.RequestState = {
-        round: this.#state.round + 1,
-        // An answer that no question took is kept: a race leaves one, and the next run may take it.
-        answers: { ...this.#answered, ...Object.fromEntries(this.#taken), ...this.#state.answers },
-        questions: { ...this.#state.questions, ...Object.fromEntries(this.#questions) },
-        untaken: this.#untaken,
-        steps: this.#steps === undefined ? this.#state.steps : Object.fromEntries(this.#steps.results),
+      const state = this.#journal.next(untaken, {
+        steps: this.#steps === undefined ? this.#journal.state.steps : Object.fromEntries(this.#steps.results),
         ...(Number.isFinite(this.#progress) ? { progress: this.#progress } : undefined),
         logs: this.#logs.counts
-      }
+      })
       const sealed = RequestState.seal(settings, this.#owner, state)
       return Effect.catch(sealed, () => failure("its state could not be sealed")).pipe(
         Effect.flatMap((requestState) => {
@@ -417,13 +295,6 @@ export class ReplayedRun {
         })
       )
     })
-  }
-
-  /** The new answers to questions that earlier runs have asked. */
-  get #answered(): { readonly [key: string]: unknown } {
-    return Object.fromEntries(
-      [...this.#responses].filter(([key]) => Object.hasOwn(this.#state.questions, key))
-    )
   }
 
   /** Returns the failure of the handler in the terms of this revision. */
@@ -451,7 +322,7 @@ export class ReplayedRun {
     if (this.#profile.capabilities.elicitation?.url === undefined) {
       return Effect.fail(McpError.missingCapability(this.#owner.method, { elicitation: { url: {} } }))
     }
-    if (this.#state.round >= this.#dependencies.maxRounds) return Effect.fail(error)
+    if (this.#journal.state.round >= this.#dependencies.maxRounds) return Effect.fail(error)
     return Effect.flatMap(
       Effect.forEach(pages, (page) => {
         const question = ClientQuestion.make(
@@ -465,16 +336,13 @@ export class ReplayedRun {
             RequestState.digest(this.#dependencies.settings, CanonicalJson.textOf(question)),
             () => Effect.fail(error)
           ),
-          (digest) => ({ key: `${visitPrefix}${digest}.${this.#state.round + 1}`, digest, question })
+          (digest) => ({ digest, question })
         )
       }),
       (asked) => {
-        const declined = [...this.#responses].some(([key, answer]) =>
-          Object.hasOwn(this.#state.questions, key) && isDeclined(answer)
-        )
-        if (declined) return Effect.fail(error)
-        for (const { digest, key } of asked) this.#questions.set(key, digest)
-        return this.#inputRequired(Object.fromEntries(asked.map(({ key, question }) => [key, question])))
+        if (this.#journal.isDeclined) return Effect.fail(error)
+        const questions = asked.map(({ digest, question }) => [this.#journal.enterVisit(digest), question] as const)
+        return this.#inputRequired(Object.fromEntries(questions), 0)
       }
     )
   }
@@ -487,6 +355,3 @@ const failure = (problem: string): Effect.Effect<never, McpError.McpError> => {
     Effect.fail(new McpError.McpError({ code: ErrorCode.InternalError, message }))
   )
 }
-
-const isDeclined = (answer: unknown): boolean =>
-  typeof answer === "object" && answer !== null && "action" in answer && answer.action !== "accept"
