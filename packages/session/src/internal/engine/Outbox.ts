@@ -1,21 +1,20 @@
 /** The outgoing messages of a session, in order, and with back-pressure. */
 
-import { type CloseReason, JsonRpc } from "@effect-mcp/protocol"
+import { JsonRpc } from "@effect-mcp/protocol"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import type { Limits } from "../../Limits.ts"
 import * as MemoryBudget from "../../MemoryBudget.ts"
-import type { Connection, Outbound, StreamOrigin } from "../../Transport.ts"
+import type { Connection, StreamOrigin } from "../../Transport.ts"
 import * as TransportError from "../../TransportError.ts"
 import { SyncEffect } from "../collections/SyncEffect.ts"
 import { trust } from "../trust.ts"
 import type { Batch } from "./Batch.ts"
 import { type Entry, Lane, type Sending } from "./Lane.ts"
+import { OutboxWeight, type OutboxWeightDependencies } from "./OutboxWeight.ts"
 import type { Timer } from "./Timer.ts"
-import * as Weight from "./Weight.ts"
 
 /** Returns the error of a failed send, also for a transport that fails with something else. */
 export const errorIn = (cause: Cause.Cause<TransportError.TransportError>): TransportError.TransportError => {
@@ -39,26 +38,14 @@ const callTransport = <E>(make: () => Effect.Effect<void, E>): Effect.Effect<voi
   }
 }
 
-const repliesIn = ({ last, message }: Outbound): number => !last ? 0 : JsonRpc.isBatch(message) ? message.length : 1
-
 /** The session of the outbox. */
-export interface OutboxDependencies {
-  readonly budget: MemoryBudget.MemoryBudget
+export interface OutboxDependencies extends OutboxWeightDependencies {
   readonly connection: Connection
-  readonly limits: Limits
   readonly timer: Timer
   fork<A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E>
   /** Called when the peer has taken no bytes for the write timeout. */
   stalled(): void
-  /** Called when more replies wait than the limits allow. */
-  overflowed(overflow: Overflow): void
 }
-
-/** The number and the bytes of the waiting replies, and the limit that they exceed. */
-export type Overflow = Pick<
-  CloseReason.CloseReason & { readonly _tag: "RepliesOverflow" },
-  "waiting" | "bytes" | "limit"
->
 
 const peerEnded = (): Exit.Exit<never, TransportError.TransportError> =>
   Exit.fail(TransportError.make({ _tag: "PeerEnded", exit: undefined }))
@@ -87,14 +74,8 @@ export class Outbox {
   #waiting = 0
   #pumping = false
   #stopped = false
-  /** The number of replies among the waiting messages. */
-  #replies = 0
-  /** The bytes of the messages that wait here or in the transport, and the bytes of the replies among them. */
-  #bytes = 0
-  #replyBytes = 0
-  /** The bytes that the memory budget is charged for replies that wait for the rest of their batches. */
-  #collectedCharge = 0
-  #account: MemoryBudget.Account | undefined
+  /** The weight of the messages that wait. `undefined` until the first does. */
+  #weight: OutboxWeight | undefined
 
   constructor(session: OutboxDependencies) {
     this.#session = session
@@ -109,33 +90,21 @@ export class Outbox {
     lane.waiting.add(entry)
     this.#waiting++
     this.#makeReady(lane)
-    this.#replies += repliesIn(entry.outbound)
+    this.#weights.add(entry)
     // Messages that are added while another one is being sent are sent right after it, and need no weighing.
     if (lane.sending === undefined) return this.#pump()
-    this.#weigh(entry)
-    this.#checkEntry(entry)
+    this.#weights.weigh(entry)
+    this.#weights.check(entry)
   }
 
   /** Counts a reply that waits for the rest of its batch. `collected` is the number of such replies, with this one. */
   collect(batch: Batch, reply: JsonRpc.Response, collected: number): void {
-    if (this.#stopped) return
-    const weight = this.#weightOf(reply)
-    const charge = this.#charge(weight)
-    if (this.#stopped) return this.#release(charge)
-    batch.weight += weight
-    batch.charge += charge
-    this.#collectedCharge += charge
-    this.#count(weight, true)
-    this.#checkReplies(weight, charge, collected)
+    if (!this.#stopped) this.#weights.collect(batch, reply, collected)
   }
 
   /** Stops counting the replies of a batch, because they no longer wait for each other. */
   gather(batch: Batch): void {
-    if (this.#stopped) return
-    this.#count(-batch.weight, true)
-    this.#collectedCharge -= batch.charge
-    this.#release(batch.charge)
-    batch.weight = batch.charge = 0
+    if (!this.#stopped) this.#weight?.gather(batch)
   }
 
   /** Withdraws a message. Returns `false` if the transport has already received it. */
@@ -145,8 +114,7 @@ export class Outbox {
     const lane = this.#lanes?.get(this.#laneKeyOf(entry.outbound.replyTo))
     if (lane?.waiting.delete(entry) === true) {
       this.#waiting--
-      this.#replies -= repliesIn(entry.outbound)
-      this.#unweigh(entry)
+      this.#weights.remove(entry)
       this.#drop(lane, entry)
     }
     return true
@@ -156,7 +124,7 @@ export class Outbox {
   hasRoom(replyTo: StreamOrigin | undefined): boolean {
     const { budget, limits: { maxOutgoingBytes, maxOutgoingMessages } } = this.#session
     const isScarce = this.#waiting > 0 && MemoryBudget.isScarce(budget)
-    if (this.#waiting < maxOutgoingMessages && this.#bytes < maxOutgoingBytes && !isScarce) return true
+    if (this.#waiting < maxOutgoingMessages && (this.#weight?.bytes ?? 0) < maxOutgoingBytes && !isScarce) return true
     // A lane that is full does not block the others.
     const key = this.#laneKeyOf(replyTo)
     return key !== this.#session && (this.#lanes?.get(key)?.waiting.size ?? 0) === 0
@@ -228,7 +196,7 @@ export class Outbox {
     // The fiber cannot be interrupted at once. Until it has ended, all messages on this lane fail.
     sending.state = "Failed"
     this.#failed++
-    this.#unweigh(entry)
+    this.#weights.unweigh(entry)
     entry.done(this.#streamStalled())
     for (const waiting of lane.waiting) {
       this.#take(lane, waiting)
@@ -249,78 +217,18 @@ export class Outbox {
     const lanes = Array.from(this.#lanes?.values() ?? [])
     for (const { sending } of lanes) sending?.fiber.interruptUnsafe()
     for (const fiber of this.#streams?.keys() ?? []) fiber.interruptUnsafe()
-    this.#release(this.#collectedCharge)
-    for (const { waiting } of lanes) {
-      for (const entry of waiting) {
-        waiting.delete(entry)
-        this.#waiting--
-        this.#unweigh(entry)
+    this.#weight?.stop()
+    for (const lane of lanes) {
+      for (const entry of lane.waiting) {
+        this.#take(lane, entry)
         entry.done(peerEnded())
       }
     }
     this.#pump()
   }
 
-  /**
-   * Ends the session if too many replies wait, after one more has begun to wait. A reply of any size may wait alone, or
-   * while the others take less than the limit. If the memory budget is exhausted, the session ends whose peer leaves
-   * most bytes unread.
-   */
-  #checkReplies(weight: number, charge: number, waiting: number): void {
-    const { maxOutgoingBytes, maxOutgoingReplies } = this.#session.limits
-    const bytes = this.#replyBytes
-    if (waiting > maxOutgoingReplies) this.#session.overflowed({ waiting, bytes, limit: "maxOutgoingReplies" })
-    else if (bytes - weight >= maxOutgoingBytes) this.#session.overflowed({ waiting, bytes, limit: "maxOutgoingBytes" })
-    else if (charge < weight && bytes > weight) this.#yield(waiting)
-  }
-
-  #weightOf(message: JsonRpc.Frame): number {
-    return Weight.outgoing(message, this.#session.limits.maxOutgoingBytes)
-  }
-
-  /** Charges the memory budget, and returns the charged bytes: all or none. */
-  #charge(weight: number): number {
-    this.#account ??= this.#session.budget.open({ isUnread: true, yields: () => this.#yield(this.#replies) })
-    return this.#account.take(weight) ? weight : 0
-  }
-
-  #release(charge: number): void {
-    this.#account?.release(charge)
-  }
-
-  /** Ends the session, because the memory budget is exhausted and this peer leaves most bytes unread. */
-  #yield(waiting: number): void {
-    this.#session.overflowed({ waiting, bytes: this.#bytes, limit: "MemoryBudget" })
-  }
-
-  #count(weight: number, isReply: boolean): void {
-    this.#bytes += weight
-    if (isReply) this.#replyBytes += weight
-  }
-
-  /** Weighs and counts a message that has to wait. */
-  #weigh(entry: Entry): void {
-    if (entry.charge !== undefined) return
-    entry.weight ??= this.#weightOf(entry.outbound.message)
-    entry.charge = 0
-    this.#count(entry.weight, entry.outbound.last)
-    const charge = this.#charge(entry.weight)
-    // Other holders may have yielded memory, and an observer of that may have stopped this outbox.
-    if (entry.charge === undefined) this.#release(charge)
-    else entry.charge = charge
-  }
-
-  #unweigh(entry: Entry): void {
-    const { charge, weight = 0 } = entry
-    if (charge === undefined) return
-    entry.charge = undefined
-    this.#release(charge)
-    this.#count(-weight, entry.outbound.last)
-  }
-
-  /** Ends the session if this message is one reply too many. */
-  #checkEntry({ charge = 0, outbound, weight = 0 }: Entry): void {
-    if (outbound.last) this.#checkReplies(weight, charge, this.#replies)
+  get #weights(): OutboxWeight {
+    return this.#weight ??= new OutboxWeight(this.#session)
   }
 
   /** Returns the key of a lane: the origin of the message, if the transport has a stream for each. */
@@ -361,8 +269,7 @@ export class Outbox {
   #take(lane: Lane, entry: Entry): void {
     lane.waiting.delete(entry)
     this.#waiting--
-    this.#replies -= repliesIn(entry.outbound)
-    this.#unweigh(entry)
+    this.#weights.remove(entry)
   }
 
   /** Sends the messages of a lane, until the transport makes one of them wait. */
@@ -416,11 +323,11 @@ export class Outbox {
     lane.sending = sending
     this.#sending++
     // From here on every message on this lane waits.
-    this.#weigh(entry)
-    for (const waiting of lane.waiting) this.#weigh(waiting)
+    this.#weights.weigh(entry)
+    for (const waiting of lane.waiting) this.#weights.weigh(waiting)
     timer.watch(sending.since + limits.writeTimeout)
     fiber.addObserver((exit) => this.#finish(lane, sending, exit))
-    this.#checkEntry(entry)
+    this.#weights.check(entry)
   }
 
   #finish(lane: Lane, sending: Sending, exit: Exit.Exit<void, TransportError.TransportError>): void {
@@ -430,7 +337,7 @@ export class Outbox {
     this.#sending--
     if (state === "Failed") this.#failed--
     else {
-      this.#unweigh(entry)
+      this.#weights.unweigh(entry)
       entry.done(state === "Aborted" && Exit.hasInterrupts(exit) ? this.#streamStalled() : exit)
     }
     this.#drop(lane, entry)
