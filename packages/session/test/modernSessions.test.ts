@@ -62,7 +62,7 @@ for (const { form, pair } of forms) {
         assert.deepStrictEqual(first.seen, ["started", "interrupted"])
       }))
 
-    it.effect("sends no requests of the server, which the client would ignore", () =>
+    it.effect("sends no requests and no notifications of the server, which the client would ignore", () =>
       Effect.gen(function*() {
         const { client, links, server } = yield* connected({
           pair,
@@ -73,6 +73,10 @@ for (const { form, pair } of forms) {
         for (const request of [server.ping(), server.listRoots()]) {
           const error = yield* Effect.flip(request)
           assert.strictEqual(error.reason._tag, "NotInRevision")
+        }
+        for (const notification of [server.log({ level: "info", data: "hello" }), server.toolListChanged]) {
+          const error = yield* Effect.flip(notification)
+          assert.strictEqual(error.reason._tag, "NotAllowed")
         }
         assert.deepStrictEqual(links.client.received.filter((frame) => JsonRpc.classify(frame)._tag !== "Response"), [])
       }))

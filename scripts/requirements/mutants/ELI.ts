@@ -91,7 +91,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-12",
-    at: "ServerSessionImplementation.elicitationComplete",
+    at: "ServerSessionMembers.elicitationComplete",
     original: "{ elicitationId }",
     broken: "{ elicitationId: \"\" }",
     test: "packages/session/test/elicitation.test.ts",
@@ -179,7 +179,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "ELI-12",
-    at: "ServerSessionImplementation.elicitationComplete",
+    at: "ServerSessionMembers.elicitationComplete",
     original: "this.sender.notify",
     broken: "replyTo === undefined\n          ? Effect.void\n          : this.sender.notify",
     test: "packages/session/test/elicitation.test.ts",

@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PRM-02",
-    at: "ServerSessionImplementation.promptListChanged",
+    at: "ServerSessionMembers.promptListChanged",
     original: "this.#notify(\"notifications/prompts/list_changed\", {})",
     broken: "Effect.void",
     test: "packages/session/test/allFeatures.test.ts",

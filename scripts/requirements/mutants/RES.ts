@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "RES-02",
-    at: "ServerSessionImplementation.resourceListChanged",
+    at: "ServerSessionMembers.resourceListChanged",
     original: "this.#notify(\"notifications/resources/list_changed\", {})",
     broken: "Effect.void",
     test: "packages/session/test/allFeatures.test.ts",

@@ -11,7 +11,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "TOOL-02",
-    at: "ServerSessionImplementation.toolListChanged",
+    at: "ServerSessionMembers.toolListChanged",
     original: "this.#notify(\"notifications/tools/list_changed\", {})",
     broken: "Effect.void",
     test: "packages/session/test/allFeatures.test.ts",

@@ -256,7 +256,7 @@ export const mutants: ReadonlyArray<Mutant> = [
       "ReceiveInitializeFailure: abort,\n    ReceivePing: stay(\"Answer\"),\n    ReceiveRequest: stay(\"Reject\"),\n    ReceiveLog: stay(\"Ignore\")"
     ]
   ]),
-  ...mutantsOf(serverSession, [
+  ...mutantsOf(`${session}/server/ServerSessionMembers.ts`, [
     [
       "as a server, drops progress that is sent through the session",
       "this.sender.progress(token, step, replyTo)",
@@ -269,9 +269,11 @@ export const mutants: ReadonlyArray<Mutant> = [
     ],
     [
       "as a server, sends requests to a client without a handshake",
-      "this.#hasModernClient && !(\"reason\" in this.runtime.state())",
+      "this.hasModernClient && !(\"reason\" in this.runtime.state())",
       "false"
-    ],
+    ]
+  ]),
+  ...mutantsOf(serverSession, [
     [
       "does not end its streams of notifications when it closes",
       "if (session?.modern !== undefined) ListenStream.endAll(session.modern)",

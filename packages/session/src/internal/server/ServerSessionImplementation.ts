@@ -1,17 +1,14 @@
-/** The session of a server with one client: its gate in front of the engine, and the members of `ServerSession`. */
+/** The session of a server with one client: its gate in front of the engine, its handshake and its client. */
 
 import {
   Capabilities,
   type CloseReason,
   Handshake,
-  JsonRpc,
+  type JsonRpc,
   type Logging,
-  type MethodDefinition,
   MethodTable,
   type Profile,
-  Revision,
-  type Sampling,
-  Task
+  Revision
 } from "@effect-mcp/protocol"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -23,8 +20,7 @@ import type * as Handlers from "../../Handlers.ts"
 import { NotificationContext } from "../../NotificationContext.ts"
 import type { Principal } from "../../Principal.ts"
 import { RequestContext } from "../../RequestContext.ts"
-import * as RequestError from "../../RequestError.ts"
-import type { RequestOptions } from "../../RequestOptions.ts"
+import type * as RequestError from "../../RequestError.ts"
 import type * as Session from "../../Session.ts"
 import { SessionClosed } from "../../SessionClosed.ts"
 import type { SessionEvent } from "../../SessionEvent.ts"
@@ -35,17 +31,12 @@ import { HandshakeGate } from "../engine/HandshakeGate.ts"
 import { type InboundGate, InboundProcessor } from "../engine/InboundProcessor.ts"
 import type { IncomingRequest } from "../engine/IncomingRequests.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
-import type { Request } from "../engine/Layers.ts"
 import * as LogLevel from "../engine/LogLevel.ts"
-import * as OnceSteps from "../engine/OnceSteps.ts"
-import * as Outgoing from "../engine/Outgoing.ts"
-import type { OwnErrors } from "../engine/OwnErrors.ts"
 import * as RequestRejections from "../engine/RequestRejections.ts"
 import { reject, type RequestServer } from "../engine/RequestServer.ts"
 import * as Sender from "../engine/Sender.ts"
 import * as SessionId from "../engine/SessionId.ts"
 import * as SessionRuntime from "../engine/SessionRuntime.ts"
-import type { TaskRequests } from "../engine/TaskRequests.ts"
 import { trust } from "../trust.ts"
 import * as InboundEra from "./InboundEra.ts"
 import * as ListenStream from "./ListenStream.ts"
@@ -54,13 +45,8 @@ import { ModernRequestGate, type ModernServer } from "./ModernRequestGate.ts"
 import * as ServerDefinition from "./ServerDefinition.ts"
 import * as ServerHandshake from "./ServerHandshake.ts"
 import * as ServerRequestContext from "./ServerRequestContext.ts"
-import type {
-  BuildOptions,
-  HandshakeState,
-  RelatedRequest,
-  ServerRequestOptions,
-  ServerSessionShape
-} from "./ServerSessionShape.ts"
+import { ServerSessionMembers } from "./ServerSessionMembers.ts"
+import type { HandshakeState, ServerSessionShape } from "./ServerSessionShape.ts"
 
 /** The options that all sessions of a server share. */
 export interface Options extends ServerDefinition.Options, Pick<Session.Options, "observe"> {
@@ -103,7 +89,7 @@ interface Server extends ServerDefinition.ServerDefinition {
   readonly observe: Session.Options["observe"]
 }
 
-const { notifications, requests } = MethodTable
+const { notifications } = MethodTable
 
 /** Returns the start of sessions on a machine, in one of the states of this machine. */
 const startWith = <S extends HandshakeState>(
@@ -192,13 +178,9 @@ const open = Effect.fnUntraced(function*(
   return session = new ServerSessionImplementation(server, runtime, profileReady, options)
 })
 
-/** A server's session. A process may have thousands, most of them idle, so the members are made when they are read. */
-export class ServerSessionImplementation
-  implements
-    ServerSessionShape,
-    InboundGate<Profile.ClientProfile, unknown>,
-    ServerHandshake.HandshakeOwner,
-    Sender.SenderDependencies
+/** A server's session: the gate of its requests, its part of the handshake, and what it knows of its client. */
+export class ServerSessionImplementation extends ServerSessionMembers
+  implements InboundGate<Profile.ClientProfile, unknown>, ServerHandshake.HandshakeOwner, Sender.SenderDependencies
 {
   readonly runtime: SessionRuntime.SessionRuntime<HandshakeState>
   readonly sender: Sender.Sender
@@ -224,6 +206,7 @@ export class ServerSessionImplementation
     profileReady: Deferred.Deferred<Profile.ClientProfile, SessionClosed>,
     { id, onUseWithoutHandshake, principal }: Pick<SessionOptions, "id" | "onUseWithoutHandshake" | "principal">
   ) {
+    super()
     this.#id = id
     this.#isAnonymous = principal === undefined
     this.#onUseWithoutHandshake = onUseWithoutHandshake
@@ -390,23 +373,6 @@ export class ServerSessionImplementation
     return this.#server.middleware?.outbound
   }
 
-  taskRequestsOf(incoming: Pick<IncomingRequest, "ended" | "origin">, errors: OwnErrors): TaskRequests {
-    return this.#taskRequests((row, params, options) =>
-      incoming.ended
-        ? Effect.fail(RequestError.make(row.name, { _tag: "ExchangeEnded" }))
-        : this.sender.request(row, params, { ...options, replyTo: incoming.origin }), errors)
-  }
-
-  #taskRequests(request: Request, errors?: OwnErrors): TaskRequests {
-    return {
-      request: (row, params, options) =>
-        OnceSteps.outside(row.name, Effect.suspend(() => request(row, params, options))),
-      closed: this.runtime.closed,
-      receiver: this.runtime,
-      errors
-    }
-  }
-
   sendLog(
     message: Omit<Logging.LogMessageParams, "_meta">,
     replyTo: StreamOrigin | undefined
@@ -418,70 +384,8 @@ export class ServerSessionImplementation
     )
   }
 
-  /** Passes on the origin of the request that a message belongs to. */
-  #related<A, R>(
-    method: string,
-    options: RelatedRequest | undefined,
-    use: (replyTo: StreamOrigin | undefined) => Effect.Effect<A, RequestError.RequestError, R>
-  ): Effect.Effect<A, RequestError.RequestError, R> {
-    return Effect.suspend(() => {
-      const id = options?.relatedRequestId
-      if (id === undefined) return use(undefined)
-      const request = this.runtime.inflight.find(id)
-      return request === undefined
-        ? Effect.fail(RequestError.make(method, { _tag: "ExchangeEnded" }))
-        : use(request.origin)
-    })
-  }
-
-  #request<Name extends MethodTable.RequestName<"server">, R>(
-    name: Name,
-    params: MethodTable.ParamsOf<Name>,
-    options: ServerRequestOptions<R> | undefined
-  ): Effect.Effect<MethodTable.ResultOf<Name>, RequestError.RequestError, R> {
-    return this.extension(requests[name], params, options)
-  }
-
-  #send<Params extends object, Result, R = never>(
-    row: MethodDefinition.RequestMethod<string, MethodDefinition.Sender, Params, Result>,
-    params: Params,
-    options: RequestOptions<R> | undefined,
-    replyTo: StreamOrigin | undefined
-  ): Effect.Effect<Result, RequestError.RequestError, R> {
-    return this.#hasModernClient && !("reason" in this.runtime.state())
-      ? Effect.fail(RequestError.make(row.name, Outgoing.notInModernRevision))
-      : this.sender.request(row, params, { ...options, replyTo })
-  }
-
-  /** Whether the requests of the client have no handshake. It ignores requests of the server, pings included. */
-  get #hasModernClient(): boolean {
-    return this.client === undefined && (this.modern !== undefined || this.description.revisions.length === 0)
-  }
-
-  #notify<Name extends MethodTable.NotificationName<"server">>(
-    name: Name,
-    params: MethodTable.NotificationParamsOf<Name>
-  ): Effect.Effect<void, RequestError.RequestError> {
-    return this.sender.notify(notifications[name], params)
-  }
-
-  #build(method: string, params: object, options: BuildOptions = {}): JsonRpc.Request {
-    const { relatedTaskId, task } = options
-    const number = this.runtime.exchanges.nextId()
-    const id = relatedTaskId === undefined ? number : `task-${relatedTaskId}-${number}`
-    const meta = "_meta" in params ? params._meta : undefined
-    const related = relatedTaskId === undefined ? undefined : { [Task.relatedTaskKey]: { taskId: relatedTaskId } }
-    return JsonRpc.request(id, method, {
-      ...params,
-      ...(task === undefined ? undefined : { task }),
-      ...(related === undefined
-        ? undefined
-        : { _meta: { ...(typeof meta === "object" ? meta : undefined), ...related } })
-    })
-  }
-
   // ===================================================================================================================
-  // The members of `ServerSession`
+  // The client, as the members of `ServerSession` know it
   // ===================================================================================================================
 
   get id(): string {
@@ -495,26 +399,6 @@ export class ServerSessionImplementation
         ? { _tag: "Modern", profile: this.#firstClient }
         : state
     })
-  }
-
-  get inFlight(): ServerSessionShape["inFlight"] {
-    return SessionRuntime.inFlight(this.runtime)
-  }
-
-  get events(): ServerSessionShape["events"] {
-    return this.runtime.observers.events
-  }
-
-  get messages(): ServerSessionShape["messages"] {
-    return SessionRuntime.messages(this.runtime)
-  }
-
-  get close(): ServerSessionShape["close"] {
-    return this.runtime.close
-  }
-
-  get closed(): ServerSessionShape["closed"] {
-    return this.runtime.closed
   }
 
   get profile(): ServerSessionShape["profile"] {
@@ -543,99 +427,8 @@ export class ServerSessionImplementation
       )
   }
 
-  get request(): ServerSessionShape["request"] {
-    return (name, params, options) => this.#request(name, params, options)
-  }
-
-  get extension(): ServerSessionShape["extension"] {
-    return (row, params, options) =>
-      this.#related(row.name, options, (replyTo) => this.#send(row, params, options, replyTo))
-  }
-
-  get ping(): ServerSessionShape["ping"] {
-    return (options) => Effect.asVoid(this.#request("ping", {}, options))
-  }
-
-  get createMessage(): ServerSessionShape["createMessage"] {
-    const create = <R>(params: Sampling.CreateMessageParams, options?: ServerRequestOptions<R>) =>
-      this.#request("sampling/createMessage", params, options)
-    // `SemanticChecks` has checked that a result without tools has none.
-    return trust<ServerSessionShape["createMessage"]>(create)
-  }
-
-  get listRoots(): ServerSessionShape["listRoots"] {
-    return (options) => this.#request("roots/list", {}, options)
-  }
-
-  get elicitForm(): ServerSessionShape["elicitForm"] {
-    return (message, form, options) => this.#request("elicitation/create", { message, requestedSchema: form }, options)
-  }
-
-  get elicit(): ServerSessionShape["elicit"] {
-    return this.elicitForm
-  }
-
-  get elicitUrl(): ServerSessionShape["elicitUrl"] {
-    return (message, page, options) => this.#request("elicitation/create", { mode: "url", message, ...page }, options)
-  }
-
-  get taskRequests(): ServerSessionShape["taskRequests"] {
-    return this.#taskRequests((row, params, options) => this.#send(row, params, options, undefined))
-  }
-
-  get elicitationComplete(): ServerSessionShape["elicitationComplete"] {
-    return (elicitationId, options) =>
-      Effect.suspend(() => {
-        // The request that sent the user to the page may have ended; then the notification takes the standalone stream.
-        const id = options?.relatedRequestId
-        const replyTo = id === undefined ? undefined : this.runtime.inflight.find(id)?.origin
-        return this.sender.notify(notifications["notifications/elicitation/complete"], { elicitationId }, replyTo)
-      })
-  }
-
-  get log(): ServerSessionShape["log"] {
-    return (message, options) =>
-      this.#related("notifications/message", options, (replyTo) => this.sendLog(message, replyTo))
-  }
-
-  get progress(): ServerSessionShape["progress"] {
-    return (token, step, options) =>
-      this.#related("notifications/progress", options, (replyTo) => this.sender.progress(token, step, replyTo))
-  }
-
-  get resourceUpdated(): ServerSessionShape["resourceUpdated"] {
-    return (uri) => this.#notify("notifications/resources/updated", { uri })
-  }
-
-  get resourceListChanged(): ServerSessionShape["resourceListChanged"] {
-    return this.#notify("notifications/resources/list_changed", {})
-  }
-
-  get toolListChanged(): ServerSessionShape["toolListChanged"] {
-    return this.#notify("notifications/tools/list_changed", {})
-  }
-
-  get promptListChanged(): ServerSessionShape["promptListChanged"] {
-    return this.#notify("notifications/prompts/list_changed", {})
-  }
-
-  get notifications(): ServerSessionShape["notifications"] {
-    return (name) => this.runtime.subscriptions.follow(name)
-  }
-
-  get send(): ServerSessionShape["send"] {
-    return (message, options) => this.#related("send", options, (replyTo) => this.sender.send(message, replyTo))
-  }
-
-  get buildCreateMessage(): ServerSessionShape["buildCreateMessage"] {
-    return (params, options) => this.#build("sampling/createMessage", params, options)
-  }
-
-  get buildElicitForm(): ServerSessionShape["buildElicitForm"] {
-    return (message, form, options) => this.#build("elicitation/create", { message, requestedSchema: form }, options)
-  }
-
-  get buildElicitUrl(): ServerSessionShape["buildElicitUrl"] {
-    return (message, page, options) => this.#build("elicitation/create", { mode: "url", message, ...page }, options)
+  /** Whether the requests of the client have no handshake. It ignores requests of the server, pings included. */
+  get hasModernClient(): boolean {
+    return this.client === undefined && (this.modern !== undefined || this.description.revisions.length === 0)
   }
 }

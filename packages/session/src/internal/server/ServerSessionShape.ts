@@ -137,7 +137,8 @@ export interface ServerSessionShape extends Session.Session<State> {
     options?: ServerRequestOptions<R>
   ) => Effect.Effect<Elicitation.ElicitResult, RequestError, R>
   /**
-   * Requests input by a form. The session API of the Python SDK has this name, for programs that come from there.
+   * Requests input by a form. It exists only because the session API of the Python SDK has this name, for programs that
+   * come from there.
    *
    * @deprecated The name fits both kinds of elicitation: use `elicitForm`.
    */
@@ -178,15 +179,24 @@ export interface ServerSessionShape extends Session.Session<State> {
   ) => Stream.Stream<MethodTable.NotificationParamsOf<Name>>
   /** Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: RelatedRequest) => Effect.Effect<void, RequestError>
-  /** Builds the request that `createMessage` would send, with a new id, and does not send it. */
+  /**
+   * Builds the request that `createMessage` would send, with a new id, and does not send it. It exists only for programs that
+   * queue such requests themselves, as the session API of the Python SDK has it. Nothing of this library uses it.
+   */
   readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request
-  /** Builds the request that `elicitForm` would send, and does not send it. */
+  /**
+   * Builds the request that `elicitForm` would send, with a new id, and does not send it. It exists only for programs that
+   * queue such requests themselves, as the session API of the Python SDK has it. Nothing of this library uses it.
+   */
   readonly buildElicitForm: (
     message: string,
     form: ElicitationSchema.ElicitationSchema,
     options?: BuildOptions
   ) => JsonRpc.Request
-  /** Builds the request that `elicitUrl` would send, and does not send it. */
+  /**
+   * Builds the request that `elicitUrl` would send, with a new id, and does not send it. It exists only for programs that
+   * queue such requests themselves, as the session API of the Python SDK has it. Nothing of this library uses it.
+   */
   readonly buildElicitUrl: (
     message: string,
     page: { readonly url: string; readonly elicitationId: string },
