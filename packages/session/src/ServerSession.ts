@@ -117,9 +117,9 @@ export interface ServerSessionShape extends Shapes.ServerSessionShape {}
  * The session with the client.
  *
  * A client of revision 2026-07-28 sends no `initialize`. The session is then the connection of its requests: each
- * request names its client, and shares the limits and the lifetime of the session. `state` is `Modern`, and `profile` is
- * the client of the first request. Requests and notifications of the session itself fail, because the client receives
- * messages only within its own requests: by `RequestContext`, and by the `Listener` of `subscriptions/listen`.
+ * request names its client, and shares the limits and the lifetime of the session. `state` is `Modern`, and `profile`
+ * is the client of the first request. Requests and notifications of the session itself fail, because the client
+ * receives messages only within its own requests: by `RequestContext`, and by the `Listener` of `subscriptions/listen`.
  *
  * @example
  * ```ts

@@ -180,13 +180,13 @@ export interface ServerSessionShape extends Session.Session<State> {
   /** Sends a message as it is, unchecked and unmatched. If it is a request, its response is reported as unmatched. */
   readonly send: (message: JsonRpc.Message, options?: RelatedRequest) => Effect.Effect<void, RequestError>
   /**
-   * Builds the request that `createMessage` would send, with a new id, and does not send it. It exists only for programs that
-   * queue such requests themselves, as the session API of the Python SDK has it. Nothing of this library uses it.
+   * Builds the request that `createMessage` would send, with a new id, and does not send it. It exists only for
+   * programs that queue such requests, because the session API of the Python SDK has it. This library does not use it.
    */
   readonly buildCreateMessage: (params: Sampling.CreateMessageParams, options?: BuildOptions) => JsonRpc.Request
   /**
-   * Builds the request that `elicitForm` would send, with a new id, and does not send it. It exists only for programs that
-   * queue such requests themselves, as the session API of the Python SDK has it. Nothing of this library uses it.
+   * Builds the request that `elicitForm` would send, with a new id, and does not send it. It exists only for
+   * programs that queue such requests, because the session API of the Python SDK has it. This library does not use it.
    */
   readonly buildElicitForm: (
     message: string,
@@ -194,8 +194,8 @@ export interface ServerSessionShape extends Session.Session<State> {
     options?: BuildOptions
   ) => JsonRpc.Request
   /**
-   * Builds the request that `elicitUrl` would send, with a new id, and does not send it. It exists only for programs that
-   * queue such requests themselves, as the session API of the Python SDK has it. Nothing of this library uses it.
+   * Builds the request that `elicitUrl` would send, with a new id, and does not send it. It exists only for
+   * programs that queue such requests, because the session API of the Python SDK has it. This library does not use it.
    */
   readonly buildElicitUrl: (
     message: string,

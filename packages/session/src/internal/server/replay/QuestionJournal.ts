@@ -1,9 +1,9 @@
 /**
- * The journal of the questions of a call: what its earlier runs have asked, what the client has answered, and what this
- * run has asked and taken so far.
+ * The journal of the questions of a call.
  *
- * It is a pure part: it starts no fibers and reads no clock. A run asks it for keys and answers, and seals its `next`
- * state when it is cut. The next run begins with that state and the new answers of the client.
+ * It knows what earlier runs of the call have asked, what the client has answered, and what this run has asked and
+ * taken so far. It is a pure part: it starts no fibers and reads no clock. A run asks it for keys and answers, and
+ * seals its `next` state when it is cut. The next run begins with that state and the new answers of the client.
  */
 
 import type { InputRequired } from "@effect-mcp/protocol"
