@@ -223,6 +223,7 @@ const sharedScripts: ReadonlySet<string> = new Set([
   "scripts/commandLine.ts",
   "scripts/freePort.ts",
   "scripts/joinedProgram.ts",
+  "scripts/sourceChange.ts",
   "scripts/workspace.ts"
 ])
 

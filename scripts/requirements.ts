@@ -13,6 +13,7 @@
  * `--sample 12 --seed 1` selects that many at random; the same seed selects the same mutants.
  *
  * With `--fix` it finds the code and the test files of mutants again after they were moved, and rewrites the rows.
+ * `--check` and `--fix` include the mutants of the simulation.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -20,7 +21,7 @@ import { parseArgs } from "node:util"
 import { orExit, wholeNumber } from "./commandLine.ts"
 import { chapterOf, chapters, list, readList, type Requirement, scopeOf, scopes } from "./requirement.ts"
 import { fixRows } from "./requirements/fix.ts"
-import { faultsOfRow, readMutants } from "./requirements/Mutant.ts"
+import { faultsOfRow, faultsOfTable, readMutants, readSimulated } from "./requirements/Mutant.ts"
 import { faultsOfNamedTests, faultsOfTexts, idsIn } from "./requirements/names.ts"
 import { runMutants } from "./requirements/run.ts"
 import { type NamedTest, testNames } from "./testNames.ts"
@@ -69,6 +70,7 @@ const stateOf = (requirement: Requirement): string => isTested(requirement) ? "t
 
 const faultsOfMutants = [
   ...mutants.flatMap(faultsOfRow),
+  ...(await readSimulated()).flatMap(faultsOfTable),
   ...requirements.flatMap((requirement) => {
     const { id, line, untested } = requirement
     if (isTested(requirement) === (untested === "")) return []

@@ -1,7 +1,7 @@
 /**
  * Comments and string literals of a TypeScript module: the parts that contain prose.
  */
-import { parseAst } from "vitest/node"
+import { parseAst } from "rolldown/parseAst"
 import { descendants, type Node } from "../syntax.ts"
 
 /** A comment or a literal, with the offset at which its text starts in the module. */

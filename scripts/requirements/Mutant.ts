@@ -4,15 +4,13 @@
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Place, Places } from "../places.ts"
-import { files, publicPackages, read, root } from "../workspace.ts"
+import { changed, type SourceChange } from "../sourceChange.ts"
+import { files, publicPackages, root } from "../workspace.ts"
 
-/** One change of the library that breaks one rule: a place in the sources of the public packages, and its new text. */
-export interface Mutant extends Place {
+/** One change of the library that breaks one rule. */
+export interface Mutant extends SourceChange {
   /** The id of the rule that the change breaks. A rule of both sides may have a mutant for each side. */
   readonly id: string
-  /** The text that replaces the original. */
-  readonly broken: string
   /** The file of the test that fails. */
   readonly test: string
   /** A part of the test's name. Every test of the file whose name contains it carries the id of the rule. */
@@ -46,35 +44,47 @@ export const readChapters = (): Promise<ReadonlyArray<Chapter>> =>
     })
   )
 
+/** The mutants of a table of the simulation, in its order. */
+export interface SimulatedTable {
+  readonly file: string
+  readonly mutants: ReadonlyArray<SourceChange & { readonly name: string }>
+}
+
+/** Returns the mutants of the simulation, which finds them without tests. */
+export const readSimulated = (): Promise<ReadonlyArray<SimulatedTable>> =>
+  Promise.all(
+    ["table", "eras"].map(async (name) => {
+      const file = `packages/simulation/src/mutants/${name}.ts`
+      // The annotation is trusted: the compiler checks these files.
+      const { mutants }: Pick<SimulatedTable, "mutants"> = await import(path.join(root, file))
+      return { file, mutants }
+    })
+  )
+
 /** Returns all mutants, in the order of the chapters' files. */
 export const readMutants = async (): Promise<ReadonlyArray<Mutant>> =>
   (await readChapters()).flatMap(({ mutants }) => mutants)
 
-let places: Places | undefined
+const hint = "run pnpm requirements --fix if it was moved"
 
-/** Returns the sources of the public packages. They are read when a place is first looked for. */
-export const sources = (): Places =>
-  places ??= new Places(publicPackages.flatMap((one) => one.sources).map((file) => ({ file, text: read(file) })))
-
-/** Returns the changed source and its file, or the reason why the change cannot be applied. */
-export const change = (
-  mutant: Mutant
-): { readonly file: string; readonly text: string } | { readonly fault: string } => {
-  if (mutant.broken === mutant.original) return { fault: "its original and broken text are equal" }
-  const range = sources().find(mutant)
-  return "fault" in range ? range : { file: range.file, text: sources().replace(range, mutant.broken) }
+const faultsOfChange = (change: SourceChange): ReadonlyArray<string> => {
+  const source = changed(change)
+  return "fault" in source ? [source.fault] : []
 }
 
 /** Returns the faults of a mutant that are visible in its row, the sources and the files of tests. */
 export const faultsOfRow = (mutant: Mutant): ReadonlyArray<string> => {
   const { id, test } = mutant
-  const changed = change(mutant)
   return [
-    ...("fault" in changed ? [changed.fault] : []),
+    ...faultsOfChange(mutant),
     ...(testFiles.test(test) ? [] : [`${test} is not a test of the library that \`pnpm test\` runs`]),
     ...(fs.existsSync(path.join(root, test)) ? [] : [`${test} does not exist`])
-  ].map((fault) => `${folder} ${id}: ${fault}; run pnpm requirements --fix if it was moved`)
+  ].map((fault) => `${folder} ${id}: ${fault}; ${hint}`)
 }
+
+/** Returns the faults of the rows of a table of the simulation. */
+export const faultsOfTable = ({ file, mutants }: SimulatedTable): ReadonlyArray<string> =>
+  mutants.flatMap((mutant) => faultsOfChange(mutant).map((fault) => `${file} "${mutant.name}": ${fault}; ${hint}`))
 
 /** Returns the faults of a mutant in the names of the tests of its file. */
 export const faultsOfNames = ({ id, name, test }: Mutant, names: ReadonlyArray<string>): ReadonlyArray<string> => {

@@ -5,7 +5,8 @@ import { createHash } from "node:crypto"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
 import { chapterOf } from "../requirement.ts"
-import { change, type Mutant, readMutants } from "./Mutant.ts"
+import { changed } from "../sourceChange.ts"
+import { type Mutant, readMutants } from "./Mutant.ts"
 import type { Outcome } from "./Outcome.ts"
 import { makeScratch, type Scratch } from "./Scratch.ts"
 
@@ -100,9 +101,9 @@ const judge = (mutant: Mutant, outcome: Outcome | undefined): Verdict => {
 }
 
 const runMutant = async (mutant: Mutant, scratch: Scratch): Promise<Verdict> => {
-  const changed = change(mutant)
-  if ("fault" in changed) return { word: "FAULT", detail: changed.fault }
-  scratch.write(changed.file, changed.text)
+  const source = changed(mutant)
+  if ("fault" in source) return { word: "FAULT", detail: source.fault }
+  scratch.write(source.file, source.text)
   try {
     return judge(
       mutant,
@@ -114,7 +115,7 @@ const runMutant = async (mutant: Mutant, scratch: Scratch): Promise<Verdict> => 
       })
     )
   } finally {
-    scratch.restore(changed.file)
+    scratch.restore(source.file)
   }
 }
 

@@ -61,11 +61,11 @@ export const page = "docs/mutants.md"
 
 /** Returns the table of the mutants of sessions in Markdown. */
 const tableOf = (replays: ReadonlyMap<string, Replay>, lengths: ReadonlyMap<string, number>): string => {
-  const rows = sessions.mutants.flatMap(({ file, name }) => {
+  const rows = sessions.mutants.flatMap(({ at, name }) => {
     const replay = replays.get(name)
     return replay === undefined
       ? []
-      : [`| ${name} | \`${path.basename(file)}\` | ${replay.law} | ${lengths.get(name)} | ${replay.runs} |`]
+      : [`| ${name} | \`${at.split(".")[0]}.ts\` | ${replay.law} | ${lengths.get(name)} | ${replay.runs} |`]
   })
   return [
     "| A session that … | Mutated file | Found by | Commands | Conversations |",
