@@ -91,7 +91,7 @@ export interface Options<
    */
   readonly names?: "protocol" | "model"
   /** The time that a list waits for each server. Servers are asked at the same time. Default 2 seconds. */
-  readonly listWithin?: Duration.Input
+  readonly listWaitTimeout?: Duration.Input
 }
 
 /**
@@ -121,7 +121,7 @@ export interface McpClientsShape<Names extends string = string> {
   readonly settled: (within: Duration.Input) => Effect.Effect<void>
   /**
    * Returns the tools of all servers. A server that is down is left out, and one that is slow is waited for until
-   * `listWithin`. `status` has what was left out.
+   * `listWaitTimeout`. `status` has what was left out.
    */
   readonly tools: Effect.Effect<ReadonlyArray<GroupList.GroupTool>>
   /** Returns the prompts of all servers, likewise. */
@@ -200,13 +200,14 @@ type AnyOptions = Options<string, Handlers.Handlers<"server", unknown>, unknown,
 
 type AnyServerOptions = ServerOptions<unknown, unknown, unknown>
 
-const defaultListWithin = Duration.seconds(2)
+const defaultListWaitTimeout = Duration.seconds(2)
 
 /** Returns the options of the client of one server. */
 const clientOptions = (options: AnyOptions, server: string, own: AnyServerOptions | undefined) => {
   const given: AnyOptions & Pick<McpClient.Options, "tasks"> = options
   // A value of a wider type may have tasks, which several servers would share.
-  const { listWithin: _within, names: _names, servers: _servers, tasks: _tasks, toolName: _toolName, ...shared } = given
+  const { listWaitTimeout: _within, names: _names, servers: _servers, tasks: _tasks, toolName: _toolName, ...shared } =
+    given
   return trust<SupervisedClient.AnyOptions>({ ...shared, ...own, name: server })
 }
 
@@ -217,8 +218,8 @@ const makeAny = Effect.fnUntraced(function*(
   targets: AnyTargets,
   options: AnyOptions
 ): Effect.fn.Return<McpClientsShape, never, Scope.Scope> {
-  NumericOption.check({ listWithin: options.listWithin }, { listWithin: NumericOption.duration })
-  const listWithinMillis = Duration.toMillis(options.listWithin ?? defaultListWithin)
+  NumericOption.check({ listWaitTimeout: options.listWaitTimeout }, { listWaitTimeout: NumericOption.duration })
+  const listWaitMillis = Duration.toMillis(options.listWaitTimeout ?? defaultListWaitTimeout)
   const members = new Map<string, Member.Member>()
   const reserved = new Set<string>()
   const names = new GroupNames({
@@ -256,7 +257,7 @@ const makeAny = Effect.fnUntraced(function*(
       // The context of the caller has the services of the target, as the types of `make` and `add` demand.
       const supervised = yield* SupervisedClient.make(target, clientOptions(options, server, own))
       const member = yield* Member.make(server, supervised, {
-        listWithinMillis,
+        listWaitMillis,
         waitFor: own?.waitFor ?? options.waitFor ?? defaultWaitFor,
         changed,
         statusChanged: (name, status) => {

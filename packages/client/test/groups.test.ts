@@ -67,7 +67,7 @@ describe("a group of servers", () => {
     Effect.gen(function*() {
       const clients = yield* McpClients.make({ hanging, files: serverOf("files", ["read"]).target }, {
         info,
-        listWithin: "3 seconds"
+        listWaitTimeout: "3 seconds"
       })
       assert.strictEqual(text(yield* clients.callTool("files__read")), "files ran read")
       const listing = yield* Effect.forkChild(clients.tools, { startImmediately: true })

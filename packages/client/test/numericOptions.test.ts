@@ -42,10 +42,10 @@ describe("an option that makes no sense", () => {
     })
   }
 
-  it("listWithin: the group is not created", () => {
-    const defect = defectOf(McpClients.make({}, { info, listWithin: Number.NaN }))
+  it("listWaitTimeout: the group is not created", () => {
+    const defect = defectOf(McpClients.make({}, { info, listWaitTimeout: Number.NaN }))
     assert(defect instanceof InvalidOption.InvalidOption, String(defect))
-    assert.strictEqual(defect.option, "listWithin")
+    assert.strictEqual(defect.option, "listWaitTimeout")
   })
 
   it("no option has to be given, and false checks no health", () => {

@@ -18,12 +18,12 @@ import type * as Scope from "effect/Scope"
 import * as Net from "node:net"
 
 /** The time in which the socket writes the last lines after the session has ended. */
-const flushTimeout = "1 second"
+const closeTimeout = "1 second"
 
 /** Ignores an error, which `run` and `send` report. Without a listener, an error would end the process. */
 const ignoreError = () => {}
 
-/** Ends the stream and waits until the socket has written all lines, at most for `flushTimeout`. */
+/** Ends the stream and waits until the socket has written all lines, at most for `closeTimeout`. */
 const close = (socket: Net.Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (socket.destroyed) return resume(Effect.void)
@@ -31,7 +31,7 @@ const close = (socket: Net.Socket): Effect.Effect<void> =>
     socket.end(() => resume(Effect.void))
   }).pipe(
     Effect.interruptible,
-    Effect.timeoutOption(flushTimeout),
+    Effect.timeoutOption(closeTimeout),
     Effect.andThen(Effect.sync(() => socket.destroy()))
   )
 

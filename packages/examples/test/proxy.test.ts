@@ -40,7 +40,7 @@ const lawServer = Effect.gen(function*() {
   const server = yield* Layer.build(
     StreamableHttpServer.layerNode({ port: 0 }).pipe(
       Layer.provideMerge(
-        SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulCloseTimeout: "2 seconds" } })
+        SessionHost.layer(LawServer.make(), { ...LawServer.options, limits: { gracefulTimeout: "2 seconds" } })
       ),
       Layer.provideMerge(EventStore.layerMemory()),
       Layer.provide(Authentication.anonymous),

@@ -85,7 +85,7 @@ it.live("a call opens a new session if the server has ended that of the client",
           .tool("id", () =>
             Effect.succeed(id))
       }),
-      { info, limits: { gracefulCloseTimeout: "10 millis" } }
+      { info, limits: { gracefulTimeout: "10 millis" } }
     )
     const client = yield* connect(McpProxy.layer("remote", server, { info, ...handshake }), { client: handshake })
     const text = Effect.map(client.callTool("id"), ({ content }) =>

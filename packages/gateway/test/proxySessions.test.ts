@@ -30,7 +30,7 @@ it.live("a proxy reconnects when the session of the lists has ended, with its li
         "resources/read": () => Effect.succeed({ contents: [] }),
         "resources/subscribe": ({ uri }) => Effect.as(Queue.offer(subscribed, `${name} ${uri}`), {}),
         "resources/unsubscribe": () => Effect.succeed({})
-      }, { info, limits: { gracefulCloseTimeout: "10 millis" } })
+      }, { info, limits: { gracefulTimeout: "10 millis" } })
     })
     const heard = yield* Queue.unbounded<string>()
     const client = yield* connect(McpProxy.layer("remote", server, { info, sessions: "shared" }), {

@@ -65,7 +65,7 @@ it.live(
           memory: McpTarget.transport(startedAfter(startable.await, servers.memory.target.transport)),
           thoughts: servers.thoughts.target
         }
-        const clients = yield* McpClients.make(targets, { ...options, listWithin: "15 seconds" })
+        const clients = yield* McpClients.make(targets, { ...options, listWaitTimeout: "15 seconds" })
         const tools = yield* clients.tools
         for (const [server, names] of Object.entries(someTools)) {
           const ofServer = tools.filter((tool) => tool.server === server)

@@ -36,7 +36,7 @@ export interface Options {
    */
   readonly initializeTimeout?: Duration.Input
   /** The time that handlers have to finish when the session ends. Then they are interrupted. Default 5 seconds. */
-  readonly gracefulCloseTimeout?: Duration.Input
+  readonly gracefulTimeout?: Duration.Input
   /**
    * The time that one message waits for a peer that reads nothing. Then the session closes as `PeerStalled`. If each
    * request has a stream of its own, only the stream closes (`StreamStalled`). Default 30 seconds.
@@ -136,7 +136,7 @@ export interface Limits {
   readonly handshakeTimeout: number
   readonly discoverTimeout: number
   readonly initializeTimeout: number
-  readonly gracefulCloseTimeout: number
+  readonly gracefulTimeout: number
   readonly writeTimeout: number
   readonly maxOutgoingMessages: number
   readonly maxOutgoingBytes: number
@@ -166,7 +166,7 @@ const rules: NumericOption.Rules<Options> = {
   handshakeTimeout: duration,
   discoverTimeout: duration,
   initializeTimeout: duration,
-  gracefulCloseTimeout: duration,
+  gracefulTimeout: duration,
   writeTimeout: duration,
   maxOutgoingMessages: countFromZero,
   maxOutgoingBytes: countFromZero,
@@ -212,7 +212,7 @@ const complete = (options: Options): Limits => ({
   handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "30 seconds"),
   discoverTimeout: Duration.toMillis(options.discoverTimeout ?? "5 seconds"),
   initializeTimeout: Duration.toMillis(options.initializeTimeout ?? Duration.infinity),
-  gracefulCloseTimeout: Duration.toMillis(options.gracefulCloseTimeout ?? "5 seconds"),
+  gracefulTimeout: Duration.toMillis(options.gracefulTimeout ?? "5 seconds"),
   writeTimeout: Duration.toMillis(options.writeTimeout ?? "30 seconds"),
   maxOutgoingMessages: options.maxOutgoingMessages ?? 1024,
   maxOutgoingBytes: options.maxOutgoingBytes ?? 32 * 1024 * 1024,

@@ -181,7 +181,7 @@ export interface Connection {
   readonly handshakeOnly?: boolean
   /**
    * The longest time in milliseconds for which handlers go on after a half-close, if it is shorter than
-   * `Limits.gracefulCloseTimeout`. For a transport whose peer ends this process soon after it.
+   * `Limits.gracefulTimeout`. For a transport whose peer ends this process soon after it.
    */
   readonly halfCloseMillis?: number
   /**

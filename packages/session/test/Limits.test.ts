@@ -9,7 +9,7 @@ describe("limits", () => {
       handshakeTimeout: 30_000,
       discoverTimeout: 5000,
       initializeTimeout: Number.POSITIVE_INFINITY,
-      gracefulCloseTimeout: 5000,
+      gracefulTimeout: 5000,
       writeTimeout: 30_000,
       maxOutgoingMessages: 1024,
       maxOutgoingBytes: 33_554_432,

@@ -63,7 +63,7 @@ describe("a host", () => {
 
   it.effect("[SHS-26] finds a session until it begins to close", () =>
     Effect.gen(function*() {
-      const host = yield* makeHost(tools({ wait: Effect.never }), { limits: { gracefulCloseTimeout: "5 seconds" } })
+      const host = yield* makeHost(tools({ wait: Effect.never }), { limits: { gracefulTimeout: "5 seconds" } })
       const { hosted, raw } = yield* openOperating(host)
       assert.strictEqual(host.find(hosted.id), hosted)
       yield* raw.send(call(1, "wait"))

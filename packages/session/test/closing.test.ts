@@ -33,7 +33,7 @@ import {
 
 /** A client with a call that its stalled transport has been handed, and another that waits for it. */
 const stalledCalls = Effect.gen(function*() {
-  const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+  const { link, raw, session } = yield* withRawServer({ client: { limits: { gracefulTimeout: "5 seconds" } } })
   link.stall()
   const handed = yield* start(session.callTool("handed"))
   const waiting = yield* start(session.callTool("waiting"))
@@ -129,7 +129,7 @@ describe("a session that this side closes", () => {
       const cancelled = traced(Effect.never)
       const { raw, record, session } = yield* withRawClient({
         handlers: tools({ slow: slow.effect, cancelled: cancelled.effect }),
-        server: { limits: { gracefulCloseTimeout: 5000 } }
+        server: { limits: { gracefulTimeout: 5000 } }
       })
       yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
@@ -210,7 +210,7 @@ describe("a session that this side closes", () => {
           ...tools({ slow: Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), text("done"))) }),
           "tools/list": () => Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), { tools: [] }))
         },
-        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
+        server: { limits: { gracefulTimeout: "5 seconds" } }
       }))
       yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
@@ -237,7 +237,7 @@ describe("a session that this side closes", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ slow: Effect.uninterruptible(Effect.never) }),
-        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
+        server: { limits: { gracefulTimeout: "5 seconds" } }
       })
       yield* performHandshake(raw)
       yield* raw.send(call(1, "slow"))
@@ -253,7 +253,7 @@ describe("a session that this side closes", () => {
     Effect.gen(function*() {
       const { link, raw, record, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
-        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
+        server: { limits: { gracefulTimeout: "5 seconds" } }
       })
       yield* performHandshake(raw)
       link.stall()
@@ -265,7 +265,7 @@ describe("a session that this side closes", () => {
       assert.deepStrictEqual(closedEvents(record).map(({ unfinished }) => unfinished), [[]])
     }))
 
-  it.effect("with a gracefulCloseTimeout of 0, handlers are interrupted at once", () =>
+  it.effect("with a gracefulTimeout of 0, handlers are interrupted at once", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep(1))
       const { session } = yield* serving(effect, 0)
@@ -283,7 +283,7 @@ describe("a session that this side closes", () => {
           quit: Effect.as(Effect.forkDetach(close), text("closed")),
           other: other.effect
         }),
-        server: { limits: { gracefulCloseTimeout: 5000 } }
+        server: { limits: { gracefulTimeout: 5000 } }
       })
       session = made.session
       yield* performHandshake(made.raw)
@@ -305,7 +305,7 @@ describe("a session that this side closes", () => {
             text("x")
           )
         }),
-        server: { limits: { gracefulCloseTimeout: 5000 } }
+        server: { limits: { gracefulTimeout: 5000 } }
       })
       session = made.session
       yield* performHandshake(made.raw)
@@ -371,11 +371,11 @@ describe("a session that this side closes", () => {
       assert.deepStrictEqual(names(raw.received).slice(2), ["tools/call", "notifications/cancelled"])
     }))
 
-  it.effect("a request that the transport never sends does not delay the close beyond gracefulCloseTimeout", () =>
+  it.effect("a request that the transport never sends does not delay the close beyond gracefulTimeout", () =>
     Effect.gen(function*() {
       const census = FiberCount.make()
       const { link, raw, session } = yield* census.count(
-        withRawServer({ client: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+        withRawServer({ client: { limits: { gracefulTimeout: "5 seconds" } } })
       )
       link.stall()
       yield* start(Effect.exit(session.callTool("handed")))
@@ -393,7 +393,7 @@ describe("a session that this side closes", () => {
   it.effect("a log message that waits for room fails with the close reason", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
-        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 1, gracefulCloseTimeout: 0 } }
+        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 1, gracefulTimeout: 0 } }
       })
       yield* performHandshake(raw)
       link.stall()
@@ -410,7 +410,7 @@ describe("a session that this side closes", () => {
   it.effect("a log message that the transport makes wait fails with the close reason, and is not interrupted", () =>
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
-        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 0, gracefulCloseTimeout: 0 } }
+        server: { capabilities: { logging: {} }, limits: { maxOutgoingMessages: 0, gracefulTimeout: 0 } }
       })
       yield* performHandshake(raw)
       link.stall()

@@ -72,7 +72,7 @@ const connect = Effect.fnUntraced(function*(
   revision: Revision.Revision
 ) {
   const links = { client: Link.over(pair.client), server: Link.over(pair.server) }
-  const options = { info, middleware, limits: { gracefulCloseTimeout: 0 } }
+  const options = { info, middleware, limits: { gracefulTimeout: 0 } }
   const server = yield* ServerSession.make({ "tools/call": () => tool(held) }, options).pipe(
     Effect.provideService(Transport.Transport, links.server.transport)
   )

@@ -116,12 +116,12 @@ describe("a reply after progress", () => {
       assert.deepStrictEqual(yield* session.inFlight, { sent: 0, served: 0 })
     }))
 
-  for (const gracefulCloseTimeout of [0, "5 seconds"] as const) {
-    it.effect(`law 5: is sent before the session closes (gracefulCloseTimeout: ${gracefulCloseTimeout})`, () =>
+  for (const gracefulTimeout of [0, "5 seconds"] as const) {
+    it.effect(`law 5: is sent before the session closes (gracefulTimeout: ${gracefulTimeout})`, () =>
       Effect.gen(function*() {
         const { link, raw, session } = yield* withRawClient({
           handlers,
-          server: { limits: { gracefulCloseTimeout } }
+          server: { limits: { gracefulTimeout } }
         })
         yield* performHandshake(raw)
         link.deliver(call(1, "x", token))

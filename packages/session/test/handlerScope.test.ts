@@ -19,7 +19,7 @@ const serverReleasing = Effect.fnUntraced(function*(release: () => Effect.Effect
   const record = recorder()
   const session = yield* ServerSession.make({
     "tools/call": () => Effect.addFinalizer(release).pipe(Effect.andThen(ending), Effect.as(text("done")))
-  }, { info, observe: record.observe, limits: { gracefulCloseTimeout: "2 seconds" } }).pipe(
+  }, { info, observe: record.observe, limits: { gracefulTimeout: "2 seconds" } }).pipe(
     Effect.provideService(Transport.Transport, pair.server)
   )
   const raw = yield* RawPeer.make.pipe(Effect.provideService(Transport.Transport, pair.client))

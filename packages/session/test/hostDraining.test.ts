@@ -11,7 +11,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { handshakeMessages, makeHost, openOperating, openSession, store, withStore } from "./support/hosts.ts"
 import { call, info, settled, start, text, tools } from "./support/sessions.ts"
 
-const gracefulClose = { limits: { gracefulCloseTimeout: "5 seconds" } } as const
+const gracefulClose = { limits: { gracefulTimeout: "5 seconds" } } as const
 
 const slowTools = (duration: "3 seconds" | "4 seconds" | "1 hour") =>
   tools({ slow: Effect.as(Effect.sleep(duration), text("done")) })
@@ -50,7 +50,7 @@ describe("a draining host", () => {
       yield* host.drain
     }))
 
-  it.effect("waits no longer than the gracefulCloseTimeout of its sessions", () =>
+  it.effect("waits no longer than the gracefulTimeout of its sessions", () =>
     Effect.gen(function*() {
       const host = yield* makeHost(slowTools("1 hour"), gracefulClose)
       const sessions = yield* Effect.forEach([1, 2, 3], () => openOperating(host))

@@ -201,7 +201,7 @@ describe("handlers of notifications at the end of the session", () => {
       const { raw, record, session } = yield* withRawServer({
         client: {
           handlers: { "notifications/message": () => Effect.uninterruptible(Effect.sleep("1 hour")) },
-          limits: { gracefulCloseTimeout: 1000 }
+          limits: { gracefulTimeout: 1000 }
         }
       })
       yield* raw.send(logMessage("x"), logMessage("y"))
@@ -227,7 +227,7 @@ describe("handlers of notifications at the end of the session", () => {
                 return Effect.never
               })
           },
-          limits: { gracefulCloseTimeout: "5 seconds" }
+          limits: { gracefulTimeout: "5 seconds" }
         }
       }))
       link.stall()

@@ -59,7 +59,7 @@ describe("a session whose peer ends", () => {
             return text("done")
           })
         }),
-        server: { capabilities: { logging: {} }, limits: { gracefulCloseTimeout: "5 seconds" } }
+        server: { capabilities: { logging: {} }, limits: { gracefulTimeout: "5 seconds" } }
       })
       yield* settled
       link.deliver(initialize())
@@ -81,7 +81,7 @@ describe("a session whose peer ends", () => {
       let finalized = 0
       const { link, raw, session } = yield* withRawClient({
         pair: Effect.succeed({ ...pair, server: { connect } }),
-        server: { limits: { gracefulCloseTimeout: "5 seconds" } },
+        server: { limits: { gracefulTimeout: "5 seconds" } },
         handlers: tools({
           never: Effect.ensuring(Effect.never, Effect.sync(() => finalized++)),
           soon: Effect.as(Effect.sleep(499), text("soon"))
@@ -115,7 +115,7 @@ describe("a session whose peer ends", () => {
     Effect.gen(function*() {
       const { link, raw, session } = yield* withRawClient({
         handlers: tools({ x: Effect.succeed(text("x")) }),
-        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
+        server: { limits: { gracefulTimeout: "5 seconds" } }
       })
       yield* performHandshake(raw)
       link.stall()
@@ -142,7 +142,7 @@ describe("a session whose peer ends", () => {
           pings: Effect.as(ping("before"), text("failed")),
           "pings later": Effect.as(Effect.andThen(Effect.sleep(1000), ping("after")), text("failed later"))
         }),
-        server: { limits: { gracefulCloseTimeout: "5 seconds" } }
+        server: { limits: { gracefulTimeout: "5 seconds" } }
       })
       yield* performHandshake(raw)
       link.deliver(call(1, "pings"))
@@ -159,7 +159,7 @@ describe("a session whose peer ends", () => {
       yield* session.closed
     }))
 
-  it.effect("[STD-10] interrupts a handler after gracefulCloseTimeout", () =>
+  it.effect("[STD-10] interrupts a handler after gracefulTimeout", () =>
     Effect.gen(function*() {
       const { effect, seen } = traced(Effect.sleep("1 minute"))
       const { link, raw, session } = yield* serving(effect)
@@ -192,7 +192,7 @@ describe("a session whose peer ends", () => {
             "notifications/message": ({ data }) =>
               Effect.andThen(Effect.sleep(100), Effect.sync(() => handled.push(data)))
           },
-          limits: { gracefulCloseTimeout: "5 seconds" }
+          limits: { gracefulTimeout: "5 seconds" }
         }
       })
       yield* raw.send(logMessage("first"), logMessage("last"))

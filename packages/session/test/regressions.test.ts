@@ -174,7 +174,7 @@ describe("defects that this library had", () => {
                 return Effect.never
               })
           },
-          limits: { gracefulCloseTimeout: "5 seconds" }
+          limits: { gracefulTimeout: "5 seconds" }
         }
       })
       const message = JsonRpc.notification("notifications/message", { level: "info", data: "x" })
@@ -444,7 +444,7 @@ describe("defects that other implementations had", () => {
 
   it.effect("law 1: [STD-10] a request of the server fails at once if its input ends", () =>
     Effect.gen(function*() {
-      const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+      const { link, raw, session } = yield* withRawClient({ server: { limits: { gracefulTimeout: "5 seconds" } } })
       yield* performHandshake(raw)
       const calling = yield* start(session.ping({ timeout: "Infinity" }))
       yield* settled

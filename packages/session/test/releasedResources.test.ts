@@ -65,9 +65,9 @@ describe("a session that has ended has no fiber, no request and no entry in a ta
               }),
               client: {
                 handlers: { "notifications/message": () => Effect.never },
-                limits: { gracefulCloseTimeout: "5 seconds" }
+                limits: { gracefulTimeout: "5 seconds" }
               },
-              server: { limits: { gracefulCloseTimeout: "5 seconds" } }
+              server: { limits: { gracefulTimeout: "5 seconds" } }
             })
             const { client, server } = all
             const calls = yield* Effect.forEach(

@@ -317,7 +317,7 @@ describe("a connection", () => {
         ({ profile: { revision } }) =>
           Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted.push(revision)))
       )
-      const { collect, received, send, session } = yield* serve({ limits: { gracefulCloseTimeout: 0 } }, waiting)
+      const { collect, received, send, session } = yield* serve({ limits: { gracefulTimeout: 0 } }, waiting)
       yield* send(initialize)
       yield* send(initialized)
       yield* send(request(1, "tools/call", { name: "x" }))

@@ -7,7 +7,7 @@ import type { Counts, Lifetime, ServerSide } from "./Subject.ts"
 import { type Unexpected, unexpected } from "./Unexpected.ts"
 
 /** Limits with a short wait for handlers, because some never return. */
-export const limits: Limits.Options = { gracefulCloseTimeout: "200 millis" }
+export const limits: Limits.Options = { gracefulTimeout: "200 millis" }
 
 const hostLimits = {
   unlimited: {},

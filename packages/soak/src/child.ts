@@ -20,7 +20,7 @@ StdioServer.runMain(
     "tools/call": (params) => params.name === "crash" ? Effect.sync(() => process.exit(crashStatus)) : callTool(params)
   }, {
     ...LawServer.options,
-    limits: { gracefulCloseTimeout: "200 millis" },
+    limits: { gracefulTimeout: "200 millis" },
     observe: (event) => {
       if (event._tag === "Closed") process.stderr.write(`closed ${event.reason._tag}\n`)
     }

@@ -63,7 +63,7 @@ const served = Effect.fnUntraced(function*(
     client: options.client ?? {},
     server: {
       tasks: yield* tasksOf(),
-      limits: { gracefulCloseTimeout: 0, progressInterval: 0 },
+      limits: { gracefulTimeout: 0, progressInterval: 0 },
       ...options.server
     }
   })
@@ -199,7 +199,7 @@ describe("a client calls a tool as a task", () => {
       const tasks = yield* Effect.provideService(ServerTasks.make({ tools: support }), TaskStore.TaskStore, slow)
       const long = Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
       const { client, methods } = yield* served({ long }, {
-        server: { tasks, limits: { gracefulCloseTimeout: 0 } }
+        server: { tasks, limits: { gracefulTimeout: 0 } }
       })
       yield* Stream.runDrain(client.tools)
       const call = yield* Effect.forkChild(RemoteTasks.of(client).call("long"), { startImmediately: true })
@@ -254,7 +254,7 @@ describe("a client calls a tool as a task", () => {
       const host = yield* SessionHost.make(handlersOf({ long: Effect.as(Effect.sleep("1 minute"), text("done")) }), {
         info,
         tasks: yield* tasksOf(),
-        limits: { gracefulCloseTimeout: 0 }
+        limits: { gracefulTimeout: 0 }
       })
       const opened = Effect.gen(function*() {
         const pair = yield* MemoryTransport.make()

@@ -34,7 +34,7 @@ const served = Effect.fnUntraced(function*(
   const { client: session, links } = yield* connected({
     handlers: tools(byName),
     client: { revisions: Revision.supported, capabilities: declared, ...client },
-    server: { tasks, limits: { gracefulCloseTimeout: 0 } }
+    server: { tasks, limits: { gracefulTimeout: 0 } }
   })
   const methods = () => links.client.sent.flatMap((message) => "method" in message ? [message.method] : [])
   return { session, methods, tasks }

@@ -66,7 +66,7 @@ const asking = Effect.fnUntraced(function*(
   const { client, links, server } = yield* connected({
     handlers: options.handlers ?? {},
     client: { handlers: { "elicitation/create": elicit }, tasks: options.tasks ?? (yield* answerTasks()) },
-    server: { limits: { gracefulCloseTimeout: 0 }, ...options.server },
+    server: { limits: { gracefulTimeout: 0 }, ...options.server },
     ...(options.pair === undefined ? undefined : { pair: options.pair })
   })
   const methods = () => links.server.sent.flatMap((message) => "method" in message ? [message.method] : [])

@@ -282,7 +282,7 @@ describe("a resumable task", () => {
               () => Effect.sync(() => pending--)
             )
         },
-        limits: { gracefulCloseTimeout: 0 }
+        limits: { gracefulTimeout: 0 }
       }).pipe(Effect.provideService(Transport.Transport, transport))
       const task = yield* RemoteTasks.of(client).call("work", {}, { ttl: "1 hour" })
       for (let i = 0; i < 40; i++) {

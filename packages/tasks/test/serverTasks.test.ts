@@ -56,7 +56,7 @@ describe("a server with tasks", () => {
       const pair = yield* MemoryTransport.make()
       yield* ServerSession.make(tools({ x: Effect.succeed(text("x")) }), {
         info,
-        limits: { gracefulCloseTimeout: 0 }
+        limits: { gracefulTimeout: 0 }
       }).pipe(Effect.provideService(Transport.Transport, pair.server))
       const other = yield* taskClient(pair.client)
       assert.isUndefined(at(other.initialized, "capabilities", "tasks"))
@@ -184,7 +184,7 @@ describe("a server with tasks", () => {
   it.effect("asks the newest client that waits, and the one before when that one is gone", () =>
     Effect.gen(function*() {
       const tasks = yield* tasksOf()
-      const host = yield* SessionHost.make(tools({ greet }), { info, tasks, limits: { gracefulCloseTimeout: 0 } })
+      const host = yield* SessionHost.make(tools({ greet }), { info, tasks, limits: { gracefulTimeout: 0 } })
       const first = yield* opened(host, "ada")
       const { taskId } = yield* first.start("greet")
       yield* start(first.send("tasks/result", { taskId }, "a"))
@@ -516,7 +516,7 @@ describe("the tasks of a principal", () => {
       const host = yield* SessionHost.make(tools({ long: Effect.as(Effect.sleep("1 minute"), text("done")) }), {
         info,
         tasks,
-        limits: { gracefulCloseTimeout: 0 }
+        limits: { gracefulTimeout: 0 }
       })
       const scope = yield* Scope.make()
       const { taskId } = yield* Scope.provide(

@@ -279,7 +279,7 @@ describe("a server with the tasks extension", () => {
       const host = yield* SessionHost.make(tools({ long: Effect.never }), {
         info,
         tasks: yield* tasksOf(),
-        limits: { gracefulCloseTimeout: 0 }
+        limits: { gracefulTimeout: 0 }
       })
       const opened = (principal: Principal.Principal | undefined) =>
         Effect.flatMap(openedFor(host, principal), (transport) => extensionClient(transport))

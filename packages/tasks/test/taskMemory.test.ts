@@ -85,7 +85,7 @@ describe("the memory budget is charged", () => {
           handlers: { "elicitation/create": () => Effect.as(Effect.sleep("1 minute"), { action: "decline" }) },
           tasks
         },
-        server: { limits: { gracefulCloseTimeout: 0 } }
+        server: { limits: { gracefulTimeout: 0 } }
       })
       const question = { message: "?".repeat(heldBytes / 2), requestedSchema: form }
       yield* RemoteTasks.of(server).elicit(question)

@@ -22,7 +22,7 @@ import * as Transcript from "./Transcript.ts"
 
 /**
  * Options for both sides. Each has a default. The sides are named `client` and `server`, version 0.0.0. Handlers get no
- * time to finish when their session ends (`gracefulCloseTimeout: 0`), because no test advances the clock after its end.
+ * time to finish when their session ends (`gracefulTimeout: 0`), because no test advances the clock after its end.
  *
  * @category models
  */
@@ -231,13 +231,13 @@ export const make = Effect.fnUntraced(function*<
   const serving = yield* ServerSession.make<S, RServer>(handlers, {
     info: { name: "server", version: "0.0.0" },
     ...server,
-    limits: { gracefulCloseTimeout: 0, ...server?.limits }
+    limits: { gracefulTimeout: 0, ...server?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.server.transport))
   const asking = yield* ClientSession.make<C, RClient>({
     info: { name: "client", version: "0.0.0" },
     revisions: Revision.legacy,
     ...client,
-    limits: { gracefulCloseTimeout: 0, ...client?.limits }
+    limits: { gracefulTimeout: 0, ...client?.limits }
   }).pipe(Effect.provideService(Transport.Transport, ends.client.transport))
   // Over other transports the message takes time, and may be lost.
   if (transports === undefined && Revision.isLegacy(asking.profile.revision)) yield* untilInitialized(serving)

@@ -25,7 +25,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { fileURLToPath } from "node:url"
 
 const info = { name: "test", version: "1.0.0" }
-const limits = { gracefulCloseTimeout: 0 }
+const limits = { gracefulTimeout: 0 }
 
 /** The handshake in the view of the client. */
 const handshake = `

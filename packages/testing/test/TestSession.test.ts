@@ -134,7 +134,7 @@ describe("TestSession", () => {
           const pair = yield* form === "StreamPerRequest" ? MemoryTransport.makeMultiStream() : MemoryTransport.make()
           yield* ServerSession.make(asker, {
             info: { name: "server", version: "0.0.0" },
-            limits: { gracefulCloseTimeout: 0 }
+            limits: { gracefulTimeout: 0 }
           })
             .pipe(
               Effect.provideService(Transport.Transport, pair.server)
@@ -150,7 +150,7 @@ describe("TestSession", () => {
           )
           const again = yield* ClientSession.make({
             info: { name: "client", version: "0.0.0" },
-            limits: { gracefulCloseTimeout: 0 },
+            limits: { gracefulTimeout: 0 },
             revisions: Revision.legacy,
             ...answering
           }).pipe(Effect.provideService(Transport.Transport, other.client))

@@ -23,7 +23,7 @@ const lawsOf = (
       const ends = yield* pair
       const session = yield* ServerSession.make(LawServer.make(), {
         ...LawServer.options,
-        limits: { gracefulCloseTimeout: 100 }
+        limits: { gracefulTimeout: 100 }
       }).pipe(
         Effect.provideService(Transport.Transport, ends.server),
         Effect.provide(Logger.layer([]))

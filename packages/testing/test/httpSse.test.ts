@@ -31,7 +31,7 @@ const serving = (
   Effect.gen(function*() {
     const host = SessionHost.layer(LawServer.make(), {
       ...LawServer.options,
-      limits: { gracefulCloseTimeout: "2 seconds" }
+      limits: { gracefulTimeout: "2 seconds" }
     })
     const server = yield* Layer.build(
       listening.pipe(

@@ -22,7 +22,7 @@ const subject = (
     const server = yield* Scope.fork(yield* Effect.scope)
     const session = yield* ServerSession.make(LawServer.make(), {
       ...LawServer.options,
-      limits: { gracefulCloseTimeout: 100 }
+      limits: { gracefulTimeout: 100 }
     })
       .pipe(
         Effect.provideService(Transport.Transport, ends.server),

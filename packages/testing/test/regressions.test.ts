@@ -31,7 +31,7 @@ describe("transcripts of defects that were fixed", () => {
       it.effect(`${name}; ${form}`, () =>
         Effect.gen(function*() {
           const { client, server } = yield* pair
-          yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits: { gracefulCloseTimeout: 0 } })
+          yield* ServerSession.make(LawServer.make(), { ...LawServer.options, limits: { gracefulTimeout: 0 } })
             .pipe(
               Effect.provideService(Transport.Transport, server)
             )

@@ -24,7 +24,7 @@ const subject = (
   serve: Effect.gen(function*() {
     const host = SessionHost.layer(LawServer.make(), {
       ...LawServer.options,
-      limits: { gracefulCloseTimeout: "2 seconds" }
+      limits: { gracefulTimeout: "2 seconds" }
     })
     const server = yield* Layer.build(
       StreamableHttpServer.layerNode({ ...options, port: 0 }).pipe(

@@ -34,7 +34,7 @@ TransportSuite.suite<Served>("Unix sockets", {
     const between = path.join(directory, "between")
     const host = SessionHost.layer(LawServer.make(), {
       ...LawServer.options,
-      limits: { gracefulCloseTimeout: "2 seconds" }
+      limits: { gracefulTimeout: "2 seconds" }
     })
     const context = yield* Layer.build(
       UnixSocketServer.layerNode({ path: server }).pipe(
@@ -44,7 +44,7 @@ TransportSuite.suite<Served>("Unix sockets", {
       )
     )
     const proxy = yield* TcpProxy.make(server, between)
-    const client = UnixSocketClient.layerNode({ path: between, flushTimeout: "500 millis" })
+    const client = UnixSocketClient.layerNode({ path: between, closeTimeout: "500 millis" })
     let sent = 0
     return {
       ...counting(yield* Effect.provide(Transport.Transport, client), () => sent++),

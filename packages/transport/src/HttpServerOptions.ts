@@ -38,20 +38,20 @@ export interface AccessOptions {
  */
 export interface Options extends AccessOptions {
   /** The largest body of a request, in bytes. A larger body is rejected with 413. Default 4 MiB. */
-  readonly maxBodyBytes?: number | undefined
+  readonly maxMessageBytes?: number | undefined
   /**
    * The largest number of arrays, objects and members in the JSON of a body; an integer beyond 2^53 counts as eight. A
    * body with more is rejected with 413 before it is parsed: parsing takes time and memory for each of them, and cannot
    * be interrupted. Default 100,000.
    */
-  readonly maxBodyNodes?: number | undefined
+  readonly maxMessageNodes?: number | undefined
   /** The time in which the body of a request must arrive. A later body is rejected with 408. Default 1 minute. */
   readonly bodyTimeout?: Duration.Input | undefined
   /**
    * The most bytes of all bodies together that are arriving. Beyond it, the slowest request is rejected with 503.
    * Default 64 MiB.
    */
-  readonly maxTotalBodyBytes?: number | undefined
+  readonly maxTotalIncomingBytes?: number | undefined
   /**
    * The largest `initialize` request, in bytes. A larger one is rejected with 413, because the session keeps its
    * content in memory. Default 64 KiB.
@@ -81,7 +81,7 @@ export interface Options extends AccessOptions {
    * connection: of an event stream on any platform, of JSON over HTTP/1.1 on Node. Set it below `limits.writeTimeout`
    * of the sessions, because a message that waits that long ends its whole session. Default 20 seconds.
    */
-  readonly readerStallTimeout?: Duration.Input | undefined
+  readonly writeTimeout?: Duration.Input | undefined
 }
 
 /**

@@ -40,7 +40,7 @@ export interface Paths {
 }
 
 /**
- * Options of a server; all are optional. A stream that its client does not read within `readerStallTimeout` is broken
+ * Options of a server; all are optional. A stream that its client does not read within `writeTimeout` is broken
  * off, and its session ends.
  *
  * @category options

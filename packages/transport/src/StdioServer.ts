@@ -42,9 +42,9 @@ export interface Options {
    */
   readonly maxMessageNodes?: number | undefined
   /** The time that the client has to read the last messages when the scope closes. Default 3 seconds. */
-  readonly flushTimeout?: Duration.Input | undefined
+  readonly closeTimeout?: Duration.Input | undefined
   /**
-   * The time that handlers may continue after the end of standard input, if the limit `gracefulCloseTimeout` of their
+   * The time that handlers may continue after the end of standard input, if the limit `gracefulTimeout` of their
    * session is not shorter. Then they are interrupted, and their requests get no reply. Default 0.5 seconds, because
    * clients commonly kill a server 2 seconds after they have closed its input. A pipeline, which kills nothing, may
    * allow more.
@@ -59,11 +59,11 @@ export interface Options {
  */
 export interface RunOptions {
   /**
-   * The time that handlers may continue after the first signal, if the limit `gracefulCloseTimeout` of their session is
+   * The time that handlers may continue after the first signal, if the limit `gracefulTimeout` of their session is
    * not shorter. Default 1.5 seconds, because clients commonly kill a server 2 seconds after `SIGTERM`. A second signal
    * interrupts the handlers at once.
    */
-  readonly handlersTimeout?: Duration.Input | undefined
+  readonly gracefulTimeout?: Duration.Input | undefined
   /** The time that the program has to end after the first signal. Default 10 seconds. */
   readonly shutdownTimeout?: Duration.Input | undefined
 }
@@ -71,7 +71,7 @@ export interface RunOptions {
 const rules: NumericOption.Rules<Options> = {
   maxMessageBytes: NumericOption.count,
   maxMessageNodes: NumericOption.count,
-  flushTimeout: NumericOption.duration,
+  closeTimeout: NumericOption.duration,
   halfCloseTimeout: NumericOption.duration
 }
 
@@ -91,7 +91,7 @@ const open = Effect.fnUntraced(function*(
     pacing: new ProgressGap(),
     explain: (cause) => Effect.succeed(TransportError.make({ _tag: "WriteFailed", cause: unwrapCause(cause) }))
   })
-  yield* Effect.addFinalizer(() => atMost(writer.close, options?.flushTimeout ?? "3 seconds"))
+  yield* Effect.addFinalizer(() => atMost(writer.close, options?.closeTimeout ?? "3 seconds"))
 
   const run = Effect.fnUntraced(function*(
     deliver: (inbound: Transport.Inbound) => void
@@ -271,7 +271,7 @@ const exitAfter = (duration: Duration.Input): void => {
  * Bounds the shutdown of the process from the first signal on. Returns the effect that completes when handlers are
  * interrupted.
  */
-const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect.Effect<void> => {
+const boundShutdown = ({ shutdownTimeout, gracefulTimeout }: RunOptions): Effect.Effect<void> => {
   const cutoff = Deferred.makeUnsafe<void>()
   const cutOff = Effect.asVoid(Deferred.succeed(cutoff, undefined))
   let signals = 0
@@ -279,7 +279,7 @@ const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect
     signals++
     if (signals === 1) {
       exitAfter(shutdownTimeout ?? "10 seconds")
-      Effect.runFork(Effect.andThen(delay(handlersTimeout ?? "1500 millis"), cutOff))
+      Effect.runFork(Effect.andThen(delay(gracefulTimeout ?? "1500 millis"), cutOff))
     } else if (signals === 2) {
       exitAfter(hurriedShutdownTimeout)
       Effect.runFork(cutOff)
@@ -296,7 +296,7 @@ const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect
  * - `SIGTERM` and `SIGINT` interrupt it. Success and interruption exit with 0; a failure is logged, and exits with 1 or
  *   with the error's own `Runtime.errorExitCode`.
  * - When the program ends, the process exits, even if standard input is still open or something else keeps it alive.
- * - After the first signal, handlers have 1.5 seconds to finish (`handlersTimeout`); then they are interrupted. A
+ * - After the first signal, handlers have 1.5 seconds to finish (`gracefulTimeout`); then they are interrupted. A
  *   second signal interrupts them at once.
  * - 10 seconds after the first signal the process exits with 1, even if a finalizer hangs (`shutdownTimeout`). After a
  *   second signal it does so after 2 seconds.
@@ -320,7 +320,7 @@ const boundShutdown = ({ shutdownTimeout, handlersTimeout }: RunOptions): Effect
  * @category running
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>, options?: RunOptions): void => {
-  NumericOption.check(options, { handlersTimeout: NumericOption.duration, shutdownTimeout: NumericOption.duration })
+  NumericOption.check(options, { gracefulTimeout: NumericOption.duration, shutdownTimeout: NumericOption.duration })
   consoleToStderr.forGood()
   const bounded = Effect.provideService(program, HandlerCutoff, boundShutdown(options ?? {}))
   NodeRuntime.runMain(bounded, { teardown: (exit) => flushAndExit(exitCode(exit)) })

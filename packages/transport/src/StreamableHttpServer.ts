@@ -280,7 +280,7 @@ export const layerNode = (
 
 /**
  * Options of a server without sessions: those of {@link Options} about HTTP, without resumable streams, and those of
- * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulCloseTimeout`. One client may
+ * `SessionlessServer.Options`. On shutdown, handlers may finish within `limits.gracefulTimeout`. One client may
  * have half of `limits.maxIncomingRequests` in flight, and of `limits.maxIncomingBytes`, so that there is always room
  * for another.
  *
@@ -299,8 +299,8 @@ const sessionless = Effect.fnUntraced(function*<const H extends Handlers.Handler
 ) {
   const { exchanges, guard, responses } = yield* prepare(options)
   const server = yield* SessionlessServer.make<H, R>(handlers, options)
-  const gracefulCloseMillis = Limits.make(options.limits).gracefulCloseTimeout
-  const handler = yield* StatelessHandler.make(server, guard, responses, { ...exchanges, gracefulCloseMillis })
+  const gracefulMillis = Limits.make(options.limits).gracefulTimeout
+  const handler = yield* StatelessHandler.make(server, guard, responses, { ...exchanges, gracefulMillis })
   yield* Effect.addFinalizer(() => handler.drain)
   return handler
 })
@@ -381,7 +381,7 @@ export const layerSessionless = <const H extends Handlers.Handlers<"client", unk
 /**
  * Runs a server without sessions on Node, on its own port, for as long as the Layer lives. Its context has an
  * `HttpServer` with the address. On shutdown it rejects new requests, handlers may finish within
- * `limits.gracefulCloseTimeout`, every response ends, and then the listener closes.
+ * `limits.gracefulTimeout`, every response ends, and then the listener closes.
  *
  * @example
  * ```ts

@@ -29,7 +29,7 @@ export interface Options {
   /** The most bytes that wait for a server that does not read, before `send` suspends. Default 1 MiB. */
   readonly maxSendBufferBytes?: number | undefined
   /** The time that the server has to read the last messages when the scope closes. Default 3 seconds. */
-  readonly flushTimeout?: Duration.Input | undefined
+  readonly closeTimeout?: Duration.Input | undefined
 }
 
 /**
@@ -46,7 +46,7 @@ const rules: NumericOption.Rules<Options> = {
   maxMessageBytes: NumericOption.count,
   maxMessageNodes: NumericOption.count,
   maxSendBufferBytes: NumericOption.countFromZero,
-  flushTimeout: NumericOption.duration
+  closeTimeout: NumericOption.duration
 }
 
 /**

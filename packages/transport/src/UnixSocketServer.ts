@@ -50,11 +50,11 @@ export interface Options {
    * Beyond it, the connection whose message began first is closed. Default 64 MiB. The `MemoryBudget` is charged for
    * the bytes, too.
    */
-  readonly maxTotalUnfinishedBytes?: number | undefined
+  readonly maxTotalIncomingBytes?: number | undefined
   /** The most bytes that wait for a client that does not read, before `send` suspends. Default 1 MiB. */
   readonly maxSendBufferBytes?: number | undefined
   /** The time that a client has to read its last messages when its session ends. Default 3 seconds. */
-  readonly flushTimeout?: Duration.Input | undefined
+  readonly closeTimeout?: Duration.Input | undefined
 }
 
 /**
@@ -76,9 +76,9 @@ const rules: NumericOption.Rules<Options> = {
   maxMessageBytes: NumericOption.count,
   maxMessageNodes: NumericOption.count,
   maxInitializeBytes: NumericOption.count,
-  maxTotalUnfinishedBytes: NumericOption.count,
+  maxTotalIncomingBytes: NumericOption.count,
   maxSendBufferBytes: NumericOption.countFromZero,
-  flushTimeout: NumericOption.duration
+  closeTimeout: NumericOption.duration
 }
 
 const messageOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
@@ -140,7 +140,7 @@ export const make = Effect.fnUntraced(function*(
   const host = yield* SessionHost.SessionHost
   const kind = server.address._tag === "UnixPathAddress" ? "unix-socket" : "tcp"
   const sessions = new SessionPerConnection(host, options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes)
-  const incoming = IncomingMessages.make(yield* MemoryBudget, options.maxTotalUnfinishedBytes)
+  const incoming = IncomingMessages.make(yield* MemoryBudget, options.maxTotalIncomingBytes)
   const serve = UnixSocketHandler.make(sessions, kind, { ...options, incoming })
   const serving = server.run((socket) =>
     Effect.flatMap(

@@ -56,7 +56,7 @@ export interface NodeOptions extends Options, HttpClientOptions.HeaderOptions {
    * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
    * the shortest interval is 1 second. Default 15 seconds.
    */
-  readonly pingInterval?: Duration.Input | undefined
+  readonly keepAliveInterval?: Duration.Input | undefined
 }
 
 const rules: NumericOption.Rules<Options> = {
@@ -80,12 +80,16 @@ const nodeSettings = (
   options: NodeOptions,
   { authorize, headers }: Pick<NodeSettings, "authorize" | "headers">
 ): NodeSettings => {
-  NumericOption.check(options, { ...rules, maxPayloadBytes: NumericOption.count, pingInterval: NumericOption.duration })
-  const { pingInterval } = options
+  NumericOption.check(options, {
+    ...rules,
+    maxPayloadBytes: NumericOption.count,
+    keepAliveInterval: NumericOption.duration
+  })
+  const { keepAliveInterval } = options
   return {
     ...settings(options),
     maxPayloadBytes: WebSocketSettings.maxPayload(options),
-    pingMillis: Duration.toMillis(pingInterval ?? "15 seconds"),
+    pingMillis: Duration.toMillis(keepAliveInterval ?? "15 seconds"),
     headers,
     authorize
   }

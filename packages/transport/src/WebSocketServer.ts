@@ -87,13 +87,13 @@ export interface Options extends HttpServerOptions.AccessOptions {
    * Beyond it, the connection whose message began first is closed. Default 64 MiB. The `MemoryBudget` is charged for
    * the bytes, too.
    */
-  readonly maxTotalUnfinishedBytes?: number | undefined
+  readonly maxTotalIncomingBytes?: number | undefined
   /**
    * The interval of liveness checks. A client that was silent since the previous check is pinged. If it is still silent
    * at the next check, the connection fails; that takes two to three intervals. `"Infinity"` disables the checks, and
    * the shortest interval is 1 second. Default 15 seconds.
    */
-  readonly pingInterval?: Duration.Input | undefined
+  readonly keepAliveInterval?: Duration.Input | undefined
   /**
    * The time that a client has to answer a close frame, or to read an error response, before its socket is destroyed.
    * Default 2 seconds.
@@ -111,8 +111,8 @@ const rules: NumericOption.Rules<Options> = {
   maxMessageBytes: NumericOption.count,
   maxMessageNodes: NumericOption.count,
   maxInitializeBytes: NumericOption.count,
-  maxTotalUnfinishedBytes: NumericOption.count,
-  pingInterval: NumericOption.duration,
+  maxTotalIncomingBytes: NumericOption.count,
+  keepAliveInterval: NumericOption.duration,
   closeTimeout: NumericOption.duration
 }
 
@@ -163,8 +163,8 @@ export const make = Effect.fnUntraced(function*(
   const handle = yield* WebSocketHandler.make(guard, {
     limits: WebSocketSettings.messageLimits(options),
     maxInitializeBytes: settings.maxInitializeBytes,
-    incoming: IncomingMessages.make(yield* MemoryBudget, options.maxTotalUnfinishedBytes),
-    pingMillis: Duration.toMillis(options.pingInterval ?? "15 seconds"),
+    incoming: IncomingMessages.make(yield* MemoryBudget, options.maxTotalIncomingBytes),
+    pingMillis: Duration.toMillis(options.keepAliveInterval ?? "15 seconds"),
     closeMillis,
     subprotocol: options.subprotocol ?? "required"
   })

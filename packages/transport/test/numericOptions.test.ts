@@ -44,16 +44,16 @@ const named = (values: ReadonlyArray<unknown>, ...names: ReadonlyArray<string>):
 const bodies = {
   ...named(
     numbers,
-    "maxTotalBodyBytes",
-    "maxBodyBytes",
-    "maxBodyNodes",
+    "maxTotalIncomingBytes",
+    "maxMessageBytes",
+    "maxMessageNodes",
     "maxInitializeBytes",
     "maxPipelinedRequests",
     "maxStreamCharacters",
     "maxUnreadBytes",
     "maxTotalUnreadBytes"
   ),
-  ...named(durations, "bodyTimeout", "identifyTimeout", "keepAliveInterval", "readerStallTimeout")
+  ...named(durations, "bodyTimeout", "identifyTimeout", "keepAliveInterval", "writeTimeout")
 }
 const port = named(numbers, "port")
 const messages = named(numbers, "maxMessageBytes", "maxMessageNodes")
@@ -62,12 +62,12 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
   [
     "StdioServer",
     (options) => Effect.scoped(Effect.provide(StdioServer.make(options), StdioServer.layerStdio)),
-    { ...messages, ...named(durations, "flushTimeout", "halfCloseTimeout") }
+    { ...messages, ...named(durations, "closeTimeout", "halfCloseTimeout") }
   ],
   [
     "StdioServer.runMain",
     (options) => Effect.sync(() => StdioServer.runMain(Effect.void, options)),
-    named(durations, "handlersTimeout", "shutdownTimeout")
+    named(durations, "gracefulTimeout", "shutdownTimeout")
   ],
   [
     "StdioClient",
@@ -80,13 +80,13 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     {
       ...messages,
       ...named(numbers, "maxInitializeBytes", "maxSendBufferBytes", "mode"),
-      ...named(durations, "flushTimeout")
+      ...named(durations, "closeTimeout")
     }
   ],
   [
     "UnixSocketClient",
     (options) => built(() => UnixSocketClient.layerNode({ path: "/nowhere/at.sock", ...options })),
-    { ...messages, ...named(numbers, "maxSendBufferBytes"), ...named(durations, "flushTimeout") }
+    { ...messages, ...named(numbers, "maxSendBufferBytes"), ...named(durations, "closeTimeout") }
   ],
   [
     "WebSocketServer",
@@ -95,7 +95,7 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
       ...messages,
       ...port,
       ...named(numbers, "maxInitializeBytes", "maxPayloadBytes"),
-      ...named(durations, "identifyTimeout", "pingInterval", "closeTimeout")
+      ...named(durations, "identifyTimeout", "keepAliveInterval", "closeTimeout")
     }
   ],
   [
@@ -104,7 +104,7 @@ const constructors: ReadonlyArray<readonly [name: string, make: Make, options: V
     {
       ...messages,
       ...named(numbers, "maxPayloadBytes"),
-      ...named(durations, "connectTimeout", "closeTimeout", "pingInterval")
+      ...named(durations, "connectTimeout", "closeTimeout", "keepAliveInterval")
     }
   ],
   ["HttpSseServer", (options) => built(() => HttpSseServer.layerNode({ port: 0, ...options })), { ...bodies, ...port }],

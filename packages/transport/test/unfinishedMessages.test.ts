@@ -14,7 +14,7 @@ const handlers = tools({ x: Effect.succeed(text("x")) })
 
 /** The limit has room for two of these messages, and not for three. */
 const messageBytes = 400_000
-const maxTotalUnfinishedBytes = 1_000_000
+const maxTotalIncomingBytes = 1_000_000
 
 /** A client of one transport. */
 interface Sender {
@@ -29,7 +29,7 @@ const [beginning, end] = [JSON.stringify(half).slice(0, -1), JSON.stringify(half
 
 const overUnixSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBudget) {
   const server = yield* Effect.provideService(
-    Unix.serve(handlers, { socket: { maxTotalUnfinishedBytes } }),
+    Unix.serve(handlers, { socket: { maxTotalIncomingBytes } }),
     MemoryBudget.MemoryBudget,
     budget
   )
@@ -45,7 +45,7 @@ const overUnixSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBu
 
 const overWebSocket = Effect.fnUntraced(function*(budget: MemoryBudget.MemoryBudget) {
   const server = yield* Effect.provideService(
-    WebSocketServing.serve(handlers, { webSocket: { maxTotalUnfinishedBytes } }),
+    WebSocketServing.serve(handlers, { webSocket: { maxTotalIncomingBytes } }),
     MemoryBudget.MemoryBudget,
     budget
   )
@@ -71,7 +71,7 @@ describe.concurrent("messages whose end never arrives", () => {
         const second = yield* connect
         second.begin()
         yield* until(() => budget.usedBytes() >= 2 * messageBytes)
-        assert.isAtMost(budget.usedBytes(), maxTotalUnfinishedBytes)
+        assert.isAtMost(budget.usedBytes(), maxTotalIncomingBytes)
         const third = yield* connect
         third.begin()
         yield* until(() => first.socket.closed || first.socket.readableEnded)
@@ -95,7 +95,7 @@ describe.concurrent("messages whose end never arrives", () => {
     Effect.gen(function*() {
       const budget = MemoryBudget.make()
       const server = yield* Effect.provideService(
-        WebSocketServing.serve(handlers, { webSocket: { maxTotalUnfinishedBytes } }),
+        WebSocketServing.serve(handlers, { webSocket: { maxTotalIncomingBytes } }),
         MemoryBudget.MemoryBudget,
         budget
       )

@@ -42,7 +42,7 @@ const sessionWithIds = Effect.fnUntraced(function*(length: number) {
       ? Effect.orDie(raw.send(JsonRpc.success(message.id, results[message.method] ?? {})))
       : Effect.void)
   yield* Effect.forkScoped(Effect.forever(answer), { startImmediately: true })
-  return yield* ClientSession.make({ info, revisions: ["2025-11-25"], limits: { gracefulCloseTimeout: 0 } }).pipe(
+  return yield* ClientSession.make({ info, revisions: ["2025-11-25"], limits: { gracefulTimeout: 0 } }).pipe(
     Effect.provideService(Transport.Transport, pair.client)
   )
 })

@@ -29,7 +29,7 @@ const answers = McpAnswers.make({
 })
 
 const main = Effect.gen(function*() {
-  const clients = yield* McpClients.make(servers, { info, answers, listWithin: "30 seconds" })
+  const clients = yield* McpClients.make(servers, { info, answers, listWaitTimeout: "30 seconds" })
   const callTool = (name: string, input?: Record<string, unknown>) =>
     clients.callTool(name, input, { timeout: "10 seconds" }).pipe(
       Effect.map(({ content, isError, structuredContent }) =>

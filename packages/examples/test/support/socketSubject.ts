@@ -61,7 +61,7 @@ export const subject = (
     // The end of a client is a half-close, so a handler that never returns would keep the server for the default time.
     const serving = yield* ServerSession.serve(LawServer.make(), {
       ...LawServer.options,
-      limits: { gracefulCloseTimeout: "2 seconds" }
+      limits: { gracefulTimeout: "2 seconds" }
     }).pipe(
       // Some laws use handlers that die. Their log messages are expected.
       Effect.provide(Layer.merge(SocketTransport.over(atServer), Logger.layer([]))),

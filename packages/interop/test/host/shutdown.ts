@@ -13,7 +13,7 @@ import { serverRequest } from "./results.ts"
 
 export const shutdown = (peer: Peer) => {
   const connect = Effect.gen(function*() {
-    const host = make(Revision.latestLegacy, Child.server(Child.file(peer.file)), { gracefulCloseTimeout: "50 millis" })
+    const host = make(Revision.latestLegacy, Child.server(Child.file(peer.file)), { gracefulTimeout: "50 millis" })
     const scope = yield* Scope.make()
     const context = yield* Layer.buildWithScope(host.layer, scope)
     const run = Effect.provideContext(context)

@@ -14,7 +14,7 @@ import { serverRequest } from "./results.ts"
 export const shutdownOverHttp = (it: Vitest.MethodsNonLive, listener: HttpListener.Listener) => {
   it.effect("[SHS-28] [law 1] [law 2] the host closes: calls fail with Closed, and the session is deleted", () => {
     const server = HttpListener.server(listener, () => `${listener.address()}/stateful`)
-    const host = make(Revision.latestLegacy, server, { gracefulCloseTimeout: "50 millis" })
+    const host = make(Revision.latestLegacy, server, { gracefulTimeout: "50 millis" })
     return Effect.gen(function*() {
       const scope = yield* Scope.make()
       const run = Effect.provideContext(yield* Layer.buildWithScope(host.layer, scope))

@@ -50,7 +50,7 @@ const makeServer = Effect.gen(function*() {
   })
   const host = SessionHost.layer(handlers, {
     info: { name: "example", version: "1.0.0" },
-    limits: { gracefulCloseTimeout: "50 millis" }
+    limits: { gracefulTimeout: "50 millis" }
   })
   return { host, started: Deferred.await(started), interrupted: Deferred.await(interrupted) }
 })

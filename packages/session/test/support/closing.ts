@@ -24,9 +24,9 @@ export const closedEvents = (record: { readonly events: ReadonlyArray<SessionEve
 /** Makes a server session that serves a call of this tool, as request 1. */
 export const serving = Effect.fnUntraced(function*(
   tool: Effect.Effect<Tool.CallToolResult, never, RequestContext.RequestContext>,
-  gracefulCloseTimeout: Duration.Input = "5 seconds"
+  gracefulTimeout: Duration.Input = "5 seconds"
 ) {
-  const all = yield* withRawClient({ handlers: tools({ x: tool }), server: { limits: { gracefulCloseTimeout } } })
+  const all = yield* withRawClient({ handlers: tools({ x: tool }), server: { limits: { gracefulTimeout } } })
   yield* performHandshake(all.raw)
   yield* all.raw.send(call(1, "x"))
   return all

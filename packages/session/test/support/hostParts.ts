@@ -9,7 +9,7 @@ import { SessionTable } from "../../src/internal/host/SessionTable.ts"
 import * as ServerSessionImplementation from "../../src/internal/server/ServerSessionImplementation.ts"
 import { info } from "./sessions.ts"
 
-const server = ServerSessionImplementation.prepare({}, { info, limits: { gracefulCloseTimeout: 0 } }, {
+const server = ServerSessionImplementation.prepare({}, { info, limits: { gracefulTimeout: 0 } }, {
   isShared: true
 })
 

@@ -7,9 +7,9 @@ import { info, initialize, initialized, performHandshake, type ServerHandlers } 
 
 export type HostOptions = Partial<SessionHost.Options>
 
-/** Makes a host whose sessions close without waiting for their handlers, unless a test sets `gracefulCloseTimeout`. */
+/** Makes a host whose sessions close without waiting for their handlers, unless a test sets `gracefulTimeout`. */
 export const makeHost = (handlers: ServerHandlers = {}, options: HostOptions = {}) =>
-  SessionHost.make(handlers, { info, ...options, limits: { gracefulCloseTimeout: 0, ...options.limits } })
+  SessionHost.make(handlers, { info, ...options, limits: { gracefulTimeout: 0, ...options.limits } })
 
 /** Opens a session. Its client has not sent anything yet. */
 export const openSession = Effect.fnUntraced(function*(

@@ -51,10 +51,10 @@ export type ServerHandlers = Handlers.Handlers<
   NotificationContext.NotificationContext | RequestContext.RequestContext | Scope.Scope
 >
 
-/** Sets `gracefulCloseTimeout` to 0 by default, because no test advances its clock after its end. */
+/** Sets `gracefulTimeout` to 0 by default, because no test advances its clock after its end. */
 const withoutGracefulClose = <Given extends { readonly limits?: Limits.Options }>(options: Given) => ({
   ...options,
-  limits: { gracefulCloseTimeout: 0, ...options.limits }
+  limits: { gracefulTimeout: 0, ...options.limits }
 })
 
 /** Makes a client session over this end of a transport. */

@@ -10,7 +10,7 @@ export const webSocket: Subject = {
   concurrency: 6,
   start: HostedHttp.start({
     // The timer for pings fires once more after the last connection. A short interval shortens the wait of samples.
-    server: (port) => WebSocketServer.layerNode({ port, pingInterval: "3 seconds" }),
+    server: (port) => WebSocketServer.layerNode({ port, keepAliveInterval: "3 seconds" }),
     client: (port) => WebSocketClient.layerNode({ url: `ws://127.0.0.1:${port}/mcp` })
   }),
   endings: {

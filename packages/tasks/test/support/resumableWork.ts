@@ -44,7 +44,7 @@ export const processOn = Effect.fnUntraced(function*(
           revisions: [revision],
           capabilities: { extensions: { [TaskExtension.name]: {} } },
           handlers: { "elicitation/create": elicit },
-          limits: { gracefulCloseTimeout: 0 },
+          limits: { gracefulTimeout: 0 },
           ...(tasks === undefined ? undefined : { tasks })
         }).pipe(Effect.provideService(Transport.Transport, transport)))
   }

@@ -36,7 +36,7 @@ export const startProcess = Effect.fnUntraced(function*(
   const host = yield* SessionHost.make(handlers, {
     info,
     tasks,
-    limits: { gracefulCloseTimeout: 0 },
+    limits: { gracefulTimeout: 0 },
     sessions: { idleTimeout: "1 day", maxAge: "1 day" }
   }).pipe(Scope.provide(scope))
   const stop = Scope.close(scope, Exit.void)

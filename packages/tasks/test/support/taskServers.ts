@@ -25,7 +25,7 @@ export const serverWithTasks = Effect.fnUntraced(function*(
   options: Partial<ServerSession.Options> & Required<Pick<ServerSession.Options, "tasks">>
 ) {
   const pair = yield* MemoryTransport.make()
-  yield* ServerSession.make(handlers, { info, limits: { gracefulCloseTimeout: 0, progressInterval: 0 }, ...options })
+  yield* ServerSession.make(handlers, { info, limits: { gracefulTimeout: 0, progressInterval: 0 }, ...options })
     .pipe(Effect.provideService(Transport.Transport, pair.server))
   return pair.client
 })

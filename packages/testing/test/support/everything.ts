@@ -30,7 +30,7 @@ export const serverHandlers: Handlers.Handlers<"client", RequestContext.RequestC
 export const serverOptions = {
   info,
   capabilities: { logging: {}, resources: { subscribe: true } },
-  limits: { gracefulCloseTimeout: 0 }
+  limits: { gracefulTimeout: 0 }
 }
 
 export const clientHandlers: Handlers.Handlers<"server", CallbackContext.CallbackContext> = {
@@ -43,5 +43,5 @@ export const clientOptions = {
   info,
   handlers: clientHandlers,
   capabilities: { sampling: { tools: {}, context: {} }, elicitation: { form: {}, url: {} } },
-  limits: { gracefulCloseTimeout: 0 }
+  limits: { gracefulTimeout: 0 }
 }

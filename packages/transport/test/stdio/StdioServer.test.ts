@@ -177,7 +177,7 @@ describe.concurrent("a server process", () => {
       assert.deepStrictEqual(server.exit, { code: 0, signal: null })
     }))
 
-  it.live("exits within flushTimeout if its client does not read", () =>
+  it.live("exits within closeTimeout if its client does not read", () =>
     Effect.gen(function*() {
       const server = yield* start("flood", "leave", "impatient")
       server.child.stdout.pause()
@@ -210,8 +210,8 @@ const modern = (id: number, method: string, params: object) =>
   })
 
 /** Starts a server whose tool never ends, and calls the tool. */
-const startHanging = Effect.fnUntraced(function*(handlersTimeout: number) {
-  const server = yield* startFixture("hangingHandlerServer.ts", String(handlersTimeout))
+const startHanging = Effect.fnUntraced(function*(gracefulTimeout: number) {
+  const server = yield* startFixture("hangingHandlerServer.ts", String(gracefulTimeout))
   const initialize = JsonRpc.request(0, "initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
@@ -225,7 +225,7 @@ const startHanging = Effect.fnUntraced(function*(handlersTimeout: number) {
 })
 
 describe.concurrent("a server process with a call in flight", () => {
-  it.live("interrupts its handler `handlersTimeout` after the first signal, also if the session allows more", () =>
+  it.live("interrupts its handler `gracefulTimeout` after the first signal, also if the session allows more", () =>
     Effect.gen(function*() {
       const server = yield* startHanging(50)
       server.child.kill("SIGTERM")

@@ -83,7 +83,7 @@ export const hostOf = (
     info,
     observe: (event) => void events.push(event),
     ...session,
-    limits: { gracefulCloseTimeout: 0, ...session?.limits }
+    limits: { gracefulTimeout: 0, ...session?.limits }
   })
 
 /** Collects the log entries of the levels warning, error and fatal. */

@@ -71,7 +71,7 @@ export const serveSessionless = Effect.fnUntraced(function*(
     observe: (event) => void events.push(event),
     ...settings.http,
     ...settings.server,
-    limits: { gracefulCloseTimeout: 0, ...settings.server?.limits }
+    limits: { gracefulTimeout: 0, ...settings.server?.limits }
   }).pipe(
     Layer.provideMerge(services(settings)),
     Layer.provideMerge(collectLogs(logs))

@@ -243,7 +243,7 @@ describe.concurrent("send", () => {
 
   it.live("fails with WriteFailed after the server has closed the connection, also if it waits already", () =>
     Effect.gen(function*() {
-      const { connection, server } = yield* connected({ maxSendBufferBytes: 1, flushTimeout: "1 hour" })
+      const { connection, server } = yield* connected({ maxSendBufferBytes: 1, closeTimeout: "1 hour" })
       const flood = yield* Effect.forkChild(Effect.flip(Effect.forever(connection.send(outbound("x".repeat(100_000))))))
       yield* Effect.sleep("50 millis")
       assert.isUndefined(flood.pollUnsafe())
@@ -270,7 +270,7 @@ describe.concurrent("send", () => {
 describe.concurrent("closing", () => {
   it.live("first writes what was sent", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushTimeout: "1 minute" })
+      const { close, connection, server } = yield* connected({ closeTimeout: "1 minute" })
       const data = "x".repeat(5_000_000)
       yield* connection.send(outbound(data))
       const closing = yield* Effect.forkChild(close)
@@ -284,7 +284,7 @@ describe.concurrent("closing", () => {
     Effect.gen(function*() {
       const data = "x".repeat(50_000)
       for (let count = 1; count <= 8; count++) {
-        const { close, connection, server } = yield* connected({ flushTimeout: "1 minute" })
+        const { close, connection, server } = yield* connected({ closeTimeout: "1 minute" })
         for (let sent = 0; sent < count; sent++) {
           yield* connection.send(outbound(data))
           // Each message is a separate write, which Node accepts although the system does not.
@@ -297,9 +297,9 @@ describe.concurrent("closing", () => {
       }
     }))
 
-  it.live("waits for a server that does not read no longer than flushTimeout", () =>
+  it.live("waits for a server that does not read no longer than closeTimeout", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushTimeout: "50 millis" })
+      const { close, connection, server } = yield* connected({ closeTimeout: "50 millis" })
       yield* connection.send(outbound("x".repeat(5_000_000)))
       yield* close
       assert.isBelow((yield* readAll(server)).length, 5_000_000)
@@ -307,7 +307,7 @@ describe.concurrent("closing", () => {
 
   it.live("does not wait for a server that has closed the connection", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushTimeout: "1 hour" })
+      const { close, connection, server } = yield* connected({ closeTimeout: "1 hour" })
       yield* connection.send(outbound("x".repeat(5_000_000)))
       server.destroy()
       yield* Effect.exit(connection.run(() => {}))
@@ -316,7 +316,7 @@ describe.concurrent("closing", () => {
 
   it.live("does not wait for a server that closed the connection before the first message", () =>
     Effect.gen(function*() {
-      const { close, connection, server } = yield* connected({ flushTimeout: "1 hour" })
+      const { close, connection, server } = yield* connected({ closeTimeout: "1 hour" })
       server.destroy()
       yield* connection.run(() => {})
       yield* Effect.sleep("20 millis")

@@ -130,7 +130,7 @@ describe.concurrent("a client that disconnects", () => {
   it.live("[law 5] receives its replies if it ended only its own side", () =>
     Effect.gen(function*() {
       const { counts, handlers, release } = waiting()
-      const server = yield* serve(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } })
+      const server = yield* serve(handlers, { session: { limits: { gracefulTimeout: "1 minute" } } })
       const client = yield* openSession({ path: server.path })
       client.send(call(1, "wait"))
       client.socket.end()
@@ -170,7 +170,7 @@ describe.concurrent("a client that disconnects", () => {
   it.live("does not hold its session if it breaks the connection while replies wait for it", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ large: Effect.succeed(text(large)) }), {
-        socket: { flushTimeout: "1 hour" }
+        socket: { closeTimeout: "1 hour" }
       })
       const client = yield* openSession({ path: server.path })
       client.socket.pause()
@@ -192,7 +192,7 @@ describe.concurrent("the end of a session", () => {
             Effect.as(Effect.uninterruptible(Effect.sleep("50 millis")), text(large))
           )
         }),
-        { session: { limits: { gracefulCloseTimeout: "1 minute" } }, socket: { flushTimeout: "1 minute" } }
+        { session: { limits: { gracefulTimeout: "1 minute" } }, socket: { closeTimeout: "1 minute" } }
       )
       const client = yield* openSession({ path: server.path })
       client.socket.pause()
@@ -211,7 +211,7 @@ describe.concurrent("the end of a session", () => {
   it.live("reads the messages of a client meanwhile, because it may read only after it has written", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ large: Effect.succeed(text(large)) }), {
-        socket: { flushTimeout: "1 minute" }
+        socket: { closeTimeout: "1 minute" }
       })
       const client = yield* openSession({ path: server.path })
       client.socket.pause()
@@ -242,10 +242,10 @@ describe.concurrent("the end of a session", () => {
       }
     }))
 
-  it.live("waits for a client that does not read no longer than flushTimeout", () =>
+  it.live("waits for a client that does not read no longer than closeTimeout", () =>
     Effect.gen(function*() {
       const server = yield* serve(tools({ large: Effect.succeed(text(large)) }), {
-        socket: { flushTimeout: "100 millis" }
+        socket: { closeTimeout: "100 millis" }
       })
       const client = yield* openSession({ path: server.path })
       client.socket.pause()
@@ -338,7 +338,7 @@ describe.concurrent("a client for which the host has no room", () => {
   it.live("receives the reason that the host is shutting down", () =>
     Effect.gen(function*() {
       const { counts, handlers, release } = waiting()
-      const server = yield* serve(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } })
+      const server = yield* serve(handlers, { session: { limits: { gracefulTimeout: "1 minute" } } })
       const client = yield* openSession({ path: server.path })
       client.send(call(1, "wait"))
       yield* until(() => counts.started === 1)
@@ -374,7 +374,7 @@ it.live("[law 2] a server leaves no fiber and no socket, however its clients dis
       const { counts, handlers } = waiting()
       const server = yield* serve(handlers, {
         session: { sessions: { max: 8 } },
-        socket: { flushTimeout: "50 millis" }
+        socket: { closeTimeout: "50 millis" }
       })
       const clients = yield* Effect.forEach(Array.from({ length: 8 }), () => openSession({ path: server.path }))
       for (const client of clients) client.send(call(1, "wait"))
@@ -398,9 +398,9 @@ it.live("a server of TCP sockets serves sessions in the same way", () =>
   Effect.gen(function*() {
     const { counts, handlers, release } = waiting()
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const layer = UnixSocketServer.layer({ flushTimeout: "50 millis" }).pipe(
+    const layer = UnixSocketServer.layer({ closeTimeout: "50 millis" }).pipe(
       Layer.provideMerge(NodeSocketServer.layer({ port: 0, host: "127.0.0.1", allowHalfOpen: true })),
-      Layer.provideMerge(hostOf(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } }))
+      Layer.provideMerge(hostOf(handlers, { session: { limits: { gracefulTimeout: "1 minute" } } }))
     )
     const context = yield* Layer.buildWithScope(layer, scope)
     const { address } = Context.get(context, SocketServer)

@@ -97,10 +97,10 @@ describe("a server", () => {
       yield* until(() => peer.responseTo("slow") !== undefined)
     }), 30_000)
 
-  for (const pingInterval of [0, "1 milli"] as const) {
-    it.effect(`checks at most once a second with a pingInterval of ${pingInterval}`, () =>
+  for (const keepAliveInterval of [0, "1 milli"] as const) {
+    it.effect(`checks at most once a second with a keepAliveInterval of ${keepAliveInterval}`, () =>
       Effect.gen(function*() {
-        const server = yield* serve(tools({}), { ...noInitializeTimeout, webSocket: { pingInterval } })
+        const server = yield* serve(tools({}), { ...noInitializeTimeout, webSocket: { keepAliveInterval } })
         const peer = yield* TestClock.withLive(dial(server))
         yield* TestClock.adjust("1 second")
         yield* until(() => peer.framesOf(pings).length === 1)
@@ -112,9 +112,9 @@ describe("a server", () => {
       }))
   }
 
-  it.effect("checks nothing with an infinite pingInterval", () =>
+  it.effect("checks nothing with an infinite keepAliveInterval", () =>
     Effect.gen(function*() {
-      const server = yield* serve(tools({}), { ...noInitializeTimeout, webSocket: { pingInterval: "Infinity" } })
+      const server = yield* serve(tools({}), { ...noInitializeTimeout, webSocket: { keepAliveInterval: "Infinity" } })
       const peer = yield* TestClock.withLive(dial(server))
       yield* advance(10)
       assert.deepStrictEqual(peer.frames, [])

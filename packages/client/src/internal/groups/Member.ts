@@ -33,7 +33,7 @@ export interface Member {
 
 /** The parts of a group that a member uses. */
 export interface MemberDependencies {
-  readonly listWithinMillis: number
+  readonly listWaitMillis: number
   readonly waitFor: Duration.Input
   readonly changed: (server: string, list: ListName) => void
   readonly statusChanged: (server: string, status: ServerStatus) => void
@@ -43,18 +43,18 @@ export interface MemberDependencies {
 export const make = Effect.fnUntraced(function*(
   name: string,
   { callTool, client, toolChanges }: SupervisedClient,
-  { changed, listWithinMillis, statusChanged, waitFor }: MemberDependencies
+  { changed, listWaitMillis, statusChanged, waitFor }: MemberDependencies
 ): Effect.fn.Return<Member, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const listOf = <A>(list: BoundedListOf<A>, changes: ListName) =>
     new BoundedList<A>({
       status: client.status,
       list,
-      withinMillis: listWithinMillis,
+      withinMillis: listWaitMillis,
       scope,
       late: Effect.logWarning(
         `${changes} of the group lack the server ${JSON.stringify(name)}, which has not answered within ` +
-          `${listWithinMillis} ms; set listWithin to wait longer, or wait until settled`
+          `${listWaitMillis} ms; set listWaitTimeout to wait longer, or wait until settled`
       ),
       arrived: () => changed(name, changes)
     })

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 
 /**
  * An effect that completes when the process can no longer wait for handlers. A session that is closing then interrupts
- * its handlers at once, even before `Limits.gracefulCloseTimeout` has passed. A session reads this reference from the
+ * its handlers at once, even before `Limits.gracefulTimeout` has passed. A session reads this reference from the
  * context of the program that makes the session. By default the effect never completes. `StdioServer.runMain` provides
  * an effect that completes shortly after the first signal, or at the second one.
  */

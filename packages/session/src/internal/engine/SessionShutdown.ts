@@ -4,7 +4,7 @@
  * When it begins, the state of the session has a `reason`, and all pending requests have failed with it. Then, in this
  * order:
  *
- * 1. Handlers and queued notifications finish: for `gracefulCloseTimeout`, or, if the peer has ended its output, for no
+ * 1. Handlers and queued notifications finish: for `gracefulTimeout`, or, if the peer has ended its output, for no
  *    longer than the transport keeps ours open. `HandlerCutoff` ends this step early.
  * 2. The handlers that are left are interrupted, and their requests get no reply. Their finalizers have one second.
  * 3. The outbox sends the waiting messages, for a limited time. Then it stops: a message that still waits fails, and so
@@ -36,7 +36,7 @@ import type { Timer } from "./Timer.ts"
 /** The milliseconds that interrupted handlers have for their finalizers before the session closes. */
 const cleanupMillis = 1000
 
-/** The milliseconds that a session has after `gracefulCloseTimeout`, to clean up and to send waiting messages. */
+/** The milliseconds that a session has after `gracefulTimeout`, to clean up and to send waiting messages. */
 const extraMillis = 3000
 
 /**
@@ -103,8 +103,8 @@ export const run = (
 ): Effect.Effect<void> => {
   const { connection, context, inflight, limits, notifications, outbox, timer } = session
   const finishMillis = reason._tag === "PeerEnded" && connection.halfCloseMillis !== undefined
-    ? Math.min(limits.gracefulCloseTimeout, connection.halfCloseMillis)
-    : limits.gracefulCloseTimeout
+    ? Math.min(limits.gracefulTimeout, connection.halfCloseMillis)
+    : limits.gracefulTimeout
   const handled = Effect.andThen(inflight.drained, notifications.drained)
   const handledOrCutOff = Effect.raceFirst(handled, Context.get(context, HandlerCutoff))
   // Most sessions end while nothing is in flight, and then need no clock.
@@ -114,9 +114,9 @@ export const run = (
     if (isBusy()) yield* within(handledOrCutOff, finishMillis)
     interruptHandlers(session)
     if (isBusy()) yield* within(handled, cleanupMillis)
-    // Before the transport closes, all of this takes at most three seconds longer than `gracefulCloseTimeout`.
-    const left = limits.gracefulCloseTimeout + extraMillis - (timer.now() - began)
-    if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulCloseTimeout, left), 0))
+    // Before the transport closes, all of this takes at most three seconds longer than `gracefulTimeout`.
+    const left = limits.gracefulTimeout + extraMillis - (timer.now() - began)
+    if (!outbox.isIdle) yield* within(outbox.flushed, Math.max(Math.min(limits.gracefulTimeout, left), 0))
     outbox.stop()
     timer.stop()
     const reading = reader()

@@ -69,7 +69,7 @@ export class SessionHostImplementation implements SessionHostShape {
   /** The time after which a new session may be due, or the store may need to learn of its use, in milliseconds. */
   readonly #firstCheckMillis: number
   /** The time that sessions have to finish their requests when they close. */
-  readonly #gracefulCloseMillis: number
+  readonly #gracefulMillis: number
   readonly #observe: Options["observe"]
   readonly #clock: Clock.Clock
   readonly #fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
@@ -97,7 +97,7 @@ export class SessionHostImplementation implements SessionHostShape {
       idle: this.#limits.idleTimeout,
       age: this.#limits.maxAge
     }
-    this.#gracefulCloseMillis = Limits.make(server.limits).gracefulCloseTimeout
+    this.#gracefulMillis = Limits.make(server.limits).gracefulTimeout
     this.#observe = observe
     this.#clock = clock
     this.#fork = Effect.runForkWith(context)
@@ -247,7 +247,7 @@ export class SessionHostImplementation implements SessionHostShape {
   }
 
   #drainingError(): HostFull {
-    return new HostFull({ scope: "draining", limit: 0, retryAfterMillis: this.#gracefulCloseMillis })
+    return new HostFull({ scope: "draining", limit: 0, retryAfterMillis: this.#gracefulMillis })
   }
 
   // ===================================================================================================================

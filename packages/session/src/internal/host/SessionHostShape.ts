@@ -212,7 +212,7 @@ export interface SessionHostShape {
   /** Returns the state of the host now. */
   readonly health: Effect.Effect<Health>
   /**
-   * Opens no more sessions, closes all sessions, each within its `gracefulCloseTimeout`, and waits until none is left.
+   * Opens no more sessions, closes all sessions, each within its `gracefulTimeout`, and waits until none is left.
    * The store keeps them, for another host or for this one after a restart.
    */
   readonly drain: Effect.Effect<void>

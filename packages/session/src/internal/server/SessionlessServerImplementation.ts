@@ -35,7 +35,7 @@ export interface SessionlessServer {
   readonly eraOf: (message: JsonRpc.Classified, headers: InboundEra.Headers) => InboundEra.InboundEra
   /**
    * Ends all streams of notifications with their results, and later ones at once (SUB-07). Then waits until no request
-   * is in flight, at most for `limits.gracefulCloseTimeout`.
+   * is in flight, at most for `limits.gracefulTimeout`.
    */
   readonly drain: Effect.Effect<void>
   /**
@@ -123,7 +123,7 @@ export const makeWith = (
       ListenStream.endAll(server)
       stopResuming?.()
       return Effect.asVoid(
-        Effect.timeoutOption(Effect.interruptible(Latch.await(idle)), Duration.millis(limits.gracefulCloseTimeout))
+        Effect.timeoutOption(Effect.interruptible(Latch.await(idle)), Duration.millis(limits.gracefulTimeout))
       )
     }),
     handle: (frame, from) =>

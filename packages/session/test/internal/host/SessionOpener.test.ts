@@ -21,7 +21,7 @@ const makeOpener = Effect.gen(function*() {
   }
   const opener = new SessionOpener({
     ...parts,
-    server: ServerSessionImplementation.prepare({}, { info, limits: { gracefulCloseTimeout: 0 } }, { isShared: true }),
+    server: ServerSessionImplementation.prepare({}, { info, limits: { gracefulTimeout: 0 } }, { isShared: true }),
     slots: {
       take: () => {
         if (state.slot._tag === "Taken") calls.push("take")

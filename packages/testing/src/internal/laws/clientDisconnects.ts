@@ -56,7 +56,7 @@ export const clientDisconnects = <Served extends ClientEnd>(
       law("law 2: it ends also if the server has stopped reading", function*() {
         const served = yield* serve
         const scope = yield* Scope.make()
-        const session = yield* Scope.provide(connect(served, { limits: { gracefulCloseTimeout: 100 } }), scope)
+        const session = yield* Scope.provide(connect(served, { limits: { gracefulTimeout: 100 } }), scope)
         yield* stall.begin(served)
         const call = yield* Effect.forkChild(Effect.flip(session.callTool("echo", { value: 1 })))
         yield* Effect.sleep(20)

@@ -25,7 +25,7 @@ export interface Settings {
   /** The most bytes that wait before senders do. */
   readonly maxSendBufferBytes?: number | undefined
   /** The time that the peer has to read the last messages when the scope closes. */
-  readonly flushTimeout?: Duration.Input | undefined
+  readonly closeTimeout?: Duration.Input | undefined
   /** The time that the peer then has to end its own side. Default 0. */
   readonly peerTimeout?: Duration.Input | undefined
   /** The unfinished messages of the server, to which this connection adds its own. */
@@ -84,7 +84,7 @@ export const open = Effect.fnUntraced(function*(
     return Effect.void
   })
   yield* Effect.addFinalizer(() =>
-    Effect.raceFirst(finished, Effect.andThen(delay(settings.flushTimeout ?? "3 seconds"), destroy))
+    Effect.raceFirst(finished, Effect.andThen(delay(settings.closeTimeout ?? "3 seconds"), destroy))
   )
 
   const evicted = Deferred.makeUnsafe<never, TransportError.TransportError>()

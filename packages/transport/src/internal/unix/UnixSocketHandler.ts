@@ -52,7 +52,7 @@ const firstId = (
 const reject = (socket: Socket, node: NetSocket | undefined, problem: string): Effect.Effect<void> => {
   const settings: UnixSocketConnection.Settings = {
     maxMessageBytes: maxFirstMessageBytes,
-    flushTimeout: errorTimeout,
+    closeTimeout: errorTimeout,
     peerTimeout
   }
   return Effect.gen(function*() {

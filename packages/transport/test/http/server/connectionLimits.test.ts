@@ -59,10 +59,10 @@ const counting = Effect.gen(function*() {
 })
 
 describe.concurrent("JSON responses that a client does not read", () => {
-  it.live("destroy its connection after readerStallTimeout", () =>
+  it.live("destroy its connection after writeTimeout", () =>
     Effect.gen(function*() {
       const { handlers } = yield* counting
-      const server = yield* serveObserved(handlers, { responseMode: "json", readerStallTimeout: "100 millis" })
+      const server = yield* serveObserved(handlers, { responseMode: "json", writeTimeout: "100 millis" })
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
       connection.stall()
@@ -78,7 +78,7 @@ describe.concurrent("JSON responses that a client does not read", () => {
     Effect.gen(function*() {
       const { handlers } = yield* counting
       const clock = yield* TestClock.make()
-      const serving = serveObserved(handlers, { responseMode: "json", readerStallTimeout: "20 seconds" })
+      const serving = serveObserved(handlers, { responseMode: "json", writeTimeout: "20 seconds" })
       const server = yield* Effect.provideService(serving, Clock.Clock, clock)
       const client = yield* connect(server)
       const connection = yield* connectRaw(server)
@@ -267,9 +267,9 @@ describe.concurrent("bodies that arrive slowly", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("are rejected with 503 above `maxTotalBodyBytes` in all, the slowest first", () =>
+  it.live("are rejected with 503 above `maxTotalIncomingBytes` in all, the slowest first", () =>
     Effect.gen(function*() {
-      const server = yield* serveObserved(tools({}), { maxTotalBodyBytes: 280_000 })
+      const server = yield* serveObserved(tools({}), { maxTotalIncomingBytes: 280_000 })
       const client = yield* connect(server)
       const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
       const half = Effect.gen(function*() {

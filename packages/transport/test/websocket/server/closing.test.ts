@@ -37,7 +37,7 @@ describe.concurrent("a server sends the close code", () => {
     Effect.gen(function*() {
       const released = yield* Deferred.make<void>()
       const handlers = tools({ wait: Effect.as(Deferred.await(released), text("done")) })
-      const server = yield* serve(handlers, { session: { limits: { gracefulCloseTimeout: "1 minute" } } })
+      const server = yield* serve(handlers, { session: { limits: { gracefulTimeout: "1 minute" } } })
       const peer = yield* connect(server)
       peer.send(call(1, "wait"))
       yield* Effect.repeat(server.host.sessions, { until: ([one]) => one?.inFlight === 1 })

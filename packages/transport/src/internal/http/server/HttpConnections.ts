@@ -135,7 +135,7 @@ class HttpConnection {
   }
 
   #close(): void {
-    // Without this, the timeout would keep the socket in memory; with an infinite readerStallTimeout, forever.
+    // Without this, the timeout would keep the socket in memory; with an infinite writeTimeout, forever.
     if (this.#nextCheck !== undefined) this.#totals.watchdog.cancel(this.#nextCheck)
     this.#nextCheck = undefined
     for (const response of this.#responses) {

@@ -162,7 +162,7 @@ export const make = Effect.fnUntraced(function*(
   watchdog: StreamWatchdog,
   settings: HttpServerSettings
 ): Effect.fn.Return<HttpGuard, never, Authentication> {
-  const { allowedHosts, allowedOrigins, maxBodyNodes } = settings
+  const { allowedHosts, allowedOrigins, maxMessageNodes } = settings
   const authenticate = Authenticator.make(yield* Authentication, settings.identifyMillis, yield* Clock.Clock)
   const server = Option.getOrUndefined(yield* Effect.serviceOption(HttpServer))
   const budget = yield* MemoryBudget
@@ -175,7 +175,7 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const parse = (bytes: Uint8Array): Effect.Effect<Body, Response> => {
-    const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(bytes), maxBodyNodes)
+    const frame = FrameText.parseBytes(utf8.withoutByteOrderMark(bytes), maxMessageNodes)
     if (Result.isSuccess(frame)) return Effect.succeed({ frame: frame.success, bytes: bytes.byteLength })
     const { failure } = frame
     return Effect.fail(
@@ -183,7 +183,7 @@ export const make = Effect.fnUntraced(function*(
         ? HttpResponses.error(
           413,
           `The body has ${failure.nodes} arrays, objects and members (8 for an integer beyond 2^53); ` +
-            `the limit is ${maxBodyNodes} (maxBodyNodes)`
+            `the limit is ${maxMessageNodes} (maxMessageNodes)`
         )
         : unparsable
     )

@@ -11,17 +11,17 @@ export const accessRules: NumericOption.Rules<AccessOptions> = { identifyTimeout
 /** The rules for the numbers and durations of `HttpServerOptions.Options`. */
 export const rules: NumericOption.Rules<Options> = {
   ...accessRules,
-  maxBodyBytes: NumericOption.count,
-  maxBodyNodes: NumericOption.count,
+  maxMessageBytes: NumericOption.count,
+  maxMessageNodes: NumericOption.count,
   bodyTimeout: NumericOption.duration,
-  maxTotalBodyBytes: NumericOption.count,
+  maxTotalIncomingBytes: NumericOption.count,
   maxInitializeBytes: NumericOption.count,
   maxPipelinedRequests: NumericOption.count,
   maxUnreadBytes: NumericOption.count,
   maxTotalUnreadBytes: NumericOption.count,
   maxStreamCharacters: NumericOption.countFromZero,
   keepAliveInterval: NumericOption.interval,
-  readerStallTimeout: NumericOption.duration
+  writeTimeout: NumericOption.duration
 }
 
 /** The rules for the numbers of `HttpServerOptions.ListenOptions`. */
@@ -32,10 +32,10 @@ export interface HttpServerSettings {
   readonly allowedHosts: ReadonlyArray<string> | undefined
   readonly allowedOrigins: ReadonlyArray<string>
   readonly identifyMillis: number
-  readonly maxBodyBytes: number
-  readonly maxBodyNodes: number
+  readonly maxMessageBytes: number
+  readonly maxMessageNodes: number
   readonly bodyMillis: number
-  readonly maxTotalBodyBytes: number
+  readonly maxTotalIncomingBytes: number
   readonly maxInitializeBytes: number
   readonly maxPipelinedRequests: number
   readonly maxUnreadBytes: number
@@ -52,15 +52,15 @@ export const make = (options: Options): HttpServerSettings => ({
   allowedHosts: options.allowedHosts,
   allowedOrigins: options.allowedOrigins ?? [],
   identifyMillis: Duration.toMillis(options.identifyTimeout ?? "10 seconds"),
-  maxBodyBytes: options.maxBodyBytes ?? 4 * mebibyte,
-  maxBodyNodes: options.maxBodyNodes ?? FrameText.defaultMaxNodes,
+  maxMessageBytes: options.maxMessageBytes ?? 4 * mebibyte,
+  maxMessageNodes: options.maxMessageNodes ?? FrameText.defaultMaxNodes,
   bodyMillis: Duration.toMillis(options.bodyTimeout ?? "1 minute"),
-  maxTotalBodyBytes: options.maxTotalBodyBytes ?? 64 * mebibyte,
+  maxTotalIncomingBytes: options.maxTotalIncomingBytes ?? 64 * mebibyte,
   maxInitializeBytes: options.maxInitializeBytes ?? InitializeRequest.defaultMaxBytes,
   maxPipelinedRequests: options.maxPipelinedRequests ?? 8,
   maxUnreadBytes: options.maxUnreadBytes ?? 4 * mebibyte,
   maxTotalUnreadBytes: options.maxTotalUnreadBytes ?? 128 * mebibyte,
   maxStreamCharacters: options.maxStreamCharacters ?? mebibyte,
   keepAliveMillis: Duration.toMillis(options.keepAliveInterval ?? "15 seconds"),
-  stallMillis: Duration.toMillis(options.readerStallTimeout ?? "20 seconds")
+  stallMillis: Duration.toMillis(options.writeTimeout ?? "20 seconds")
 })

@@ -21,9 +21,9 @@ type Response = HttpServerResponse
 /** The bounds on arriving bodies. */
 export interface Limits {
   /** The most bytes of one body. */
-  readonly maxBodyBytes: number
+  readonly maxMessageBytes: number
   /** The most bytes of all arriving bodies. */
-  readonly maxTotalBodyBytes: number
+  readonly maxTotalIncomingBytes: number
   /** The memory of the process for everything that peers make it keep. */
   readonly budget: MemoryBudget
   /** The time in which a body must arrive, in milliseconds. */
@@ -76,9 +76,9 @@ const sendContinue = (request: HttpServerRequest): void => {
 
 /** Makes the receiver of a server. */
 export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies => {
-  const { bodyMillis, budget, maxBodyBytes, maxTotalBodyBytes } = limits
-  const maxBodySize = ByteSize.bytes(maxBodyBytes)
-  const tooLarge = HttpResponses.error(413, `The body is larger than ${maxBodyBytes} bytes (maxBodyBytes)`)
+  const { bodyMillis, budget, maxMessageBytes, maxTotalIncomingBytes } = limits
+  const maxBodySize = ByteSize.bytes(maxMessageBytes)
+  const tooLarge = HttpResponses.error(413, `The body is larger than ${maxMessageBytes} bytes (maxMessageBytes)`)
   const tooManyChunks = HttpResponses.error(413, `The body has more than ${maxChunks} chunks; send larger chunks`, {
     headers: closing
   })
@@ -88,14 +88,14 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
   const broken = HttpResponses.error(400, "The body could not be read", { code: ErrorCode.ParseError })
   const noRoom = HttpResponses.error(
     503,
-    `The bodies of all requests are larger than ${maxTotalBodyBytes} bytes (maxTotalBodyBytes)`,
+    `The bodies of all requests are larger than ${maxTotalIncomingBytes} bytes (maxTotalIncomingBytes)`,
     {
       code: ErrorCode.Overloaded,
       headers: { ...closing, "retry-after": "1" }
     }
   )
 
-  const arrivals = new Arrivals<Arriving>(budget, maxTotalBodyBytes)
+  const arrivals = new Arrivals<Arriving>(budget, maxTotalIncomingBytes)
   let isWatched = false
 
   const watch = () => {
@@ -119,7 +119,7 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
 
   const fromReadable = (request: HttpServerRequest, readable: Readable): Effect.Effect<Uint8Array, Response> =>
     Effect.callback<Uint8Array, Response>((resume) => {
-      const collected = CollectedBody.make(maxBodyBytes)
+      const collected = CollectedBody.make(maxMessageBytes)
       let chunks = 0
       const leave = () => {
         // Node may emit an error that it decided on earlier. Without a listener, the error would end the process.
@@ -185,7 +185,7 @@ export const make = (watchdog: StreamWatchdog, limits: Limits): IncomingBodies =
     receive: (request) =>
       Effect.suspend(() => {
         const declaredBytes = declaredLength(request)
-        if (declaredBytes > maxBodyBytes) return Effect.fail(tooLarge)
+        if (declaredBytes > maxMessageBytes) return Effect.fail(tooLarge)
         const readable = readableOf(request)
         return readable === undefined ? fromPlatform(request, declaredBytes) : fromReadable(request, readable)
       })

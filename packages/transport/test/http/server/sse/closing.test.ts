@@ -147,11 +147,11 @@ describe.concurrent("a client of HTTP+SSE that does not read", () => {
       assert.deepStrictEqual(server.logs, [])
     }))
 
-  it.live("is disconnected after readerStallTimeout, and its session ends with the reason", () =>
+  it.live("is disconnected after writeTimeout, and its session ends with the reason", () =>
     Effect.gen(function*() {
       const { handlers, state } = busyTools()
       const server = yield* serveSse(handlers, {
-        sse: { maxStreamCharacters: 50_000, readerStallTimeout: "100 millis" }
+        sse: { maxStreamCharacters: 50_000, writeTimeout: "100 millis" }
       })
       const client = yield* connectSse(server, {}, "2025-11-25")
       const bystander = yield* connectSse(server, {}, "2025-11-25")

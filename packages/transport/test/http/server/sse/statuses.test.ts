@@ -21,7 +21,7 @@ describe.concurrent("statuses of HTTP+SSE", () => {
   it.live("an invalid POST is rejected, and its session continues", () =>
     Effect.gen(function*() {
       const server = yield* serveSse(handlers, {
-        sse: { maxBodyBytes: 2000, maxInitializeBytes: 1000 }
+        sse: { maxMessageBytes: 2000, maxInitializeBytes: 1000 }
       })
       const client = yield* openSse(server)
       const typed = (type: string | undefined) => client.post(ping, { headers: { "content-type": type } })

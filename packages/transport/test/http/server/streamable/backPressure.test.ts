@@ -103,11 +103,11 @@ describe("a client that reads nothing", () => {
       assert.strictEqual(call.status, 200)
     }))
 
-  it.live("is disconnected after readerStallTimeout, and its request is abandoned after detachedRequestTimeout", () =>
+  it.live("is disconnected after writeTimeout, and its request is abandoned after detachedRequestTimeout", () =>
     Effect.gen(function*() {
       const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
       const server = yield* serve(handlers, {
-        http: { maxStreamCharacters: 50_000, readerStallTimeout: "100 millis", detachedRequestTimeout: "100 millis" }
+        http: { maxStreamCharacters: 50_000, writeTimeout: "100 millis", detachedRequestTimeout: "100 millis" }
       })
       const client = yield* connect(server)
       const idleStream = yield* client.get()
@@ -134,7 +134,7 @@ describe("a client that reads nothing", () => {
         const { handlers, state } = flooding(Number.POSITIVE_INFINITY)
         const server = yield* serve(handlers, {
           store: store(),
-          http: { maxStreamCharacters: 50_000, readerStallTimeout: "1 hour", detachedRequestTimeout: "100 millis" },
+          http: { maxStreamCharacters: 50_000, writeTimeout: "1 hour", detachedRequestTimeout: "100 millis" },
           session: { capabilities: { logging: {} }, limits: { writeTimeout: "200 millis" } }
         })
         const client = yield* connect(server)
@@ -172,7 +172,7 @@ describe("a client that reads nothing", () => {
       const { handlers, state } = flooding(3000)
       const server = yield* serve(handlers, {
         store: new MapEventStore().service,
-        http: { maxStreamCharacters: 50_000, readerStallTimeout: "300 millis" }
+        http: { maxStreamCharacters: 50_000, writeTimeout: "300 millis" }
       })
       const client = yield* connect(server)
       const call = yield* client.call("f", "flood")

@@ -251,7 +251,7 @@ describe.concurrent("Streamable HTTP in revision 2026-07-28", () => {
           )
           return { notifications: { toolsListChanged: true } }
         })
-      }, { server: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+      }, { server: { limits: { gracefulTimeout: "5 seconds" } } })
       const listen = post("subscriptions/listen", { notifications: { toolsListChanged: true } })
       const first = yield* send(server, listen)
       const second = yield* send(server, listen)

@@ -172,7 +172,7 @@ describe.concurrent("a session that another host restores", () => {
       const released = yield* Deferred.make<void>()
       const settings = {
         ...(yield* sharedStores),
-        session: { limits: { gracefulCloseTimeout: "10 seconds" } }
+        session: { limits: { gracefulTimeout: "10 seconds" } }
       } as const
       const server = yield* serve(tools({ wait: Effect.as(Deferred.await(released), text("done")) }), settings)
       const client = yield* connect(server)

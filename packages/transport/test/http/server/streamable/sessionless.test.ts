@@ -289,7 +289,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
           who: Effect.map(RequestContext.RequestContext, ({ principal }) => text(principal?.id ?? "anonymous"))
         }),
         {
-          http: { maxBodyBytes: 1000 },
+          http: { maxMessageBytes: 1000 },
           authentication: {
             identify: ({ headers }) =>
               headers["authorization"] === undefined
@@ -331,7 +331,7 @@ describe.concurrent("Streamable HTTP without sessions", () => {
               Effect.onInterrupt(() => note("interrupted"))
             )
           }),
-          { server: { limits: { gracefulCloseTimeout: 500 } } },
+          { server: { limits: { gracefulTimeout: 500 } } },
           place
         )
         const finishing = yield* send(server, { body: call(1, "finish") })

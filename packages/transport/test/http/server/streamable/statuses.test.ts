@@ -286,9 +286,9 @@ describe.concurrent("statuses of Streamable HTTP", () => {
       }
     }))
 
-  it.live("a body above maxBodyBytes is answered with 413, with or without a declared length", () =>
+  it.live("a body above maxMessageBytes is answered with 413, with or without a declared length", () =>
     Effect.gen(function*() {
-      const server = yield* serve(handlers, { http: { maxBodyBytes: 10_000 } })
+      const server = yield* serve(handlers, { http: { maxMessageBytes: 10_000 } })
       const client = yield* connect(server)
       const fits = JSON.stringify({ ...ping(), params: { _meta: { x: "" } } })
       const body = (bytes: number) => fits.replace("\"x\":\"\"", `"x":"${"x".repeat(bytes - fits.length)}"`)

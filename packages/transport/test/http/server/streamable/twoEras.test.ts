@@ -72,7 +72,7 @@ describe.concurrent("a server of Streamable HTTP with sessions", () => {
           )
           return { notifications: { toolsListChanged: true } }
         })
-      }, { session: { limits: { gracefulCloseTimeout: "5 seconds" } } })
+      }, { session: { limits: { gracefulTimeout: "5 seconds" } } })
       const stream = yield* send(server, post("subscriptions/listen", { notifications: { toolsListChanged: true } }))
       const call = yield* send(server, post("tools/call", { name: "slow" }))
       yield* stream.awaitMessages(1)

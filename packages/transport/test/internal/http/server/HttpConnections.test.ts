@@ -11,7 +11,7 @@ import { until } from "../../../support/process.ts"
 import { connectRaw, postText } from "../../../support/rawConnection.ts"
 
 describe("a connection that has closed", () => {
-  it.live("leaves no timeout, also with an infinite readerStallTimeout", () =>
+  it.live("leaves no timeout, also with an infinite writeTimeout", () =>
     Effect.gen(function*() {
       const watchdog = yield* StreamWatchdog.make({
         keepAliveMillis: Number.POSITIVE_INFINITY,

@@ -22,8 +22,8 @@ describe("an arriving body", () => {
       })
       const budget = MemoryBudget.make()
       const bodies = IncomingBodies.make(watchdog, {
-        maxBodyBytes: 1000,
-        maxTotalBodyBytes: 1000,
+        maxMessageBytes: 1000,
+        maxTotalIncomingBytes: 1000,
         budget,
         bodyMillis: Number.POSITIVE_INFINITY
       })

@@ -12,7 +12,7 @@ import * as SessionlessExchanges from "./SessionlessExchanges.ts"
 /** The settings of the handler. */
 export interface Options extends SessionlessExchanges.Options {
   /** The time that requests in flight have to finish after shutdown begins. */
-  readonly gracefulCloseMillis: number
+  readonly gracefulMillis: number
 }
 
 /** A handler of requests that can be shut down. */
@@ -37,7 +37,7 @@ export const make = Effect.fnUntraced(function*(
     Effect.runForkWith(yield* Effect.context<never>()),
     options
   )
-  const { gracefulCloseMillis } = options
+  const { gracefulMillis } = options
   let isDraining = false
 
   /** Returns the revision with a handshake in which a POST is served. */
@@ -61,7 +61,7 @@ export const make = Effect.fnUntraced(function*(
     const message = JsonRpc.classify(received.frame)
     if (isDraining) {
       const id = message._tag === "Request" ? message.message.id : undefined
-      return Effect.fail(HttpResponses.shuttingDown(gracefulCloseMillis, id))
+      return Effect.fail(HttpResponses.shuttingDown(gracefulMillis, id))
     }
     const era = server.eraOf(message, received.request.headers)
     return era._tag === "Handshake"
