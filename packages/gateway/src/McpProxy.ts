@@ -1,6 +1,7 @@
 /**
  * Another server as a group of this one: its tools, resources, templates, prompts and completions.
  */
+import { SupervisedSessions, SupervisedTransport } from "@effect-mcp/client/internal"
 import { type Capabilities, McpError, type MethodTable, Revision } from "@effect-mcp/protocol"
 import { GroupRegistration, GroupRuntime } from "@effect-mcp/server/internal"
 import type * as McpGroup from "@effect-mcp/server/McpGroup"
@@ -14,14 +15,18 @@ import { NumericOption } from "@effect-mcp/session/internal"
 import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as RequestOptions from "@effect-mcp/session/RequestOptions"
 import type * as Session from "@effect-mcp/session/Session"
+import type * as SessionEvent from "@effect-mcp/session/SessionEvent"
 import { Transport } from "@effect-mcp/session/Transport"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Askers from "./internal/Askers.ts"
-import { type Bounds, type Connect, Connections } from "./internal/Connections.ts"
+import { ClientSessions } from "./internal/ClientSessions.ts"
 import * as ProxiedGroup from "./internal/ProxiedGroup.ts"
 import * as RemoteErrors from "./internal/RemoteErrors.ts"
 import { trust } from "./internal/trust.ts"
@@ -102,18 +107,12 @@ const rules: NumericOption.Rules<Options> = {
 
 const groupOptions = (options: ListOptions & Pick<Session.Options, "limits">): ProxiedGroup.Options => ({
   maxRounds: options.limits?.maxRounds ?? defaults.maxRounds,
-  maxMembers: options.maxMembers ?? defaults.maxMembers,
-  maxCharacters: options.maxCharacters ?? defaults.maxCharacters,
-  listTimeout: options.listTimeout ?? defaults.listTimeout,
   timeout: options.timeout ?? defaults.timeout,
   readsUnlisted: options.unlisted !== false
 })
 
 /** The capabilities of a proxy whose clients share a session, so that it does not know theirs. */
 const everything: Capabilities.ClientCapabilities = { elicitation: {}, sampling: {}, roots: {} }
-
-/** The bounds of a proxy whose clients share the session that the program has. */
-const noSessions: Bounds = { max: 0, maxPerPrincipal: 0 }
 
 /** Returns the capabilities that the proxy declares to the server: those of the client that are forwarded. */
 const declared = (
@@ -166,6 +165,29 @@ const handlersFor = (
   }
   return handlers
 }
+
+/** Supervises the session of the lists. Fails as its first attempt does. */
+const supervise = Effect.fnUntraced(function*<E>(
+  name: string,
+  connect: (
+    observe: (event: SessionEvent.SessionEvent) => void
+  ) => Effect.Effect<ClientSession.ClientSessionShape, E, Scope.Scope>,
+  options: ListOptions,
+  supervision: SupervisedSessions.Options = {}
+) {
+  const connected = yield* Deferred.make<ClientSession.ClientSessionShape, E>()
+  const remote = yield* SupervisedSessions.make({
+    name,
+    connect: (observe) => Effect.onError(connect(observe), (cause) => Deferred.failCause(connected, cause)),
+    prepare: (session) => Effect.asVoid(Deferred.succeed(connected, session)),
+    bounds: {
+      maxMembers: options.maxMembers ?? defaults.maxMembers,
+      maxCharacters: options.maxCharacters ?? defaults.maxCharacters,
+      listTimeout: options.listTimeout ?? defaults.listTimeout
+    }
+  }, supervision)
+  return { remote, first: yield* Deferred.await(connected) }
+})
 
 /** A group without members. Its id and its middleware are those of the proxied group. */
 type EmptyGroup<M extends ReadonlyArray<McpMiddleware.AnyService>> = McpGroup.McpGroup<never, M>
@@ -220,8 +242,8 @@ const register = Effect.fnUntraced(function*(
  * the older revisions, unless its option `revisions` names others: then clients of 2026-07-28 use the tools that do not
  * ask.
  *
- * If the server ends the session of the lists, the proxy reconnects: after 1 second, and then after delays that grow to
- * 30 seconds. Meanwhile the members stay.
+ * The session of the lists is supervised as those of `McpClient` are: if the server ends it, or does not answer a
+ * health check, the proxy reconnects after delays that grow to 30 seconds. Meanwhile the members stay.
  *
  * Members whose names are not allowed (TOOL-10), or belong to another group, are left out with a warning.
  * `McpMount.prefixed` avoids such clashes. So are tools that run as tasks only (revision 2025-11-25), because a proxy
@@ -262,46 +284,56 @@ export const layer = <E, R, M extends ReadonlyArray<McpMiddleware.AnyService> = 
 > =>
   Layer.effectDiscard(Effect.gen(function*() {
     const id = idOf(group)
-    const scope = yield* Effect.scope
-    const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
+    // The builder of a Layer provides its scope, which the type of the result leaves out.
+    const context = trust<Context.Context<R>>(yield* Effect.context<Exclude<R, Scope.Scope>>())
     NumericOption.check(options, rules)
     const { maxSessions = 256, sessions } = options
     const { maxSessionsPerPrincipal = Math.max(1, Math.floor(maxSessions / 4)) } = options
-    const connect = (asker: Askers.Asker, client: Capabilities.ClientCapabilities) =>
-      Effect.gen(function*() {
-        const capabilities = declared(client, options)
-        const inner = yield* Effect.scope
-        // Each session has a transport of its own, although all of them come from one Layer.
-        const built = yield* Layer.buildWithMemoMap(transport, Layer.makeMemoMapUnsafe(), inner)
-        return yield* Effect.provideService(
-          ClientSession.make({ ...options, capabilities, handlers: handlersFor(id, asker, capabilities, options) }),
-          Transport,
-          RemoteErrors.hiding(Context.get(built, Transport))
-        )
+    const hiding = Layer.provide(Layer.effect(Transport, Effect.map(Transport, RemoteErrors.hiding)), transport)
+    const connect = (
+      asker: Askers.Asker,
+      client: Capabilities.ClientCapabilities,
+      observe?: (event: SessionEvent.SessionEvent) => void
+    ) => {
+      const capabilities = declared(client, options)
+      return ClientSession.make({
+        ...options,
+        capabilities,
+        handlers: handlersFor(id, asker, capabilities, options),
+        observe: (event) => {
+          observe?.(event)
+          options.observe?.(event)
+        }
       })
+    }
     const asker = sessions === "shared" ? Askers.shared() : Askers.none
     const own = sessions === "shared" ? everything : {}
-    const session = yield* connect(asker, own)
-    const main = { session, asker, passesQuestions: true }
-    if (sessions !== "shared" && Revision.isLegacy(session.profile.revision) && options.answers?.length !== 0) {
+    // It closes after the session, because it is made before.
+    const port = new SupervisedTransport(hiding, context, yield* Scope.fork(yield* Effect.scope))
+    const { first, remote } = yield* supervise(
+      id,
+      (observe) => port.connect(connect(asker, own, observe)),
+      options
+    )
+    if (sessions !== "shared" && Revision.isLegacy(first.profile.revision) && options.answers?.length !== 0) {
       const reason = `the server of the proxy "${id}" asks its clients in sessions`
       yield* Effect.flatMap(McpServer, (server) => server.needsSessions({ reason, isRequired: false }))
     }
-    // The session of a client has the services of this Layer, and none of the request that needed it first.
-    const connectAgain: Connect = (another, client) =>
-      Effect.updateContext(connect(another, client), (request: Context.Context<Scope.Scope>) =>
-        // The union of both has all services; `Exclude` hides this from the compiler.
-        trust<Context.Context<R | Scope.Scope>>(
-          Context.add(context, Scope.Scope, Context.get(request, Scope.Scope))
-        ))
-    const connections = new Connections(
-      id,
-      main,
-      scope,
-      { max: maxSessions, maxPerPrincipal: maxSessionsPerPrincipal },
-      sessions === "shared" ? undefined : connectAgain
-    )
-    yield* register(group, { id, connections, reconnect: connectAgain(asker, own) }, options)
+    const clients = sessions === "shared" ? undefined : new ClientSessions({
+      server: id,
+      bounds: { max: maxSessions, maxPerPrincipal: maxSessionsPerPrincipal },
+      connect: (asker, capabilities) =>
+        // The fiber of a session has the services of the proxy.
+        trust<Effect.Effect<ClientSession.ClientSessionShape, unknown, Scope.Scope>>(
+          // Each session has a transport of its own, although all of them come from one Layer.
+          Effect.flatMap(
+            Layer.build(Layer.fresh(hiding)),
+            (built) => Effect.provideContext(connect(asker, capabilities), built)
+          )
+        ),
+      fork: yield* FiberSet.makeRuntime()
+    })
+    yield* register(group, { id, remote, first, asker, passesQuestions: true, clients }, options)
   }))
 
 /**
@@ -340,17 +372,13 @@ export const fromSession = <M extends ReadonlyArray<McpMiddleware.AnyService> = 
   session: ClientSession.ClientSessionShape,
   options: ListOptions = {}
 ): Layer.Layer<never, RequestError.RequestError, McpServer | MiddlewareServices<M>> =>
-  Layer.effectDiscard(Effect.flatMap(
-    Effect.scope,
-    (scope) => {
-      NumericOption.check(options, listRules)
-      const id = idOf(group)
-      const connections = new Connections(
-        id,
-        { session, asker: Askers.none, passesQuestions: false },
-        scope,
-        noSessions
-      )
-      return register(group, { id, connections, reconnect: undefined }, options)
-    }
-  ))
+  Layer.effectDiscard(Effect.gen(function*() {
+    NumericOption.check(options, listRules)
+    const id = idOf(group)
+    const { first, remote } = yield* supervise(id, () => Effect.succeed(session), options, {
+      reconnect: Schedule.recurs(0),
+      healthCheck: false
+    })
+    const proxied = { id, remote, first, asker: Askers.none, passesQuestions: false, clients: undefined }
+    yield* register(group, proxied, options)
+  }))

@@ -11,7 +11,7 @@ import { RemoteEntries } from "../src/internal/RemoteEntries.ts"
 
 /** Returns the members of a server with these templates. */
 const entriesOf = (templates: ReadonlyArray<string>) => {
-  const remote = new RemoteEntries({ group: "remote", forward: () => Effect.never, completes: false, hasTasks: false })
+  const remote = new RemoteEntries({ group: "remote", forward: () => Effect.never, completes: false })
   const { entries } = remote.of({
     tools: [],
     prompts: [],

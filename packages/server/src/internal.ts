@@ -4,7 +4,6 @@
 export * as ArgumentHeaders from "./internal/entries/ArgumentHeaders.ts"
 export * as GroupRegistration from "./internal/entries/GroupRegistration.ts"
 export { GroupRuntime } from "./internal/entries/GroupRuntime.ts"
-export * as Hinted from "./internal/entries/Hinted.ts"
 export { validName } from "./internal/entries/ToolDefinition.ts"
 export type * as RegistryEntry from "./internal/registry/Entry.ts"
 export * as Tasks from "./internal/tasks/Tasks.ts"

@@ -36,7 +36,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "PING-02",
-    at: "SupervisedClient.healthOf",
+    at: "SupervisedSessions.healthOf",
     original: "healthCheck?.interval ?? defaults.health.interval",
     broken: "defaults.health.interval",
     test: "packages/client/test/sessions.test.ts",

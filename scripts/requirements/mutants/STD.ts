@@ -112,9 +112,9 @@ export const mutants: ReadonlyArray<Mutant> = [
   },
   {
     id: "STD-18",
-    at: "WatchedResources.watch",
-    original: "this.#dependencies.board.sessions",
-    broken: "Stream.take(this.#dependencies.board.sessions, 1)",
+    at: "WatchedResources.follow",
+    original: "this.#board.sessions",
+    broken: "Stream.take(this.#board.sessions, 1)",
     test: "packages/client/test/listsInVirtualTime.test.ts",
     name: "is subscribed to again after the server was started again, and read again"
   },

@@ -7,11 +7,12 @@
  */
 
 import { InputRequired, McpError, type MethodTable } from "@effect-mcp/protocol"
-import type { ClientSession, RequestError, RequestOptions } from "@effect-mcp/session"
+import type { RequestError, RequestOptions } from "@effect-mcp/session"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { ServedRequest } from "./Askers.ts"
+import type { Send } from "./ClientSessions.ts"
 import type { ForwardedMethod } from "./RemoteEntries.ts"
 import * as RemoteErrors from "./RemoteErrors.ts"
 
@@ -21,10 +22,10 @@ const pause = { first: 100, longest: 5_000 }
 /** The call has a result, which is not a step: it may be large, and nothing follows it. */
 class Completed<A> extends Data.TaggedClass("Completed")<{ readonly result: A }> {}
 
-/** The call of a client, and the session with the server that it is forwarded to. */
+/** The call of a client, and the function that forwards it to the server. */
 export interface PassedCall<Name extends ForwardedMethod> {
   readonly server: string
-  readonly session: ClientSession.ClientSessionShape
+  readonly send: Send
   readonly request: ServedRequest
   readonly name: Name
   readonly params: MethodTable.ParamsOf<Name>
@@ -79,14 +80,14 @@ const roundsFrom = <Name extends ForwardedMethod>(
   round: number,
   retry: InputRequired.Retry
 ): Effect.Effect<never, McpError.McpError | Completed<MethodTable.ResultOf<Name>>> => {
-  const { maxRounds, name, options, params, request, server, session } = call
+  const { maxRounds, name, options, params, request, send, server } = call
   if (round > maxRounds) {
     return Effect.fail(RemoteErrors.unavailable(
       server,
       `it has asked ${maxRounds} times, and asks again; set limits.maxRounds of the proxy to allow more`
     ))
   }
-  const sent = session.request(name, { ...params, ...retry }, { ...options, questions: "program" })
+  const sent = send(name, { ...params, ...retry }, { ...options, questions: "program" })
   const step = Effect.matchEffect(sent, {
     onSuccess: (result) => Effect.fail(new Completed({ result })),
     onFailure: (error) =>

@@ -6,7 +6,6 @@ import { ArgumentHeaders, type RegistryEntry, Tasks, validName } from "@effect-m
 import * as UriTemplate from "@effect-mcp/server/UriTemplate"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Lists } from "./RemoteLists.ts"
 
 /** Sends a request to the proxied server, on behalf of the client whose request is being served. */
 export type Forward = <Name extends ForwardedMethod>(
@@ -30,8 +29,14 @@ export interface Remote {
   readonly group: string
   readonly forward: Forward
   readonly completes: boolean
-  /** Whether the server has tasks for calls of tools. Otherwise no tool requires one. */
-  readonly hasTasks: boolean
+}
+
+/** The definitions of a proxied server. */
+export interface Lists {
+  readonly tools: ReadonlyArray<Tool.Tool>
+  readonly prompts: ReadonlyArray<Prompt.Prompt>
+  readonly resources: ReadonlyArray<Resource.Resource>
+  readonly templates: ReadonlyArray<Resource.ResourceTemplate>
 }
 
 /** A member that is left out, with the reason. */
@@ -103,7 +108,7 @@ export class RemoteEntries {
         problem: "its name is not allowed; names have 1 to 128 of the characters A-Z, a-z, 0-9, _, . and -"
       }
     }
-    if (this.#remote.hasTasks && definition.execution?.taskSupport === "required") {
+    if (definition.execution?.taskSupport === "required") {
       return { member: `tool "${name}"`, problem: "it runs as a task only, and a proxy passes no tasks on" }
     }
     const headers = ParameterHeader.of(definition.inputSchema)

@@ -1,6 +1,7 @@
 /** The errors of requests between a proxied server and clients, without causes, which may have secrets. */
 
-import { ErrorCode, McpError } from "@effect-mcp/protocol"
+import type { ServerUnavailable } from "@effect-mcp/client/ServerUnavailable"
+import { CloseReason, ErrorCode, McpError } from "@effect-mcp/protocol"
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import { RequestError } from "@effect-mcp/session"
 import type { Inbound, Transport } from "@effect-mcp/session/Transport"
@@ -11,6 +12,10 @@ import * as Result from "effect/Result"
 /** Creates the error of a request that the proxy itself could not serve. The problem has no words of another party. */
 export const unavailable = (server: string, problem: string): McpError.McpError =>
   McpError.received({ code: ErrorCode.InternalError, message: `the server "${server}" is not available: ${problem}` })
+
+/** Returns the error of a request that found no session. The status of the server may have secrets, and is logged. */
+export const withoutSession = (method: string) => ({ unreachable }: ServerUnavailable): RequestError.RequestError =>
+  unreachable ?? RequestError.make(method, { _tag: "Closed", reason: CloseReason.requested, isSent: false })
 
 /** The kinds of errors that are logged elsewhere, or that the other party receives in full. */
 const explained: ReadonlySet<RequestError.RequestErrorReason["_tag"]> = new Set([

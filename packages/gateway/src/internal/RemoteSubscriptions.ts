@@ -1,124 +1,66 @@
 /** The subscriptions of a proxy at its server: one for each resource, as long as a client is subscribed to it. */
 
+import { Reconnection, type SupervisedSessions } from "@effect-mcp/client/internal"
+import type { ServerUnavailable } from "@effect-mcp/client/ServerUnavailable"
 import type { McpError } from "@effect-mcp/protocol"
-import type { ClientSession } from "@effect-mcp/session"
+import * as RequestError from "@effect-mcp/session/RequestError"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
+import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
 import * as RemoteErrors from "./RemoteErrors.ts"
 
-interface Subscription {
-  readonly uri: string
-  /** The subscriptions of clients that use it, or wait for it. */
-  users: number
-  /** The server may send updates: it was sent the request, whether it has replied or not. */
-  isRequested: boolean
-  isConfirmed: boolean
-  /** Orders the requests, so that an old end cannot overtake a new beginning. */
-  readonly lock: Semaphore.Semaphore
-}
+const method = "resources/subscribe"
 
-/** The time that the server has to end a subscription. */
-const endTime = "10 seconds"
+/** The time that the server has to begin a subscription, in milliseconds. */
+const beginMillis = 60_000
 
-/** Counts the subscriptions of clients. */
-export class RemoteSubscriptions {
-  readonly #server: string
-  readonly #session: () => ClientSession.ClientSessionShape
-  readonly #byUri = new Map<string, Subscription>()
+/** Prepares the updates of a resource for one subscriber, until its scope closes. */
+export type Observe = (uri: string) => Effect.Effect<void, McpError.McpError, Scope.Scope>
 
-  constructor(server: string, session: () => ClientSession.ClientSessionShape) {
-    this.#server = server
-    this.#session = session
-  }
-
-  /** Returns whether a client is subscribed to the resource through this proxy. */
-  has(uri: string): boolean {
-    return this.#byUri.get(uri)?.isRequested === true
-  }
-
-  /** Subscribes until the scope closes. */
-  acquire(uri: string): Effect.Effect<void, McpError.McpError, Scope.Scope> {
-    return Effect.flatMap(
-      Effect.acquireRelease(
-        Effect.sync(() => this.#enter(uri)),
-        (subscription) => this.#leave(subscription)
-      ),
-      (subscription) => subscription.lock.withPermits(1)(this.#begin(subscription))
-    )
-  }
-
-  /** Ends all subscriptions at the server. */
-  readonly end: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.forEach([...this.#byUri.values()], (subscription) => this.#unsubscribe(subscription), {
-      concurrency: "unbounded",
-      discard: true
-    })
-  )
-
-  /** Subscribes again in a new session. Returns the resources of which the server sends updates. */
-  readonly renew: Effect.Effect<ReadonlyArray<string>> = Effect.suspend(() =>
-    Effect.map(
-      Effect.forEach(
-        [...this.#byUri.values()],
-        (subscription) =>
-          subscription.lock.withPermits(1)(Effect.suspend(() => {
-            subscription.isConfirmed = false
-            if (subscription.users === 0) return Effect.succeed([])
-            return Effect.match(this.#begin(subscription), {
-              onSuccess: () => [subscription.uri],
-              onFailure: () => []
-            })
-          })),
-        { concurrency: 16 }
-      ),
-      (each) => each.flat()
-    )
-  )
-
-  #enter(uri: string): Subscription {
-    const existing = this.#byUri.get(uri)
-    const subscription = existing ??
-      { uri, users: 0, isRequested: false, isConfirmed: false, lock: Semaphore.makeUnsafe(1) }
-    subscription.users++
-    this.#byUri.set(uri, subscription)
-    return subscription
-  }
-
-  #begin(subscription: Subscription): Effect.Effect<void, McpError.McpError> {
-    return Effect.suspend(() => {
-      if (subscription.isConfirmed) return Effect.void
-      subscription.isRequested = true
-      return this.#session().subscribeResource(subscription.uri).pipe(
-        Effect.andThen(Effect.sync(() => {
-          subscription.isConfirmed = true
-        })),
-        Effect.catch((error) => {
-          // After any other error, the server may have subscribed.
-          if (error.reason._tag === "ErrorResponse") subscription.isRequested = false
-          return RemoteErrors.failing(this.#server)(error)
+/**
+ * Makes the subscriptions of one server. All subscribers of a resource share one, and `updated` notifies them: after
+ * each update, and after a new session, because updates may have been lost.
+ */
+export const make = Effect.fnUntraced(function*(
+  id: string,
+  { session, watched }: SupervisedSessions.SupervisedSessions,
+  updated: (uri: string) => Effect.Effect<void>
+): Effect.fn.Return<Observe, never, Scope.Scope> {
+  // The services are those of the proxy, and none of the request that subscribes first.
+  const run = yield* FiberSet.makeRuntime()
+  const observed = yield* RcMap.make({
+    lookup: (uri: string) =>
+      Effect.gen(function*() {
+        const subscribed = yield* Deferred.make<void, RequestError.RequestError | ServerUnavailable>()
+        const follow = Stream.runForEach(
+          watched.follow(uri, () => Effect.void),
+          () => Deferred.isDoneUnsafe(subscribed) ? updated(uri) : Deferred.succeed(subscribed, undefined)
+        )
+        yield* Effect.acquireRelease(
+          Effect.sync(() =>
+            run(Effect.catch(
+              Effect.retry(follow, {
+                schedule: Reconnection.defaultSchedule,
+                while: (error) => error._tag === "RequestError" && Deferred.isDoneUnsafe(subscribed)
+              }),
+              (error) => Deferred.fail(subscribed, error)
+            ))
+          ),
+          Fiber.interrupt
+        )
+        yield* Effect.timeoutOrElse(Deferred.await(subscribed), {
+          duration: beginMillis,
+          orElse: () => Effect.fail(RequestError.make(method, { _tag: "Timeout", afterMillis: beginMillis }))
         })
-      )
-    })
-  }
-
-  #leave(subscription: Subscription): Effect.Effect<void> {
-    return subscription.lock.withPermits(1)(Effect.suspend(() => {
-      if (--subscription.users > 0) return Effect.void
-      return Effect.andThen(
-        this.#unsubscribe(subscription),
-        Effect.sync(() => {
-          // A client may have subscribed meanwhile. It waits for the lock.
-          if (subscription.users === 0) this.#byUri.delete(subscription.uri)
-        })
-      )
-    }))
-  }
-
-  #unsubscribe(subscription: Subscription): Effect.Effect<void> {
-    if (!subscription.isRequested) return Effect.void
-    subscription.isRequested = false
-    subscription.isConfirmed = false
-    return Effect.ignore(this.#session().unsubscribeResource(subscription.uri, { timeout: endTime }))
-  }
-}
+      })
+  })
+  return (uri: string) =>
+    Effect.andThen(session, RcMap.get(observed, uri)).pipe(
+      Effect.catchTag("ServerUnavailable", (error) => Effect.fail(RemoteErrors.withoutSession(method)(error))),
+      Effect.catch(RemoteErrors.failing(id))
+    )
+})

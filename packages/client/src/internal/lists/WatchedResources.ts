@@ -7,7 +7,6 @@ import type * as RequestError from "@effect-mcp/session/RequestError"
 import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -19,12 +18,8 @@ import type { StatusBoard } from "../supervision/StatusBoard.ts"
 
 type Session = ClientSession.ClientSessionShape
 
-/** The client of the resources. */
-export interface WatchedResourcesDependencies {
-  readonly board: StatusBoard
-  /** Forks the end of a subscription, so that the program does not wait for the server. */
-  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
-}
+/** An effect after an update of a resource, in the session with its server. */
+type Use<A> = (session: Session) => Effect.Effect<A, RequestError.RequestError>
 
 /** The subscription of one session to one resource. All streams of the resource share it. */
 interface Subscription {
@@ -41,6 +36,9 @@ interface Subscription {
  */
 const leastMillis = 100
 
+/** The time that a server has to end a subscription, in milliseconds. */
+const endMillis = 10_000
+
 const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
 
 /** Returns whether the error says nothing about the resource: the session or a message was lost. */
@@ -53,18 +51,26 @@ const concerns = (uri: string, updated: string): boolean =>
 
 /** The watched resources of one client. */
 export class WatchedResources {
-  readonly #dependencies: WatchedResourcesDependencies
+  readonly #board: StatusBoard
   readonly #subscriptions = new WeakMap<Session, Map<string, Subscription>>()
 
-  constructor(dependencies: WatchedResourcesDependencies) {
-    this.#dependencies = dependencies
+  constructor(board: StatusBoard) {
+    this.#board = board
   }
 
   /** Streams the contents of a resource, in this session and in all later ones. */
   watch(uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError | ServerUnavailable> {
+    return this.follow(uri, (session) => session.readResource(uri, { reload: true }))
+  }
+
+  /**
+   * Subscribes to a resource, in this session and in all later ones. Streams the results of an effect that runs at the
+   * beginning of each subscription, and after each update.
+   */
+  follow<A>(uri: string, use: Use<A>): Stream.Stream<A, RequestError.RequestError | ServerUnavailable> {
     return Stream.switchMap(
-      this.#dependencies.board.sessions,
-      (session) => this.#whileOpen(session, uri),
+      this.#board.sessions,
+      (session) => this.#whileOpen(session, uri, use),
       // A slow follower gets what is new, and not all that was read meanwhile.
       { bufferSize: 1 }
     )
@@ -76,19 +82,19 @@ export class WatchedResources {
   }
 
   /** Begins again in a session that stays, because over HTTP it outlives its server. Ends with the session. */
-  #whileOpen(session: Session, uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
-    const isOpen = () => this.#dependencies.board.session === session
+  #whileOpen<A>(session: Session, uri: string, use: Use<A>): Stream.Stream<A, RequestError.RequestError> {
+    const isOpen = () => this.#board.session === session
     return Stream.retry(
-      this.#inSession(session, uri),
+      this.#inSession(session, uri, use),
       ($) => $(Reconnection.defaultSchedule).pipe(Schedule.while(({ input }) => isPassing(input) && isOpen()))
     ).pipe(Stream.catchIf((error) => isPassing(error) && !isOpen(), () => Stream.empty))
   }
 
   /**
-   * Streams the contents of a resource in one session: those at the beginning, and those after each update. Updates
-   * that arrive while the resource is read, during the pause after it, or while the follower is busy, count as one.
+   * Runs the effect in one session: at the beginning, and after each update. Updates that arrive while it runs, during
+   * the pause after it, or while the follower is busy, count as one.
    */
-  #inSession(session: Session, uri: string): Stream.Stream<Resource.ReadResourceResult, RequestError.RequestError> {
+  #inSession<A>(session: Session, uri: string, use: Use<A>): Stream.Stream<A, RequestError.RequestError> {
     return Stream.unwrap(Effect.gen({ self: this }, function*() {
       const updates = yield* Queue.sliding<void, Cause.Done>(1)
       // Before the subscription, so that no update is missed.
@@ -104,17 +110,17 @@ export class WatchedResources {
       )
       yield* this.#subscribe(session, uri)
       yield* Queue.offer(updates, undefined)
-      let readAt = Number.NEGATIVE_INFINITY
+      let usedAt = Number.NEGATIVE_INFINITY
       // The pause is before an update is taken, so that the queue keeps the last one meanwhile.
       const update = Effect.andThen(
-        Effect.clockWith((clock) => Effect.sleep(Math.max(0, readAt + leastMillis - monotonicMillis(clock)))),
+        Effect.clockWith((clock) => Effect.sleep(Math.max(0, usedAt + leastMillis - monotonicMillis(clock)))),
         Queue.take(updates)
       )
-      const read = Effect.clockWith((clock) => {
-        readAt = monotonicMillis(clock)
-        return session.readResource(uri, { reload: true })
+      const used = Effect.clockWith((clock) => {
+        usedAt = monotonicMillis(clock)
+        return use(session)
       })
-      return Stream.mapEffect(Stream.fromEffectRepeat(update), () => read)
+      return Stream.mapEffect(Stream.fromEffectRepeat(update), () => used)
     }))
   }
 
@@ -128,10 +134,12 @@ export class WatchedResources {
           return subscription
         }),
         (subscription) =>
-          Effect.sync(() => {
-            if (--subscription.watchers > 0) return
-            this.#dependencies.fork(Effect.ignore(this.#adjust(session, uri, subscription)))
-          })
+          Effect.suspend(() =>
+            --subscription.watchers > 0
+              ? Effect.void
+              // The program does not wait for the server, and the request is sent although the program may end.
+              : Effect.forkDetach(Effect.ignore(this.#adjust(session, uri, subscription)), { startImmediately: true })
+          )
       ),
       (subscription) => this.#adjust(session, uri, subscription)
     )
@@ -162,7 +170,7 @@ export class WatchedResources {
     return subscription.adjusting.withPermits(1)(Effect.suspend(() => {
       if (subscription.watchers > 0) return change("Open", session.subscribeResource(uri))
       return Effect.andThen(
-        change("Closed", session.unsubscribeResource(uri)),
+        change("Closed", session.unsubscribeResource(uri, { timeout: endMillis })),
         Effect.sync(() => {
           if (subscription.watchers === 0) this.#subscriptions.get(session)?.delete(uri)
         })

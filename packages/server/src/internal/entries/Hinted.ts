@@ -7,7 +7,6 @@ import * as RequestContext from "@effect-mcp/session/RequestContext"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { CacheHint } from "../../McpCaching.ts"
-import { trust } from "../trust.ts"
 
 /** Adds a hint to a result. `isForAll`: the result is the same for every client. */
 export type Hinted = <A extends object>(
@@ -32,14 +31,4 @@ export const make = (hint: CacheHint | undefined, option: string): Hinted => {
       const added = hints[isForAll ? scope : "private"]
       return PreparedResult.derive(result, added, (result) => ({ ...result, ...added }))
     })
-}
-
-/**
- * Returns the result of a proxied server without its hint. The server did not know who is checked here, and the session
- * with it may have kept the result for most of that time.
- */
-export const remove = <A extends object>(result: A): A => {
-  const { cacheScope: _, ttlMs: __, ...rest }: Partial<Caching.CacheHint> = result
-  // A hint is no part of the type of a result.
-  return trust<A>(rest)
 }
