@@ -1,20 +1,24 @@
 /**
  * Transports for MCP sessions.
  */
+
+// The modules that a program starts from.
 export * as Authentication from "./Authentication.ts"
+export * as HttpFallbackClient from "./HttpFallbackClient.ts"
+export * as StdioClient from "./StdioClient.ts"
+export * as StdioServer from "./StdioServer.ts"
+export * as StreamableHttpClient from "./StreamableHttpClient.ts"
+export * as StreamableHttpServer from "./StreamableHttpServer.ts"
+export * as WebSocketClient from "./WebSocketClient.ts"
+export * as WebSocketServer from "./WebSocketServer.ts"
+
+// More.
 export * as HiddenSecrets from "./HiddenSecrets.ts"
 export * as HttpClientOptions from "./HttpClientOptions.ts"
-export * as HttpFallbackClient from "./HttpFallbackClient.ts"
 export * as HttpServerOptions from "./HttpServerOptions.ts"
 export * as HttpSseClient from "./HttpSseClient.ts"
 export * as HttpSseServer from "./HttpSseServer.ts"
 export * as JsonLines from "./JsonLines.ts"
 export * as Sse from "./Sse.ts"
-export * as StdioClient from "./StdioClient.ts"
-export * as StdioServer from "./StdioServer.ts"
-export * as StreamableHttpClient from "./StreamableHttpClient.ts"
-export * as StreamableHttpServer from "./StreamableHttpServer.ts"
 export * as UnixSocketClient from "./UnixSocketClient.ts"
 export * as UnixSocketServer from "./UnixSocketServer.ts"
-export * as WebSocketClient from "./WebSocketClient.ts"
-export * as WebSocketServer from "./WebSocketServer.ts"
