@@ -441,8 +441,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "closes a stream of notifications before it opens the next one",
     at: "Listening.#open",
-    original: "const requested = this.#wanted()\n    if (ListenFilter.isEmpty(requested)) return Effect.void",
+    original: "const requested = this.#wanted.filter\n    if (ListenFilter.isEmpty(requested)) return Effect.void",
     broken:
-      "const requested = this.#wanted()\n    if (ListenFilter.isEmpty(requested)) return Effect.void\n    this.#replace(undefined)"
+      "const requested = this.#wanted.filter\n    if (ListenFilter.isEmpty(requested)) return Effect.void\n    this.#replace(undefined)"
   }
 ]

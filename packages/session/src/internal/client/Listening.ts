@@ -30,6 +30,7 @@ import type { Sender } from "../engine/Sender.ts"
 import { validate } from "../engine/validation.ts"
 import type { Notifications } from "./EarlyLogs.ts"
 import * as ListenFilter from "./ListenFilter.ts"
+import { type Waiter, WantedNotifications } from "./WantedNotifications.ts"
 
 const { notifications, requests } = MethodTable
 const listen = requests["subscriptions/listen"]
@@ -100,9 +101,7 @@ const isPassing = ({ reason }: RequestError.RequestError): boolean => {
 export class Listening {
   readonly #runtime: ListeningRuntime
   readonly #dependencies: ListeningDependencies
-  readonly #followers = new Map<Subscription.ListChange, number>()
-  readonly #uris = new Set<string>()
-  readonly #waiting = new Map<string, Set<Deferred.Deferred<void, RequestError.RequestError>>>()
+  readonly #wanted: WantedNotifications
   #isStarted = false
   #current: Opened | undefined
   #opening: Opened | undefined
@@ -115,8 +114,6 @@ export class Listening {
   #lost: ListenFilter.ListenFilter | undefined
   /** The filter that the server has refused for good. */
   #refused: ListenFilter.ListenFilter | undefined
-  /** The lists that were requested after a loss, before their changes were served. They may have changed in between. */
-  readonly #listed = new Set<Subscription.ListChange>()
   #losses = 0
   #lostAt = Number.NEGATIVE_INFINITY
   #isEnded = false
@@ -124,6 +121,7 @@ export class Listening {
   constructor(runtime: ListeningRuntime, dependencies: ListeningDependencies) {
     this.#runtime = runtime
     this.#dependencies = dependencies
+    this.#wanted = new WantedNotifications(dependencies.server)
   }
 
   /** Opens the first stream, if the program wants one. */
@@ -137,9 +135,7 @@ export class Listening {
     this.#isEnded = true
     this.#worker?.interruptUnsafe()
     this.#step()
-    this.#failWaiting(
-      RequestError.make(subscribe.name, { _tag: "Closed", reason, isSent: this.#opening !== undefined })
-    )
+    this.#failWaiting({ _tag: "Closed", reason, isSent: this.#opening !== undefined })
   }
 
   // ===================================================================================================================
@@ -148,14 +144,12 @@ export class Listening {
 
   /** Adds a follower of changes of a list. The session may not have been established yet. */
   follow(change: Subscription.ListChange): void {
-    this.#followers.set(change, (this.#followers.get(change) ?? 0) + 1)
+    this.#wanted.follow(change)
     this.#wake()
   }
 
   #unfollow(change: Subscription.ListChange): void {
-    const left = (this.#followers.get(change) ?? 0) - 1
-    if (left > 0) this.#followers.set(change, left)
-    else this.#followers.delete(change)
+    this.#wanted.unfollow(change)
     this.#wake()
   }
 
@@ -186,10 +180,9 @@ export class Listening {
       )
       const timedOut = RequestError.make(subscribe.name, { _tag: "Timeout", afterMillis: millis })
       if (millis <= 0) return Effect.fail(timedOut)
-      this.#uris.add(uri)
+      this.#wanted.add(uri)
       if (this.#current?.served?.uris.has(uri) === true) return Effect.void
-      const waiter = Deferred.makeUnsafe<void, RequestError.RequestError>()
-      this.#waiting.set(uri, (this.#waiting.get(uri) ?? new Set()).add(waiter))
+      const waiter = this.#wanted.wait(uri)
       this.#refused = undefined
       // The program asks, and not the client by itself: there is no need to wait.
       this.#lostAt = Number.NEGATIVE_INFINITY
@@ -209,9 +202,9 @@ export class Listening {
     return Effect.suspend(() => {
       const blocked = this.#blocked()
       if (blocked !== undefined) return Effect.fail(RequestError.make("resources/unsubscribe", blocked))
-      this.#uris.delete(uri)
+      this.#wanted.remove(uri)
       // A subscription that still waits has ended as well. No stream would acknowledge it any more.
-      this.#settle(uri, Exit.void)
+      this.#wanted.settle(uri, Exit.void)
       this.#wake()
       return Effect.void
     })
@@ -226,13 +219,11 @@ export class Listening {
       : { _tag: "MissingCapability", capability: "resources.subscribe" }
   }
 
-  #leave(uri: string, waiter: Deferred.Deferred<void, RequestError.RequestError>, isServed: boolean): void {
-    const waiters = this.#waiting.get(uri)
-    waiters?.delete(waiter)
-    if (waiters?.size === 0) this.#waiting.delete(uri)
+  #leave(uri: string, waiter: Waiter, isServed: boolean): void {
+    const isLast = this.#wanted.leave(uri, waiter)
     // Nothing waits for it any more, and the server does not serve it.
-    if (isServed || this.#waiting.has(uri) || this.#current?.served?.uris.has(uri) === true) return
-    this.#uris.delete(uri)
+    if (isServed || !isLast || this.#current?.served?.uris.has(uri) === true) return
+    this.#wanted.remove(uri)
     this.#wake()
   }
 
@@ -261,7 +252,7 @@ export class Listening {
 
   /** Returns whether the program follows changes that the server may not know of when it reads the next request. */
   #isUnserved(change: Subscription.ListChange): boolean {
-    if (!this.#followers.has(change) || this.#current?.served?.changes.has(change) === true) return false
+    if (!this.#wanted.isFollowed(change) || this.#current?.served?.changes.has(change) === true) return false
     // A connection for all messages keeps their order: the server reads the next request after that for the stream.
     return this.#opening?.id === undefined || this.#runtime.connection.request !== undefined
   }
@@ -271,19 +262,19 @@ export class Listening {
     return Effect.suspend(() => {
       if (!this.#isUnserved(change)) return Effect.void
       const isComing = this.#isAdjusting && !this.#isPausing && this.#lost === undefined &&
-        this.#opening?.isLate !== true && this.#wanted().changes.has(change)
+        this.#opening?.isLate !== true && this.#wanted.filter.changes.has(change)
       if (isComing) {
         this.#nextStep ??= Deferred.makeUnsafe()
         return Effect.flatMap(Deferred.await(this.#nextStep), () => this.#untilServed(change))
       }
-      this.#listed.add(change)
+      this.#wanted.list(change)
       return Effect.void
     })
   }
 
   /** Handles a server that has not acknowledged the stream in time. */
   #late(change: Subscription.ListChange, millis: number): void {
-    this.#listed.add(change)
+    this.#wanted.list(change)
     const opening = this.#opening
     if (opening === undefined || opening.isLate) return
     opening.isLate = true
@@ -314,7 +305,7 @@ export class Listening {
     const problem = this.#runtime.exchanges.find(id) === undefined
       ? "no stream of subscriptions/listen with its id is open"
       // A URI that is no text is found by the check of the params.
-      : id === this.#current?.id && method === updated.name && typeof uri === "string" && !this.#uris.has(uri)
+      : id === this.#current?.id && method === updated.name && typeof uri === "string" && !this.#wanted.has(uri)
       ? "the client has not subscribed to this resource"
       : undefined
     if (problem === undefined) return false
@@ -340,25 +331,9 @@ export class Listening {
   // The stream
   // ===================================================================================================================
 
-  /** Returns what the program wants and the server offers. */
-  #wanted(): ListenFilter.ListenFilter {
-    const { prompts, resources, tools } = this.#dependencies.server.capabilities
-    const offers: { readonly [Change in Subscription.ListChange]: boolean | undefined } = {
-      "notifications/tools/list_changed": tools?.listChanged,
-      "notifications/prompts/list_changed": prompts?.listChanged,
-      "notifications/resources/list_changed": resources?.listChanged
-    }
-    return {
-      changes: new Set(
-        ListenFilter.listChanges.filter((change) => this.#followers.has(change) && offers[change] === true)
-      ),
-      uris: new Set(this.#uris)
-    }
-  }
-
   /** Starts the fiber that opens and closes streams, unless it runs, or nothing has to be done. */
   #wake(): void {
-    if (!this.#isStarted || this.#isEnded || this.#isAdjusting || !this.#needsStream(this.#wanted())) return
+    if (!this.#isStarted || this.#isEnded || this.#isAdjusting || !this.#needsStream(this.#wanted.filter)) return
     this.#isAdjusting = true
     this.#worker = this.#runtime.fork(Effect.suspend(() => this.#adjust()))
   }
@@ -372,7 +347,7 @@ export class Listening {
 
   /** Opens and closes streams until the open one fits what is wanted. */
   #adjust(): Effect.Effect<void> {
-    const wanted = this.#wanted()
+    const wanted = this.#wanted.filter
     // A fiber that runs when the session ends is interrupted only when it waits, and it may never wait again.
     if (this.#isEnded || !this.#needsStream(wanted)) {
       // In this step, so that a change of what is wanted finds either this fiber or none.
@@ -408,7 +383,7 @@ export class Listening {
   }
 
   #open(): Effect.Effect<void> {
-    const requested = this.#wanted()
+    const requested = this.#wanted.filter
     if (ListenFilter.isEmpty(requested)) return Effect.void
     const opening: Opened = {
       id: undefined,
@@ -455,16 +430,16 @@ export class Listening {
     const unserved = [...opened.requested.uris].filter((uri) => !served.uris.has(uri))
     opened.requested = { ...opened.requested, uris: served.uris }
     // The program may have ended subscriptions while the stream was lost.
-    const missed = new Set([...before?.uris ?? []].filter((uri) => this.#uris.has(uri)))
+    const missed = new Set([...before?.uris ?? []].filter((uri) => this.#wanted.has(uri)))
     for (const uri of unserved) {
       const error = RequestError.make(subscribe.name, { _tag: "NotServed", uri })
-      this.#uris.delete(uri)
-      this.#settle(uri, Exit.fail(error))
+      this.#wanted.remove(uri)
+      this.#wanted.settle(uri, Exit.fail(error))
       if (missed.has(uri)) this.#runtime.emit({ _tag: "NotListening", problem: error.message, isFinal: true })
     }
-    for (const uri of served.uris) this.#settle(uri, Exit.void)
+    for (const uri of served.uris) this.#wanted.settle(uri, Exit.void)
     for (const change of served.changes) {
-      if (this.#listed.delete(change) || before?.changes.has(change) === true) this.#deliver(change, {})
+      if (this.#wanted.wasListed(change) || before?.changes.has(change) === true) this.#deliver(change, {})
     }
     // A resource that is no longer served may be gone, which is a change as well.
     for (const uri of missed) this.#deliver(updated.name, { uri })
@@ -483,7 +458,7 @@ export class Listening {
     const isFinal = !isPassing(error)
     if (isFinal) this.#refused = opening.requested
     this.#reportLoss(error, isFinal, this.#losses + 1)
-    this.#failWaiting(RequestError.make(subscribe.name, error.reason))
+    this.#failWaiting(error.reason)
   }
 
   /** Handles the end of a stream: by its result, by an error, or by a loss. */
@@ -519,12 +494,8 @@ export class Listening {
     this.#dependencies.notifications.deliverNotification(message, undefined)
   }
 
-  #settle(uri: string, exit: Exit.Exit<void, RequestError.RequestError>): void {
-    for (const waiter of this.#waiting.get(uri) ?? []) Deferred.doneUnsafe(waiter, exit)
-  }
-
-  #failWaiting(error: RequestError.RequestError): void {
-    for (const uri of this.#waiting.keys()) this.#settle(uri, Exit.fail(error))
+  #failWaiting(reason: RequestError.RequestErrorReason): void {
+    this.#wanted.settleAll(Exit.fail(RequestError.make(subscribe.name, reason)))
   }
 }
 
