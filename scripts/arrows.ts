@@ -402,30 +402,71 @@ const optionalFaults = (one: Package, all: ReadonlyArray<Arrow>): ReadonlyArray<
   }))
 }
 
-/** Finds cycles depth-first: an import of a file on the current path closes a cycle. Type imports count as well. */
-const cycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
-  const relative = all.filter(({ specifier }) => isRelative(specifier))
+/** An import as a way from one place to another: from a file, or from a room. */
+interface Way {
+  readonly arrow: Arrow
+  readonly from: string
+  readonly to: string
+}
+
+/** Finds cycles depth-first: a way to a place on the current path closes a cycle. */
+const cyclesOf = (ways: ReadonlyArray<Way>, kind: string): ReadonlyArray<Violation> => {
   const found: Array<Violation> = []
   const walked = new Set<string>()
-  const walk = (file: string, trail: ReadonlyArray<string>): void => {
-    walked.add(file)
-    for (const arrow of relative.filter((arrow) => arrow.file === file)) {
-      const target = targetOf(arrow)
-      const start = [...trail, file].indexOf(target)
+  const walk = (place: string, trail: ReadonlyArray<string>): void => {
+    walked.add(place)
+    const path = [...trail, place]
+    for (const { arrow: { file, line }, to } of ways.filter(({ from }) => from === place)) {
+      const start = path.indexOf(to)
       if (start >= 0) {
-        const names = [...trail, file].slice(start).concat(target).map((name) => path.posix.basename(name))
-        found.push({ file, line: arrow.line, message: `closes a cycle: ${names.join(" -> ")}` })
-      } else if (!walked.has(target)) {
-        walk(target, [...trail, file])
+        const names = path.slice(start).concat(to).map((name) => name.slice(name.lastIndexOf("/") + 1))
+        found.push({ file, line, message: `closes a cycle of ${kind}: ${names.join(" -> ")}` })
+      } else if (!walked.has(to)) {
+        walk(to, path)
       }
     }
   }
-  for (const { file } of relative) {
-    if (!walked.has(file)) {
-      walk(file, [])
-    }
+  for (const { from } of ways) {
+    if (!walked.has(from)) walk(from, [])
   }
   return found
+}
+
+/** Finds cycles of files. Type imports count as well. */
+const fileCycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =>
+  cyclesOf(
+    all.filter(({ specifier }) => isRelative(specifier)).map((arrow) => ({
+      arrow,
+      from: arrow.file,
+      to: targetOf(arrow)
+    })),
+    "files"
+  )
+
+/**
+ * Returns the room of a file: its folder below `src/internal`, or the folder of a private package in `src`. Any other
+ * file, such as a public module, is a room of its own.
+ */
+const roomOf = ({ folder, manifest }: Package, file: string): string => {
+  const source = `packages/${folder}/src`
+  const inSource = path.posix.relative(source, file).split("/")
+  if (inSource[0] === "internal") return inSource.length > 2 ? path.posix.dirname(file) : file
+  return manifest.private === true && inSource.length > 1 ? `${source}/${inSource[0]}` : file
+}
+
+/**
+ * Finds cycles of rooms. If a package has none, its rooms have an order in which all imports lead downwards. A public
+ * module may show the type of an internal module that is built on it.
+ */
+const roomCycles = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> => {
+  const ways = all.filter(({ specifier }) => isRelative(specifier)).map((arrow): Way => ({
+    arrow,
+    from: roomOf(arrow.from, arrow.file),
+    to: roomOf(arrow.from, targetOf(arrow))
+  }))
+  const isShown = ({ arrow, to }: Way): boolean =>
+    arrow.isType && !arrow.file.includes("/internal/") && to.includes("/internal/")
+  return cyclesOf(ways.filter((way) => way.from !== way.to && !isShown(way)), "rooms")
 }
 
 const separationFaults = (all: ReadonlyArray<Arrow>): ReadonlyArray<Violation> =>
@@ -466,7 +507,8 @@ const violations = [
   ...importFaults(all),
   ...packages.flatMap((one) => [...manifestFaults(one, all), ...optionalFaults(one, all)]),
   ...separationFaults(all),
-  ...cycles(all)
+  ...fileCycles(all),
+  ...roomCycles(all)
 ]
 
 for (const { file, line, message } of violations) {

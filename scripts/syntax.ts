@@ -9,6 +9,8 @@ import { parseAst } from "rolldown/parseAst"
 export interface Import {
   readonly specifier: string
   readonly line: number
+  /** Whether the whole import is one of types. */
+  readonly isType: boolean
 }
 
 /** A declaration that other modules can import. Functions and classes are callable. A type has no code at run time. */
@@ -68,6 +70,9 @@ const specifierOf = (node: Node): string | undefined =>
   node.type === "CallExpression" && isMetaResolve(node["callee"])
     ? stringValue(children(node["arguments"])[0])
     : stringValue(node["source"])
+
+const isOfTypes = ({ exportKind, importKind, type }: Node): boolean =>
+  importKind === "type" || exportKind === "type" || type === "TSImportType"
 
 /** Returns the doc comment at the end of a text, unless it is empty. Directives of the linter may follow it. */
 const docCommentAtEnd = (text: string): string | undefined => {
@@ -133,7 +138,7 @@ export const parse = (file: string, text: string): Module => {
 
   const imports = Array.from(descendants(program)).flatMap((node) => {
     const specifier = specifierOf(node)
-    return specifier === undefined ? [] : [{ specifier, line: lineAt(node.start) }]
+    return specifier === undefined ? [] : [{ specifier, line: lineAt(node.start), isType: isOfTypes(node) }]
   })
 
   const exports = new Map<string, Export>()

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Curve, Point } from "../src/curves/Curve.ts"
-import { ofCurve } from "../src/reportCurve.ts"
+import { ofCurve } from "../src/curves/reportCurve.ts"
 import { toMarkdown } from "../src/ReportElement.ts"
 
 const contender = (name: string) => ({ name, prepare: () => Promise.reject(new Error("not measured here")) })

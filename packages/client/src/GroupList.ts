@@ -2,7 +2,7 @@
  * The lists of a group of servers: their elements, their changes, and the lists that are missing.
  */
 import type { Prompt, Resource, Tool } from "@effect-mcp/protocol"
-import type { Absence } from "./internal/groups/BoundedList.ts"
+import type { Absence } from "./internal/lists/BoundedList.ts"
 import type * as McpClient from "./McpClient.ts"
 
 /**

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
-import * as StartedTasks from "./internal/supervision/StartedTasks.ts"
+import * as StartedTasks from "./internal/StartedTasks.ts"
 import * as TaskIds from "./TaskIds.ts"
 
 const StoredTasks = Schema.fromJsonString(

@@ -4,7 +4,7 @@
 import { Excerpt } from "@effect-mcp/protocol/internal"
 import type { RequestError } from "@effect-mcp/session/RequestError"
 import * as Data from "effect/Data"
-import * as PermanentProblem from "./internal/supervision/PermanentProblem.ts"
+import * as PermanentProblem from "./internal/PermanentProblem.ts"
 import * as PlainText from "./PlainText.ts"
 import * as ServerStatus from "./ServerStatus.ts"
 

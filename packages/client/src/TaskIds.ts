@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as StartedTasks from "./internal/supervision/StartedTasks.ts"
+import * as StartedTasks from "./internal/StartedTasks.ts"
 
 /**
  * A task that a client has started, and whose result it has not collected.

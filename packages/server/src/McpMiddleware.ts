@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as LayerServices from "./internal/entries/LayerServices.ts"
+import * as LayerServices from "./internal/LayerServices.ts"
 import { trust } from "./internal/trust.ts"
 
 /**

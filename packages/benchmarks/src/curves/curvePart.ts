@@ -1,7 +1,7 @@
 import * as Part from "../Part.ts"
-import { ofCurve } from "../reportCurve.ts"
 import type { Report } from "../ReportElement.ts"
 import * as Curve from "./Curve.ts"
+import { ofCurve } from "./reportCurve.ts"
 
 /** Creates a part that measures curves one after another. */
 export const make = ({ curves, measures, name }: {

@@ -8,9 +8,9 @@ import * as Stream from "effect/Stream"
 import type * as GroupList from "../../GroupList.ts"
 import type { ListName, McpClientShape } from "../../McpClient.ts"
 import type { ServerStatus } from "../../ServerStatus.ts"
+import { BoundedList } from "../lists/BoundedList.ts"
 import { listNames } from "../lists/ListChanges.ts"
 import type { SupervisedClient } from "../supervision/SupervisedClient.ts"
-import { BoundedList } from "./BoundedList.ts"
 
 /** The lists of a server. */
 interface MemberLists {

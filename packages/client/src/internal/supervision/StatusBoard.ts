@@ -9,7 +9,7 @@ import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import * as ServerStatus from "../../ServerStatus.ts"
 import { ServerUnavailable } from "../../ServerUnavailable.ts"
-import * as PermanentProblem from "./PermanentProblem.ts"
+import * as PermanentProblem from "../PermanentProblem.ts"
 import type { WaitingTime } from "./WaitingTime.ts"
 
 type Session = ClientSession.ClientSessionShape

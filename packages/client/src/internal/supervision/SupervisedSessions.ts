@@ -14,7 +14,6 @@ import type * as McpCall from "../../McpCall.ts"
 import type { ServerUnavailable } from "../../ServerUnavailable.ts"
 import * as ListChanges from "../lists/ListChanges.ts"
 import { ServerLists } from "../lists/ServerLists.ts"
-import { WatchedResources } from "../lists/WatchedResources.ts"
 import * as Calls from "./Calls.ts"
 import { CallsInFlight } from "./CallsInFlight.ts"
 import * as Reconnection from "./Reconnection.ts"
@@ -22,6 +21,7 @@ import { StatusBoard } from "./StatusBoard.ts"
 import { StderrLines } from "./StderrLines.ts"
 import * as Supervisor from "./Supervisor.ts"
 import { defaultWaitFor } from "./WaitingTime.ts"
+import { WatchedResources } from "./WatchedResources.ts"
 
 type Session = ClientSession.ClientSessionShape
 

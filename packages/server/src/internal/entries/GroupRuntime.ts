@@ -5,10 +5,10 @@ import { ForeignCall } from "@effect-mcp/session/internal"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as McpMiddleware from "../../McpMiddleware.ts"
+import * as LayerServices from "../LayerServices.ts"
 import { hidden, type Served, type ServerContext } from "../registry/Entry.ts"
 import { trust } from "../trust.ts"
 import { KeptResult } from "./KeptResult.ts"
-import * as LayerServices from "./LayerServices.ts"
 
 /** A handler of any type, whose services the Layer of its group, the middleware and the request provide. */
 export type Handler<A, E = McpError.McpError> = Effect.Effect<A, E, unknown>

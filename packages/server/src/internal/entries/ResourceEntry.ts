@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import type * as McpResource from "../../McpResource.ts"
 import type * as UriTemplate from "../../UriTemplate.ts"
 import { hidden, type ResourceEntry, type TemplateEntry } from "../registry/Entry.ts"
+import * as Hinted from "../registry/Hinted.ts"
 import { RegistrationError } from "../registry/RegistrationError.ts"
 import * as JsonCodec from "../schema/JsonCodec.ts"
 import { trust } from "../trust.ts"
@@ -13,7 +14,6 @@ import * as Completers from "./Completers.ts"
 import * as ContentCheck from "./ContentCheck.ts"
 import type { GroupRuntime, Handler } from "./GroupRuntime.ts"
 import type { Handled } from "./HandlerRecord.ts"
-import * as Hinted from "./Hinted.ts"
 
 type Definition = McpResource.AnyResource | McpResource.AnyTemplate
 

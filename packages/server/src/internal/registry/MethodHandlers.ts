@@ -11,7 +11,6 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { CacheHint, ListHints } from "../../McpCaching.ts"
 import type { RequestServices } from "../../McpMiddleware.ts"
-import * as Hinted from "../entries/Hinted.ts"
 import * as Tasks from "../tasks/Tasks.ts"
 import type { ConnectedClients } from "./ConnectedClients.ts"
 import * as Cursor from "./Cursor.ts"
@@ -24,6 +23,7 @@ import {
   type TemplateEntry,
   type ToolEntry
 } from "./Entry.ts"
+import * as Hinted from "./Hinted.ts"
 import type { Registry } from "./Registry.ts"
 import type { Client } from "./Subscriptions.ts"
 

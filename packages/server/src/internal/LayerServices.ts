@@ -1,7 +1,7 @@
 /** The services of a Layer, with those of the request that is served. */
 
 import * as Context from "effect/Context"
-import { trust } from "../trust.ts"
+import { trust } from "./trust.ts"
 
 type Services = ReadonlyMap<string, unknown>
 

@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { ServerStatus } from "../../ServerStatus.ts"
-import type { ListError } from "../lists/CachedList.ts"
+import type { ListError } from "./CachedList.ts"
 
 /** The reason why a list is missing. */
 export type Absence =

@@ -13,8 +13,8 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ServerUnavailable } from "../../ServerUnavailable.ts"
-import * as Reconnection from "../supervision/Reconnection.ts"
-import type { StatusBoard } from "../supervision/StatusBoard.ts"
+import * as Reconnection from "./Reconnection.ts"
+import type { StatusBoard } from "./StatusBoard.ts"
 
 type Session = ClientSession.ClientSessionShape
 

@@ -1,9 +1,9 @@
 /** Reports of curves: for each quantity a chart and a table. */
-import * as Chart from "./chart.ts"
-import * as Curve from "./curves/Curve.ts"
-import { cell, ratioCell } from "./figures.ts"
-import { type Samples, summarize } from "./measure.ts"
-import { chart, type Report, table, text } from "./ReportElement.ts"
+import * as Chart from "../chart.ts"
+import { cell, ratioCell } from "../figures.ts"
+import { type Samples, summarize } from "../measure.ts"
+import { chart, type Report, table, text } from "../ReportElement.ts"
+import * as Curve from "./Curve.ts"
 
 /** Colours of similar darkness that the common forms of colour blindness keep apart. Floors are grey. */
 const colours = { [Curve.ours]: "#0072b2", "official v1": "#d55e00", "official v2": "#009e73", "": "#6b6b6b" }

@@ -1,7 +1,7 @@
 /** The problems of a server that time does not solve. */
 
 import * as TransportError from "@effect-mcp/session/TransportError"
-import type * as ServerStatus from "../../ServerStatus.ts"
+import type * as ServerStatus from "../ServerStatus.ts"
 
 /** Returns the error of the transport that kept a handshake from being made, if there is one. */
 const transportError = (problem: ServerStatus.Problem): TransportError.TransportError | undefined => {
