@@ -1,5 +1,5 @@
 import { McpProxy } from "@effect-mcp/gateway"
-import { type McpError, Revision } from "@effect-mcp/protocol"
+import { McpError, Revision } from "@effect-mcp/protocol"
 import { McpGroup, McpMount, McpServer } from "@effect-mcp/server"
 import { ClientSession, RequestContext, type RequestError, ServerSession, type Transport } from "@effect-mcp/session"
 import { assert, it } from "@effect/vitest"
@@ -12,7 +12,7 @@ import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
-import { info } from "../../server/test/support/connect.ts"
+import { connect, handshake, info } from "../../server/test/support/connect.ts"
 import { describeForBothEras, type Era } from "../../server/test/support/eras.ts"
 import { type Client, everything, EverythingLive, tool } from "./support/proxies.ts"
 
@@ -157,3 +157,34 @@ describeForBothEras("a mounted proxy", ({ connect }) => {
       assert.deepStrictEqual(yield* names, ["far_a", "far_b"])
     }).pipe(Effect.scoped))
 })
+
+it.live("a list that the server fails to send after a change is read again, and the members stay meanwhile", () =>
+  Effect.gen(function*() {
+    const heard = yield* Queue.unbounded<void>()
+    const names = yield* Ref.make(["a"])
+    const failures = yield* Ref.make(0)
+    const remote = yield* Deferred.make<ServerSession.ServerSessionShape>()
+    const server = ServerSession.layerInProcess({
+      "tools/list": () =>
+        Effect.gen(function*() {
+          const { session } = yield* RequestContext.RequestContext
+          if (session !== undefined) yield* Deferred.succeed(remote, session)
+          if ((yield* Ref.getAndUpdate(failures, (count) => count - 1)) > 0) {
+            return yield* new McpError.McpError({ code: -32000, message: "not yet" })
+          }
+          return { tools: (yield* Ref.get(names)).map(tool) }
+        }),
+      "tools/call": () => Effect.succeed({ content: [] })
+    }, { info, capabilities: { tools: { listChanged: true } } })
+    const client = yield* connect(McpProxy.layer("remote", server, { info, ...handshake }), {
+      client: { ...handshake, handlers: { "notifications/tools/list_changed": () => Queue.offer(heard, undefined) } }
+    })
+    const listed = Effect.map(client.listTools(), ({ tools }) => tools.map(({ name }) => name))
+    yield* Ref.set(names, ["a", "b"])
+    yield* Ref.set(failures, 2)
+    yield* (yield* Deferred.await(remote)).toolListChanged
+    yield* Effect.repeat(Ref.get(failures), { until: (count) => count < 2 })
+    assert.deepStrictEqual(yield* listed, ["a"])
+    yield* Queue.take(heard)
+    assert.deepStrictEqual(yield* listed, ["a", "b"])
+  }).pipe(Effect.scoped))
