@@ -82,14 +82,14 @@ export interface HostLimits {
 
 const { countFromZero, duration } = NumericOption
 
-const rules: NumericOption.Rules<Options> = {
-  max: countFromZero,
-  maxPerPrincipal: countFromZero,
-  handshakeTimeout: duration,
-  idleTimeout: duration,
-  maxAge: duration,
-  anonymousEvictionTimeout: duration,
-  maxAnonymousEvictionsPerSecond: countFromZero
+const settings: NumericOption.Settings<Options> = {
+  max: [countFromZero, 10_000],
+  maxPerPrincipal: [countFromZero, 1000],
+  handshakeTimeout: [duration, "60 seconds"],
+  idleTimeout: [duration, "30 minutes"],
+  maxAge: [duration, Duration.infinity],
+  anonymousEvictionTimeout: [duration, "5 minutes"],
+  maxAnonymousEvictionsPerSecond: [countFromZero, 10]
 }
 
 /**
@@ -105,15 +105,6 @@ const rules: NumericOption.Rules<Options> = {
  * @category constructors
  */
 export const make = (options: Options = {}): HostLimits => {
-  NumericOption.check(options, rules, "sessions.")
-  const { max = 10_000, maxPerPrincipal = 1000 } = options
-  return {
-    max,
-    maxPerPrincipal: Math.min(maxPerPrincipal, max),
-    handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "60 seconds"),
-    idleTimeout: Duration.toMillis(options.idleTimeout ?? "30 minutes"),
-    maxAge: Duration.toMillis(options.maxAge ?? Duration.infinity),
-    anonymousEvictionTimeout: Duration.toMillis(options.anonymousEvictionTimeout ?? "5 minutes"),
-    maxAnonymousEvictionsPerSecond: options.maxAnonymousEvictionsPerSecond ?? 10
-  }
+  const limits = NumericOption.resolve(options, settings, "sessions.")
+  return { ...limits, maxPerPrincipal: Math.min(limits.maxPerPrincipal, limits.max) }
 }

@@ -160,32 +160,32 @@ export interface Limits {
 
 const { count, countFromZero, duration } = NumericOption
 
-const rules: NumericOption.Rules<Options> = {
-  requestTimeout: duration,
-  requestTotalTimeout: duration,
-  handshakeTimeout: duration,
-  discoverTimeout: duration,
-  initializeTimeout: duration,
-  gracefulTimeout: duration,
-  writeTimeout: duration,
-  maxOutgoingMessages: countFromZero,
-  maxOutgoingBytes: countFromZero,
-  maxIncomingRequests: count,
-  maxIncomingBytes: count,
-  maxOutgoingReplies: countFromZero,
-  maxProgressSteps: count,
-  progressInterval: duration,
-  maxNotifications: count,
-  maxNotificationBytes: countFromZero,
-  maxProfileBytes: countFromZero,
-  maxOutputSchemas: countFromZero,
-  maxKeptResultBytes: countFromZero,
-  maxPages: count,
-  maxRounds: count,
-  maxListeners: countFromZero,
-  maxRequestStateCharacters: count,
-  maxBatchMessages: count,
-  maxMalformedRepliesPerSecond: countFromZero
+const settings: NumericOption.Settings<Options> = {
+  requestTimeout: [duration, "60 seconds"],
+  requestTotalTimeout: [duration, "1 hour"],
+  handshakeTimeout: [duration, "30 seconds"],
+  discoverTimeout: [duration, "5 seconds"],
+  initializeTimeout: [duration, Duration.infinity],
+  gracefulTimeout: [duration, "5 seconds"],
+  writeTimeout: [duration, "30 seconds"],
+  maxOutgoingMessages: [countFromZero, 1024],
+  maxOutgoingBytes: [countFromZero, 32 * 1024 * 1024],
+  maxIncomingRequests: [count, 256],
+  maxIncomingBytes: [count, 32 * 1024 * 1024],
+  maxOutgoingReplies: [countFromZero, 16_384],
+  maxProgressSteps: [count, 256],
+  progressInterval: [duration, 0],
+  maxNotifications: [count, 1024],
+  maxNotificationBytes: [countFromZero, 32 * 1024 * 1024],
+  maxProfileBytes: [countFromZero, 16 * 1024],
+  maxOutputSchemas: [countFromZero, 1024],
+  maxKeptResultBytes: [countFromZero, 8 * 1024 * 1024],
+  maxPages: [count, 10_000],
+  maxRounds: [count, 16],
+  maxListeners: [countFromZero, 10_000],
+  maxRequestStateCharacters: [count, 65_536],
+  maxBatchMessages: [count, 100],
+  maxMalformedRepliesPerSecond: [countFromZero, 10]
 }
 
 /**
@@ -201,35 +201,4 @@ const rules: NumericOption.Rules<Options> = {
  *
  * @category constructors
  */
-export const make = (options: Options = {}): Limits => {
-  NumericOption.check(options, rules, "limits.")
-  return complete(options)
-}
-
-const complete = (options: Options): Limits => ({
-  requestTimeout: Duration.toMillis(options.requestTimeout ?? "60 seconds"),
-  requestTotalTimeout: Duration.toMillis(options.requestTotalTimeout ?? "1 hour"),
-  handshakeTimeout: Duration.toMillis(options.handshakeTimeout ?? "30 seconds"),
-  discoverTimeout: Duration.toMillis(options.discoverTimeout ?? "5 seconds"),
-  initializeTimeout: Duration.toMillis(options.initializeTimeout ?? Duration.infinity),
-  gracefulTimeout: Duration.toMillis(options.gracefulTimeout ?? "5 seconds"),
-  writeTimeout: Duration.toMillis(options.writeTimeout ?? "30 seconds"),
-  maxOutgoingMessages: options.maxOutgoingMessages ?? 1024,
-  maxOutgoingBytes: options.maxOutgoingBytes ?? 32 * 1024 * 1024,
-  maxIncomingRequests: options.maxIncomingRequests ?? 256,
-  maxIncomingBytes: options.maxIncomingBytes ?? 32 * 1024 * 1024,
-  maxOutgoingReplies: options.maxOutgoingReplies ?? 16_384,
-  maxProgressSteps: options.maxProgressSteps ?? 256,
-  progressInterval: Duration.toMillis(options.progressInterval ?? 0),
-  maxNotifications: options.maxNotifications ?? 1024,
-  maxNotificationBytes: options.maxNotificationBytes ?? 32 * 1024 * 1024,
-  maxProfileBytes: options.maxProfileBytes ?? 16 * 1024,
-  maxOutputSchemas: options.maxOutputSchemas ?? 1024,
-  maxKeptResultBytes: options.maxKeptResultBytes ?? 8 * 1024 * 1024,
-  maxPages: options.maxPages ?? 10_000,
-  maxRounds: options.maxRounds ?? 16,
-  maxListeners: options.maxListeners ?? 10_000,
-  maxRequestStateCharacters: options.maxRequestStateCharacters ?? 65_536,
-  maxBatchMessages: options.maxBatchMessages ?? 100,
-  maxMalformedRepliesPerSecond: options.maxMalformedRepliesPerSecond ?? 10
-})
+export const make = (options: Options = {}): Limits => NumericOption.resolve(options, settings, "limits.")

@@ -93,6 +93,13 @@ const millisOf = (input: unknown): number => {
   }
 }
 
+/** Returns the value of an option as a number, in milliseconds if it is a duration. Throws if its rule rejects it. */
+const accepted = (option: string, given: unknown, { allowed, holds, kind }: Rule<"Number" | "Duration">): number => {
+  const number = kind === "Duration" ? millisOf(given) : typeof given === "number" ? given : Number.NaN
+  if (Number.isNaN(number) || !holds(number)) throw new InvalidOption({ option, given, allowed })
+  return number
+}
+
 /**
  * Checks the numbers and durations of options. Throws an {@link InvalidOption} for the first one that its rule does not
  * accept. An option that is not set is not checked. `prefix` precedes the names of the options in messages, such as
@@ -105,12 +112,34 @@ export const check = <Options extends object>(
 ): void => {
   if (options === undefined) return
   const given = new Map<string, unknown>(Object.entries(options))
-  for (const [name, { allowed, holds, kind }] of Object.entries<Rule<"Number" | "Duration">>(rules)) {
+  for (const [name, rule] of Object.entries<Rule<"Number" | "Duration">>(rules)) {
     const value = given.get(name)
-    if (value === undefined) continue
-    const number = kind === "Duration" ? millisOf(value) : typeof value === "number" ? value : Number.NaN
-    if (Number.isNaN(number) || !holds(number)) {
-      throw new InvalidOption({ option: prefix + name, given: value, allowed })
-    }
+    if (value !== undefined) accepted(prefix + name, value, rule)
   }
+}
+
+/** The rules of a type of options, each with the default of its option. */
+export type Settings<Options> = {
+  readonly [Name in NumericName<Options>]: [Exclude<Options[Name], undefined>] extends [number]
+    ? readonly [Rule<"Number">, number]
+    : readonly [Rule<"Duration">, Duration.Input]
+}
+
+/**
+ * Returns the numbers of options, or their defaults, with durations in milliseconds. Throws an {@link InvalidOption} as
+ * `check` does.
+ */
+export const resolve = <Options extends object>(
+  options: Options,
+  settings: Settings<NoInfer<Options>>,
+  prefix = ""
+): { readonly [Name in NumericName<Options>]: number } => {
+  const given = new Map<string, unknown>(Object.entries(options))
+  const all = Object.entries<readonly [Rule<"Number" | "Duration">, unknown]>(settings)
+  const numbers = all.map(([name, [rule, byDefault]]) => {
+    const value = given.get(name)
+    return [name, accepted(prefix + name, value === undefined ? byDefault : value, rule)]
+  })
+  // The settings have exactly the names of the result.
+  return trust<{ readonly [Name in NumericName<Options>]: number }>(Object.fromEntries(numbers))
 }

@@ -92,6 +92,23 @@ describe("a rule for durations", () => {
   })
 })
 
+it("resolving returns the given numbers and the defaults of the others, with durations in milliseconds", () => {
+  const settings: NumericOption.Settings<Options> = {
+    size: [NumericOption.count, 4],
+    within: [NumericOption.duration, "2 seconds"]
+  }
+  assert.deepStrictEqual(NumericOption.resolve<Options>({}, settings), { size: 4, within: 2000 })
+  const given: Options = { size: undefined, within: "1 minute", name: "ignored" }
+  assert.deepStrictEqual(NumericOption.resolve(given, settings), { size: 4, within: 60_000 })
+  const numbers = NumericOption.resolve<Options>({ size: 1, within: 0 }, settings)
+  assert.deepStrictEqual(numbers, { size: 1, within: 0 })
+  expectTypeOf(numbers).toEqualTypeOf<{ readonly size: number; readonly within: number }>()
+  assert.throws(
+    () => NumericOption.resolve<Options>({ size: 0 }, settings, "limits."),
+    /limits\.size must be a whole number/
+  )
+})
+
 it("the type of rules has a rule for each number and duration of the options, and no other", () => {
   expectTypeOf<keyof NumericOption.Rules<Options>>().toEqualTypeOf<"size" | "within">()
   expectTypeOf<NumericOption.Rules<Options>["size"]>().toEqualTypeOf<NumericOption.Rule<"Number">>()
