@@ -187,6 +187,7 @@ export const merge = <const Records extends ReadonlyArray<Handlers<MethodDefinit
       merged.set(name, handler)
     }
   }
+  // Each handler has the name, and so the type, that it has in the one record that it comes from.
   return trust<Merged<Records>>(Object.fromEntries(merged))
 }
 

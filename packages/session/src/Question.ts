@@ -144,6 +144,7 @@ export const answering = <Handled extends Effect.Effect<unknown, unknown, unknow
 > => {
   const run = (answered: ReadonlyMap<string, unknown>): Effect.Effect<unknown, unknown, unknown> =>
     Effect.flatMap(
+      // The answer of a key is the result of the question with this key.
       Effect.suspend(() => handler({ to: ({ key }) => trust(answered.get(key)) })),
       (result): Effect.Effect<unknown, unknown, unknown> => {
         if (!isRequired(result)) return Effect.succeed(result)

@@ -177,6 +177,7 @@ export const makeMemory = (options: MemoryOptions = {}): Effect.Effect<SessionSt
         return Exit.succeed(
           entry && {
             ...entry.session,
+            // The text was made from messages of this type when the session was stored.
             handshakeMessages: trust<StoredSession["handshakeMessages"]>(ExactJson.parse(entry.handshakeMessages)),
             usedAt: entry.usedAt
           }

@@ -12,13 +12,13 @@ import {
   RevisionProjection
 } from "@effect-mcp/protocol"
 import { Excerpt, ResultType } from "@effect-mcp/protocol/internal"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import type { HandshakeErrorReason } from "../../HandshakeError.ts"
 import type { RequestError } from "../../RequestError.ts"
 import type { TransportError } from "../../TransportError.ts"
 import * as KeptProfile from "../engine/KeptProfile.ts"
 import { validate } from "../engine/validation.ts"
-import { trust } from "../trust.ts"
 
 /** The outcome of a probe. */
 export type Verdict =
@@ -70,15 +70,13 @@ const withoutModern = ({ revisions }: DiscoveringClient, offered: ReadonlyArray<
 
 /** Returns the name and the version of the server, which the metadata of each of its results has. */
 const infoIn = (meta: object | undefined): Implementation.Implementation | undefined => {
-  const info: unknown = meta === undefined
-    ? undefined
-    : trust<{ readonly [name: string]: unknown }>(meta)[RequestMetadata.keys.serverInfo]
+  const { serverInfo } = RequestMetadata.keys
+  const info = Predicate.hasProperty(meta, serverInfo) ? meta[serverInfo] : undefined
   const valid = validate(Implementation.Implementation)(info)
   return Result.isSuccess(valid) ? valid.success : undefined
 }
 
-const isComplete = (result: object): boolean =>
-  ResultType.of(trust<{ readonly resultType?: unknown }>(result)) === "complete"
+const isComplete = (result: object): boolean => ResultType.of(result) === "complete"
 
 const judgeResult = (
   client: DiscoveringClient,

@@ -125,6 +125,7 @@ const makeWith = (validator: Validator, options: OutputSchemasDependencies): Out
       return Effect.tap(receive, (result) => {
         // A schema that was replaced or removed meanwhile may not be that of this result.
         if (stored.get(tool) !== listed) return Effect.void
+        // Only calls of tools are checked here.
         const problem = problemOf(tool, check, trust<Tool.CallToolResult>(result))
         return problem === undefined
           ? Effect.void

@@ -15,7 +15,7 @@ import * as Outgoing from "./Outgoing.ts"
 import * as SemanticChecks from "./SemanticChecks.ts"
 import { validate } from "./validation.ts"
 
-/** A method that can be asked. */
+/** A method that can be asked. Its params and its result are checked at run time, so their types are hidden. */
 export type QuestionRow = MethodDefinition.RequestMethod<string, MethodDefinition.Sender, never, unknown>
 
 /** The row of a question that a server sends as a request. */

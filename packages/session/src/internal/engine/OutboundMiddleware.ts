@@ -21,6 +21,7 @@ export const layer = (
     // A caller without a span starts a new trace, and does not continue the trace or the baggage of the session's
     // start.
     const own = services ??= Context.omit(Tracer.ParentSpan, Baggage)(context)
+    // The session has the services of the middleware, and the caller has those of its request.
     return trust(Effect.updateContext(effect, (caller) => Context.merge(own, caller)))
   }
 

@@ -314,6 +314,7 @@ export class Outbox {
     }
     const send = callTransport(() => connection.send(entry.outbound))
     if (send instanceof SyncEffect) return entry.done(send.run())
+    // The guard loses the types of the effect.
     if (Exit.isExit(send)) return entry.done(Exit.asVoid(trust<Exit.Exit<void, TransportError.TransportError>>(send)))
     const fiber = this.#session.fork(send)
     const exit = fiber.pollUnsafe()

@@ -170,6 +170,7 @@ export const validateOwnResult = (method: string, result: unknown): string | und
     ? MethodTable.findRequest(method, "client") ?? MethodTable.findRequest(method, "server")
     : undefined
   if (row === undefined) return undefined
+  // Which of the two rows it is makes no difference: any value is checked against its schema.
   const checked = validate<unknown>(trust(row.result))(result)
   return Result.isSuccess(checked) ? undefined : checked.failure
 }

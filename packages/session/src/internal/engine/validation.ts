@@ -19,6 +19,7 @@ const maxProblemCharacters = 512
  * transformations, and unknown members are kept. A problem is one line with a path, of at most 512 characters.
  */
 export const validate = <A>(schema: Schema.Codec<A>): Validate<A> => {
+  // The check of a schema is stored under this schema.
   const known = cache.get(schema)
   if (known !== undefined) return trust<Validate<A>>(known)
   // Made with the first value, because a program receives few kinds of messages.
