@@ -13,8 +13,7 @@
  * backend's middleware authenticates them by a bearer token, `ada` or `bob`, as it does its own routes. A session
  * belongs to the user who opened it.
  */
-import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
+import { McpError, McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
 import { EventStore, SessionHost } from "@effect-mcp/session"
 import { Authentication, HttpSseServer, StreamableHttpServer, WebSocketServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"

@@ -1,6 +1,5 @@
 /** An HTTP server with sessions and a task list per user, written with Effect MCP. */
-import { McpError } from "@effect-mcp/protocol"
-import { McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
+import { McpError, McpGroup, McpMiddleware, McpRequest, McpResource, McpServer } from "@effect-mcp/server"
 import { SessionHost } from "@effect-mcp/session"
 import { Authentication, StreamableHttpServer } from "@effect-mcp/transport"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"

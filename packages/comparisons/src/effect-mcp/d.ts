@@ -1,6 +1,5 @@
 /** A client of three servers, written with a group of supervised clients. */
-import { McpAnswers, McpClients, McpTarget } from "@effect-mcp/client"
-import { Content } from "@effect-mcp/protocol"
+import { Content, McpAnswers, McpClients, McpTarget } from "@effect-mcp/client"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
